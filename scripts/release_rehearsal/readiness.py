@@ -1,0 +1,107 @@
+"""Whether the files of a checkout are ready to be released: versions, changelog, workflow and page agree. Pure."""
+
+import fnmatch
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+VERSION = re.compile(r"\d+\.\d+\.\d+")
+PACKAGE = "src/mcp_binance_server/__init__.py"
+
+
+class StepFailed(Exception):
+    """What is wrong, in one line or several."""
+
+
+def versions(root: Path) -> dict[str, str]:
+    """Return every version that a release carries, by where it stands."""
+    server, manifest = (json.loads((root / name).read_text()) for name in ("server.json", "mcpb/manifest.json"))
+    plugin = json.loads((root / "plugin/.claude-plugin/plugin.json").read_text())
+    own = re.search(r'^__version__ = "(.+)"$', (root / PACKAGE).read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        PACKAGE: own[1] if own else "none",
+        "server.json": server["version"],
+        **{f"server.json, package {at}": each["version"] for at, each in enumerate(server["packages"], 1)},
+        "mcpb/manifest.json": manifest["version"],
+        "plugin.json": plugin["version"],
+    }
+
+
+def one_version(found: Mapping[str, str]) -> str:
+    """Return the version, if it is one everywhere.
+
+    Raises:
+        StepFailed: it is not, or is no version of a release.
+    """
+    if len(set(found.values())) != 1:
+        raise StepFailed("; ".join(f"{where} says {version}" for where, version in found.items()))
+    version = next(iter(found.values()))
+    if not VERSION.fullmatch(version):
+        raise StepFailed(f"{version} is no X.Y.Z")
+    return version
+
+
+def changelog_entry(text: str, version: str) -> str:
+    """Say what the changelog has of a version.
+
+    Raises:
+        StepFailed: its section, its day or its entries are missing, or entries still stand under [Unreleased].
+    """
+    heads = re.findall(r"^## \[([^\]]+)\](?: - (\S+))?$", text, re.MULTILINE)
+    bodies = re.split(r"^## \[.*$", text, flags=re.MULTILINE)[1:]
+    entries = {head: len(re.findall(r"^- ", body, re.MULTILINE)) for (head, _), body in zip(heads, bodies, strict=True)}
+    days = dict(heads)
+    if entries.get("Unreleased", 0):
+        raise StepFailed(f"{entries['Unreleased']} entries still stand under [Unreleased]")
+    if "Unreleased" not in entries:
+        raise StepFailed("there is no [Unreleased] to go on with")
+    if not entries.get(version, 0):
+        raise StepFailed(f"there is no section [{version}] with entries")
+    try:
+        date.fromisoformat(days[version])
+    except ValueError:
+        raise StepFailed(f"[{version}] has no day, as in: ## [{version}] - 2026-01-31") from None
+    if next(head for head, _ in heads if head != "Unreleased") != version:
+        raise StepFailed(f"[{version}] is not the newest section")
+    return f"[{version}] of {days[version]} has {entries[version]} entries, [Unreleased] none"
+
+
+def agreed_jobs(workflow: Mapping[str, Any], releasing: str) -> str:
+    """Say that the workflow and RELEASING.md name the same jobs, and the same commands to build with.
+
+    Raises:
+        StepFailed: they do not.
+    """
+    jobs = [*workflow["jobs"]]
+    listed = re.findall(r"^\| `(\w+)` \|", releasing, re.MULTILINE)
+    if sorted(jobs) != sorted(listed):
+        raise StepFailed(f"the workflow has the jobs {', '.join(jobs)}, RELEASING.md lists {', '.join(listed)}")
+    by_hand = " ".join(re.findall(r"`([^`]+)`", releasing))
+    missing = [
+        each for each in built_by(workflow) if each.partition(" dist/")[0].partition(" --out-dir")[0] not in by_hand
+    ]
+    if missing:
+        raise StepFailed(f"RELEASING.md lacks what the workflow runs: {'; '.join(missing)}")
+    return f"{len(jobs)} jobs and {len(built_by(workflow))} commands that build, the same in both"
+
+
+def built_by(workflow: Mapping[str, Any]) -> list[str]:
+    """Return the commands that make the files of a release, in their order."""
+    steps = [step.get("run", "") for step in workflow["jobs"]["build"]["steps"]]
+    return [run for run in steps if run.startswith(("uv build", "scripts/")) and "--check" not in run]
+
+
+def unmade(workflow: Mapping[str, Any], made: Iterable[str]) -> list[str]:
+    """Name what jobs of the workflow take from the folder of the release that is not among these files."""
+    runs = (step.get("run", "") for job in workflow["jobs"].values() for step in job.get("steps", ()))
+    named = {name for run in runs for name in re.findall(r"\bdist/(\S+)", run)}
+    return sorted(name for name in named if not fnmatch.filter(made, name))
+
+
+def expected_files(version: str) -> set[str]:
+    """Name the files that a release publishes."""
+    stem = f"mcp_binance_server-{version}"
+    return {f"{stem}-py3-none-any.whl", f"{stem}.tar.gz", "mcp-binance-server.mcpb", "sbom.cdx.json"}
