@@ -23,8 +23,10 @@ class Source:
     def __init__(self, answer: bytes | Exception = b"v") -> None:
         self.answer = answer
         self.asked, self.gate = asyncio.Event(), asyncio.Event()
+        self.times = 0
 
     async def __call__(self) -> bytes:
+        self.times += 1
         self.asked.set()
         await self.gate.wait()
         if isinstance(self.answer, Exception):
@@ -196,3 +198,20 @@ async def test_what_is_deleted_is_produced_anew_here_at_once_and_elsewhere_withi
 
     await CLOCK.sleep_ms(AT_HAND_MS)
     assert await ask(elsewhere, old, ttl_ms=60_000) == b"new"
+
+
+async def test_without_the_server_those_who_may_ask_alone_ask_once_for_all_of_their_process(
+    server: StateServer, connect: Connect
+) -> None:
+    engine, source = await connect(), Source()
+    server.kill()
+    source.gate.set()
+
+    got = await asyncio.gather(
+        *(engine.single_flight("a", source, ttl_ms=60_000, lock_ms=60_000, or_alone=True) for _ in range(20))
+    )
+    with pytest.raises(EngineUnavailable):
+        await ask(engine, source)
+
+    assert got == [b"v"] * 20
+    assert source.times == 1

@@ -8,7 +8,7 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.state.engine import CallKind, Grant, StateEngine
-from mcp_binance_server.state.weight import EDGE_MS, MINUTE_MS
+from mcp_binance_server.state.weight import EDGE_MS, MINUTE_MS, limit_for
 
 # Where nothing private is ever called, what is kept back for it would lie idle: all is booked as what it is kept for.
 WHOLE_KIND: CallKind = "private"
@@ -60,7 +60,7 @@ class Allowance:
             self.ledger_id,
             WHOLE_KIND,
             weight,
-            limit=_with_ceiling(self.limit),
+            limit=limit_for(self.limit),
             now_ms=now_ms,
             party=party,
         )
@@ -69,8 +69,3 @@ class Allowance:
             left_ms = MINUTE_MS - now_ms % MINUTE_MS + EDGE_MS
             return Grant(granted=False, reason="budget", used=grant.used, retry_ms=left_ms)
         return grant
-
-
-def _with_ceiling(spendable: int) -> int:
-    """Return the limit of which the engine lets exactly so much be spent."""
-    return (spendable * 10 + 8) // 9

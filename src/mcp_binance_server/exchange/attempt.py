@@ -1,10 +1,12 @@
 """One request to Binance: spend its weight, sign it, send it, settle the count; no second try."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import overload
 
 from mcp_binance_server.channel import Channel, HttpAnswer, NoAnswer
+from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint, Network, RestCall, host_of
@@ -108,11 +110,16 @@ class Attempts:
             await self.budget.relent()
         if refusal is not None:
             if refusal.is_region and self.silence_ms:
-                await self.budget.engine.put(_refused_key(base), b"", ttl_ms=self.silence_ms)
+                with suppress(EngineUnavailable):
+                    await self.budget.engine.put(_refused_key(base), b"", ttl_ms=self.silence_ms)
             raise ExchangeRefused(refusal)
 
     async def _keep_silence(self, base: str) -> None:
-        if self.silence_ms and await self.budget.engine.get(_refused_key(base)) is not None:
+        refused = None
+        if self.silence_ms:
+            with suppress(EngineUnavailable):  # then the host says it once more
+                refused = await self.budget.engine.get(_refused_key(base))
+        if refused is not None:
             raise ExchangeRefused(ExchangeRefusal(RESTRICTED, None, "", None))
 
     async def _exchange(

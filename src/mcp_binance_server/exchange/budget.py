@@ -13,7 +13,7 @@ import anyio
 from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
-from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
+from mcp_binance_server.errors import AppError, EngineUnavailable, ExchangeUnavailable, RateLimited
 from mcp_binance_server.exchange.allowance import WHOLE_KIND, Allowance
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, RestCall
@@ -53,6 +53,8 @@ class Budget:
     find_limit: Callable[[], Awaitable[object]] | None = field(default=None, init=False, repr=False)
     """Brings the true limit to `learn_limit`; called when the smallest one does not suffice."""
     _is_limit_known: bool = field(default=False, init=False)
+    spent_locally: int = field(default=0, init=False)
+    """What was spent here, since the start, while the engine was away."""
     _told: tuple[int, int] = field(default=(0, 0), init=False)
     _under_way: int = field(default=0, init=False)
     _asked_until_ms: float = field(default=0, init=False)
@@ -84,6 +86,7 @@ class Budget:
             self._note_stop(grant.retry_ms)
         if not grant:
             raise self._error(grant.retry_ms, grant)
+        self.spent_locally += endpoint.weight if grant.is_local else 0
         if endpoint.counter:
             await self.counters[endpoint.counter].spend(party=_payer(endpoint))
         try:
@@ -113,7 +116,8 @@ class Budget:
         if used is not None and minute is not None:
             known = self._told if self._told[0] <= self._minute + 1 else (0, 0)
             self._told = max(known, (minute, used))  # answers may overtake each other
-            await self.engine.report_weight(self.egress_id, used, minute=minute)
+            with suppress(EngineUnavailable):  # the next answer tells it again
+                await self.engine.report_weight(self.egress_id, used, minute=minute)
 
     async def relent(self) -> None:
         """Take note that the exchange answers, and not by a limit: a stop that is past is over for it as well."""
@@ -130,9 +134,9 @@ class Budget:
     async def halt(self, refusal: ExchangeRefusal) -> RateLimited:
         """Stop every caller on this IP for as long as the exchange says, ten minutes at most; return the error."""
         self._asked_until_ms = self.clock.monotonic_ms() + (self._asked_ms(refusal) or 0)
-        left_ms = await self.engine.stop_weight(
-            self.egress_id, ms=self._pause_ms(refusal), reason=f"HTTP {refusal.status}"
-        )
+        left_ms = self._pause_ms(refusal)
+        with suppress(EngineUnavailable):  # it holds here, and is told when the engine is back
+            left_ms = await self.engine.stop_weight(self.egress_id, ms=left_ms, reason=f"HTTP {refusal.status}")
         self._note_stop(left_ms)
         return self._error(left_ms)
 
@@ -163,7 +167,13 @@ class Budget:
             limit=self._limit_of(endpoint),
             now_ms=self.time.likely_ms(),
             party=_payer(endpoint),
+            local_limit=self._local_limit_of(endpoint),
         )
+
+    def _local_limit_of(self, endpoint: RestCall) -> int:
+        """Return the limit if a call may go without the engine: a read that somebody waits for, in a minute we know."""
+        is_no_more = endpoint.kind == "order" or endpoint.in_background or bool(endpoint.counter)
+        return self.limit if self._is_limit_known and self.time.is_known and not is_no_more else 0
 
     def _limit_of(self, endpoint: RestCall) -> int:
         if not self._is_limit_known and endpoint.name == EXCHANGE_INFO.name:

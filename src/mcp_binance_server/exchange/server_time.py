@@ -100,6 +100,11 @@ class ServerTime:
             self._lie_between(earliest_ms, latest_ms)
 
     @property
+    def is_known(self) -> bool:
+        """Whether the exchange has told the time at all, however roughly."""
+        return self._offset_ms is not None
+
+    @property
     def is_rough(self) -> bool:
         """Whether the exchange's clock is only guessed at, or was read too long ago to tell ages by."""
         return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > self._good_for_ms

@@ -99,6 +99,7 @@ class SharedReads:
             produce,
             ttl_ms=endpoint.shared_ms,
             lock_ms=self.caller.longest_ms(endpoint),
+            or_alone=True,
         )
         await self.pace.step()  # all who shared it were woken at once
         answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")

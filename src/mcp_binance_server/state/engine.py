@@ -61,6 +61,8 @@ class Grant:
     retry_ms: int
     share: int = 0
     own: int = 0
+    is_local: bool = False
+    """Whether the engine was away, and this process spent what it had been promised for that."""
 
     def __bool__(self) -> bool:
         return self.granted
@@ -208,7 +210,7 @@ class StateEngine(Protocol):
         ...
 
     async def single_flight(
-        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int
+        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int, or_alone: bool = False
     ) -> bytes:
         """Return the kept value, or let one caller produce it for all who ask meanwhile.
 
@@ -217,12 +219,13 @@ class StateEngine(Protocol):
         share is used up, is its own: another of those who wait produces. Cancelling any caller, the first included,
         disturbs no other. Others trust a production for `lock_ms`, then one of them starts a second; the first still
         runs to its end, so `produce` must bound itself, and `lock_ms` should be longer than that bound. A value over
-        512 KiB is a ValueError for all.
+        512 KiB is a ValueError for all. While the engine is away nobody produces, unless each process may do it for its
+        own callers, `or_alone`.
         """
         ...
 
     async def acquire_weight(
-        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = ""
+        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "", local_limit: int = 0
     ) -> Grant:
         """Charge one call to the minute of exchange time `now_ms`, before it is sent; nothing is ever given back.
 
@@ -236,6 +239,10 @@ class StateEngine(Protocol):
         within its share whenever there is room, a newcomer the least share of its kind; more, only from what is above
         the unspent shares of the others, and above a tenth kept for newcomers. A party that is refused has asked too.
         Without a party nothing is divided, but what is spent counts.
+
+        A read that names the exchange's limit as its `local_limit` may be granted while the engine is away, of what was
+        promised to this process before: of each minute at most a hundredth of the limit, and all processes together
+        never more than a tenth, which is beside what the engine itself grants. Not while a stop is known to hold.
         """
         ...
 

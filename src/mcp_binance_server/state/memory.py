@@ -140,7 +140,13 @@ class MemoryEngine:
         return self._channels.subscribe(channel)
 
     async def single_flight(
-        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int
+        self,
+        key: str,
+        produce: Callable[[], Awaitable[bytes]],
+        *,
+        ttl_ms: int,
+        lock_ms: int,
+        or_alone: bool = False,  # noqa: ARG002 - it is never away
     ) -> bytes:
         value = self._values.get(key, self._clock.monotonic_ms())
         if value is not None:
@@ -157,7 +163,15 @@ class MemoryEngine:
         return await self._flights.join(key, produce_and_keep, lock_ms=lock_ms)
 
     async def acquire_weight(
-        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = ""
+        self,
+        ip: str,
+        kind: CallKind,
+        cost: int,
+        *,
+        limit: int,
+        now_ms: int,
+        party: str = "",
+        local_limit: int = 0,  # noqa: ARG002 - it is never away
     ) -> Grant:
         at = self._clock.monotonic_ms()
         return self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, at=at, party=party)

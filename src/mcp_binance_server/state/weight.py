@@ -203,6 +203,24 @@ def ceiling(limit: int) -> int:
     return limit * 9 // 10
 
 
+def limit_for(spendable: int) -> int:
+    """Return the limit of which exactly so much may be spent."""
+    return (spendable * 10 + 8) // 9
+
+
+def spare(limit: int) -> int:
+    """Return what all processes may spend together while the engine is away, of what is never spent otherwise.
+
+    A hundredth stays: for the question what a forgotten minute has cost, and cancels, which go on without a count.
+    """
+    return limit // 10 - most_for_one(limit)
+
+
+def most_for_one(limit: int) -> int:
+    """Return the most that one process may spend while the engine is away."""
+    return limit // 100
+
+
 def charged_minutes(now_ms: int, edge_ms: int) -> tuple[int, ...]:
     """Return the minutes in which the exchange may count a call sent now, the latest first."""
     minute, into_ms = divmod(now_ms, MINUTE_MS)

@@ -28,7 +28,8 @@ class Gauges:
     """The figures of this moment, taken when somebody asks."""
 
     upstream_weight_used: Mapping[str, float]
-    """By ledger."""
+    """By ledger; so is the next, a count since the start."""
+    upstream_weight_local_total: Mapping[str, float]
     upstream_hosts_down: int
     sessions: int
     streams: int
@@ -67,6 +68,7 @@ class Gauges:
 
 DESCRIPTIONS = {
     "upstream_weight_used": "Weight or requests used at Binance in this minute by this outgoing IP; NaN while unknown",
+    "upstream_weight_local_total": "Weight spent since the start out of the process's local budget: the state was away",
     "upstream_hosts_down": "Hosts of Binance that fail and are asked once a second; 0 when all is well",
     "sessions": "Live sessions",
     "streams": "Open market-stream connections to Binance",
@@ -92,6 +94,7 @@ DESCRIPTIONS = {
 }
 LABELS = {
     "upstream_weight_used": ("ledger",),
+    "upstream_weight_local_total": ("ledger",),
     "board_age_seconds": ("market",),
     "board_reads": ("market",),
     "board_fetches": ("market",),

@@ -3,6 +3,7 @@
 import logging
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar, TypeVarTuple, Unpack
 
@@ -12,7 +13,7 @@ import msgspec
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import OrderLimit, Symbol, SymbolRules, SymbolTable, fold, is_plausible, suggest
-from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLimited
+from mcp_binance_server.errors import EngineUnavailable, ExchangeUnavailable, InvalidSymbol, RateLimited
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
 from mcp_binance_server.exchange.spot.wire import ExchangeListWire
@@ -114,7 +115,7 @@ class Directory:
         try:
             self._table = await self._load()
             self._good_until_ms = now + FRESH_MS
-        except (ExchangeUnavailable, RateLimited):
+        except (ExchangeUnavailable, RateLimited, EngineUnavailable):
             if self._table is None:
                 raise
             self._good_until_ms = now + PAUSE_MS
@@ -137,7 +138,8 @@ class Directory:
         """Fetch the table anew soon: the exchange denied a symbol that we list."""
         if self.clock.monotonic_ms() > self._good_until_ms - FRESH_MS + PAUSE_MS:
             self._good_until_ms = 0
-            await self.engine.delete(self._key)
+            with suppress(EngineUnavailable):
+                await self.engine.delete(self._key)
 
     @property
     def _key(self) -> str:

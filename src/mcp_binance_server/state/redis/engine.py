@@ -160,14 +160,16 @@ class RedisEngine:
         return self._subscriptions.subscribe(channel)
 
     async def single_flight(
-        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int
+        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int, or_alone: bool = False
     ) -> bytes:
-        return await self._flights.join(key, produce, ttl_ms=ttl_ms, lock_ms=lock_ms)
+        return await self._flights.join(key, produce, ttl_ms=ttl_ms, lock_ms=lock_ms, or_alone=or_alone)
 
     async def acquire_weight(
-        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = ""
+        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "", local_limit: int = 0
     ) -> Grant:
-        return await self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, party=party)
+        return await self._ledger.acquire(
+            ip, kind, cost, limit=limit, now_ms=now_ms, party=party, local_limit=local_limit
+        )
 
     async def read_weight(self, ip: str, *, now_ms: int) -> int:
         return await self._ledger.used(ip, now_ms)
@@ -250,6 +252,7 @@ class RedisEngine:
             with suppress(EngineUnavailable):
                 await self._memory.ask(self._link)
                 await self._places.restate()
+                await self._ledger.local.renew()
 
 
 def _px(ttl_ms: int) -> int:

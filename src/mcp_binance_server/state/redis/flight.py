@@ -49,11 +49,15 @@ class SharedFlights:
         self._process = uuid4().hex
         self._numbers = count()
 
-    async def join(self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int) -> bytes:
+    async def join(
+        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int, or_alone: bool = False
+    ) -> bytes:
         kept = self._at_hand.get(key, self._clock.monotonic_ms())
         if kept is not None:
             return kept
-        return await self._local.join(key, lambda: self._fly(key, produce, ttl_ms, lock_ms), lock_ms=lock_ms)
+        return await self._local.join(
+            key, lambda: self._fly(key, produce, ttl_ms, lock_ms, or_alone=or_alone), lock_ms=lock_ms
+        )
 
     def forget(self, key: str) -> None:
         """Ask the server for a key the next time, whatever is kept here."""
@@ -62,12 +66,19 @@ class SharedFlights:
     async def close(self) -> None:
         await self._local.close()
 
-    async def _fly(self, key: str, produce: Callable[[], Awaitable[bytes]], ttl_ms: int, lock_ms: int) -> bytes:
+    async def _fly(
+        self, key: str, produce: Callable[[], Awaitable[bytes]], ttl_ms: int, lock_ms: int, *, or_alone: bool
+    ) -> bytes:
         own, awaited = f"{self._process}-{next(self._numbers)}", ""
         poll_secs = FIRST_POLL_SECS
         while True:
             named, began_ms = (keys.value(key), keys.lock(key), keys.outcome(awaited)), self._clock.monotonic_ms()
-            reply = await self._link.run("single_flight", BOARD, named, own, _at_a_time(lock_ms), awaited)
+            try:
+                reply = await self._link.run("single_flight", BOARD, named, own, _at_a_time(lock_ms), awaited)
+            except EngineUnavailable:
+                if not or_alone:
+                    raise
+                return await self._produce_alone(key, produce, ttl_ms)
             answer, *rest = msgspec.convert(reply, list[bytes])
             if answer == b"taken":
                 until_ms = began_ms + lock_ms
@@ -97,6 +108,13 @@ class SharedFlights:
         began_ms, keep_ms = self._clock.monotonic_ms(), max(1, ttl_ms - 1) if ttl_ms > 0 else 0
         if await self._land(key, own, of_value(value), keep_ms):
             self._keep(key, value, began_ms, keep_ms)
+        return value
+
+    async def _produce_alone(self, key: str, produce: Callable[[], Awaitable[bytes]], ttl_ms: int) -> bytes:
+        value = await produce()
+        check_size(value)
+        if ttl_ms > 0:
+            self._keep(key, value, self._clock.monotonic_ms(), ttl_ms)
         return value
 
     @asynccontextmanager

@@ -51,6 +51,10 @@ def stop(ip: str) -> str:
     return f"{PREFIX}stop:{ip}"
 
 
+def promises(ip: str) -> str:
+    return f"{PREFIX}local-budget:{ip}"
+
+
 def pool(name: str) -> str:
     return f"{PREFIX}pool:{name}"
 
@@ -91,7 +95,10 @@ class Script:
     @classmethod
     def named(cls, *names: str) -> "Script":
         folder = files(__package__ or "").joinpath("lua")
-        text = "".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names)
+        return cls.of("".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names))
+
+    @classmethod
+    def of(cls, text: str) -> "Script":
         return cls(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
@@ -106,6 +113,7 @@ ACQUIRE = Script.named("acquire")
 REPORT = Script.named("report")
 RECALL = Script.named("recall")
 STOP = Script.named("stop")
+LOCAL_BUDGET = Script.named("local_budget")
 ADMIT = Script.named("admit")
 TAKE_SHARE = Script.named("take_share")
 TOUCH = Script.named("touch")

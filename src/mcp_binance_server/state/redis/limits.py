@@ -6,6 +6,7 @@ from math import ceil
 import msgspec
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.engine import Admission, CallKind, Grant, Reserves
 from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.redis import keys
@@ -25,6 +26,7 @@ from mcp_binance_server.state.redis.keys import (
     Word,
 )
 from mcp_binance_server.state.redis.link import Link
+from mcp_binance_server.state.redis.local_budget import LocalBudget
 from mcp_binance_server.state.redis.memory import Memory
 from mcp_binance_server.state.weight import KEEP_MS, LEAST_SHARE, MINUTE_MS, SHARED_WITH, ceiling, charged_minutes
 
@@ -132,11 +134,27 @@ class SharedLedger:
         self._reserves = reserves
         self._edge_ms = edge_ms
         self._stops: dict[str, tuple[str, float]] = {}
+        self.local = LocalBudget(link, memory, clock, reserves, edge_ms=edge_ms)
         self._recounts: dict[str, str] = {}
 
-    async def acquire(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "") -> Grant:
+    async def acquire(
+        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "", local_limit: int = 0
+    ) -> Grant:
         if cost < 0:
             raise ValueError(f"weight is never given back: cost {cost}")
+        if not local_limit:
+            return await self._charge(ip, kind, cost, limit, now_ms, party)
+        self.local.note(ip, limit=local_limit, now_ms=now_ms)
+        try:
+            return await self._charge(ip, kind, cost, limit, now_ms, party)
+        except EngineUnavailable:
+            if (grant := self._spend_promised(ip, kind, cost, now_ms, party)) is None:
+                raise
+            return grant
+
+    async def _charge(  # noqa: PLR0917
+        self, ip: str, kind: CallKind, cost: int, limit: int, now_ms: int, party: str
+    ) -> Grant:
         minutes = charged_minutes(now_ms, self._edge_ms)
         own = minutes.index(now_ms // MINUTE_MS)
         top = ceiling(limit)
@@ -174,6 +192,12 @@ class SharedLedger:
             share, spent = kept
             return Grant(granted=False, reason="share", used=used, retry_ms=retry_ms, share=share, own=spent)
         return Grant(granted=True, reason="", used=used, retry_ms=0)
+
+    def _spend_promised(self, ip: str, kind: CallKind, cost: int, now_ms: int, party: str) -> Grant | None:
+        _, ends_ms = self._stops.get(ip, ("", 0.0))
+        if (stopped_ms := ceil(ends_ms - self._clock.monotonic_ms())) > 0:
+            return Grant(granted=False, reason="stopped", used=0, retry_ms=stopped_ms)
+        return self.local.spend(ip, kind, cost, now_ms=now_ms, party=party)
 
     async def used(self, ip: str, now_ms: int) -> int:
         reply = await self._link.call("read_weight", "HGET", keys.minute(ip, now_ms // MINUTE_MS), "total")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from math import ceil
 from uuid import uuid4
 
 import msgspec
@@ -27,6 +28,8 @@ class Memory:
         self._clock = clock
         self._offset_ms = clock.now_ms() - clock.monotonic_ms()
         self._lost_at_ms: float | None = None
+        self._watched: list[str] = []
+        self._stops: dict[str, float] = {}
 
     def now_ms(self) -> float:
         return self._clock.monotonic_ms() + self._offset_ms
@@ -35,6 +38,14 @@ class Memory:
     def lost_ms_ago(self) -> float | None:
         """Say how long ago this memory took the place of one that was lost; None if nobody knew another."""
         return None if self._lost_at_ms is None else self._clock.monotonic_ms() - self._lost_at_ms
+
+    def watch(self, stop: str) -> None:
+        """Ask with each greeting whether there is a stop under a key."""
+        self._watched.append(stop)
+
+    def stop_left_ms(self, stop: str) -> int:
+        """Return how long a stop that was told of still holds."""
+        return max(0, ceil(self._stops.get(stop, 0.0) - self._clock.monotonic_ms()))
 
     async def greet(self, connection: RedisWire) -> None:
         """Shake hands and greet, before anything else is said on a connection."""
@@ -80,11 +91,17 @@ class Memory:
 
     def _greeting(self) -> tuple[str | int, ...]:
         # The whole script goes along: the server may be new.
-        return ("EVAL", GREET.text, 1, keys.MEMORY, uuid4().hex, self.id, SETTLE_MS)
+        named = (keys.MEMORY, *self._watched)
+        return ("EVAL", GREET.text, len(named), *named, uuid4().hex, self.id, SETTLE_MS)
 
     def _hear(self, reply: Reply, *, asked_ms: float) -> None:
-        found, born_ms, follows, seconds, micros = msgspec.convert(reply, tuple[bytes, int, int, int, int])
+        found, born_ms, follows, seconds, micros, stops = msgspec.convert(
+            reply, tuple[bytes, int, int, int, int, list[int]]
+        )
         now_ms = self._clock.monotonic_ms()
+        for stop, left_ms in zip(self._watched, stops, strict=False):
+            # A memory that was emptied does not know of what still holds.
+            self._stops[stop] = max(self._stops.get(stop, 0.0), now_ms + left_ms)
         server_ms = seconds * 1000 + micros / 1000
         self._set_time(server_ms, asked_ms, now_ms)
         self.id = found.decode()

@@ -202,6 +202,9 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
             tally = await context.trading.tally() if context.trading is not None else None
         return Gauges(
             upstream_weight_used={name: await used(each) for name, each in ledgers.items()},
+            upstream_weight_local_total={
+                name: each.spent_locally for name, each in ledgers.items() if isinstance(each, Budget)
+            },
             upstream_hosts_down=sum(each.hosts_down for each in hosts),
             sessions=registry.snapshot().live,
             streams=(len(hub.sockets()) if hub else 0) + (watch is not None and watch.socket is not None),

@@ -1,6 +1,7 @@
 -- Asked on every new connection and every second: is this a primary, which memory has it, what time is it?
 -- A memory is another one when the server lost it, restarted, or took over from a primary it had copied.
--- KEYS memory   ARGV candidate, known memory or '', settle_ms   -> {memory, birth in ms, 1 if it follows a lost one, seconds, microseconds}
+-- KEYS memory, then stops   ARGV candidate, known memory or '', settle_ms
+-- -> {memory, birth in ms, 1 if it follows a lost one, seconds, microseconds, {ms left of each stop}}
 local info = redis.call('INFO', 'replication')
 if string.match(info, 'role:(%a+)') ~= 'master' then return redis.error_reply('READONLY this is not the primary') end
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
@@ -17,4 +18,6 @@ if ARGV[2] ~= '' and ARGV[2] ~= memory[1] then
   redis.call('HSETNX', KEYS[1], 'settled', string.format('%.0f', memory[2] + ARGV[3]))
 end
 local follows = redis.call('HEXISTS', KEYS[1], 'settled')
-return {memory[1], tonumber(memory[2]), follows, tonumber(time[1]), tonumber(time[2])}
+local stops = {}
+for at = 2, #KEYS do stops[at - 1] = math.max(0, tonumber(redis.call('HGET', KEYS[at], 'ends') or '0') - now) end
+return {memory[1], tonumber(memory[2]), follows, tonumber(time[1]), tonumber(time[2]), stops}

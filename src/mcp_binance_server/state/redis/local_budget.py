@@ -1,0 +1,120 @@
+"""What this process may spend while the state server is away: its part of the tenth that is never spent otherwise.
+
+While it answers, the server promises weight of minutes to come, each minute by its number. In no minute do the promises
+to all processes together pass `spare`, whoever came, left, was cut off or is still remembered. So nobody has to know
+how many others spend now, by whose clock, or since when.
+"""
+
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import msgspec
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.state.engine import CallKind, Grant, Reserves
+from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.keys import LOCAL_BUDGET
+from mcp_binance_server.state.redis.link import Link
+from mcp_binance_server.state.redis.memory import Memory
+from mcp_binance_server.state.weight import (
+    MINUTE_MS,
+    Ledger,
+    Spent,
+    ceiling,
+    charged_minutes,
+    limit_for,
+    most_for_one,
+    spare,
+)
+
+# So many minutes are promised ahead: for so long an absence is bridged, and what a process that is gone was promised is
+# kept for nobody.
+AHEAD_MINUTES = 10
+# Far longer than anything is promised for: a server whose clock jumps forgets nothing that still counts.
+KEEP_PROMISES_MS = 86_400_000
+
+
+@dataclass(slots=True)
+class Promises:
+    """What one process was promised of one address."""
+
+    limit: int
+    offset_ms: float
+    """Exchange time less monotonic time, when weight was last asked for."""
+    told_of: int = 0
+    """The last minute that the server has answered for."""
+    weights: dict[int, int] = field(default_factory=dict[int, int])
+
+    def note(self, limit: int, offset_ms: float) -> None:
+        if limit < self.limit:
+            self.weights.clear()  # a tenth of the old limit may be more than one of the new
+        self.limit, self.offset_ms = limit, offset_ms
+
+    def of(self, minutes: tuple[int, ...]) -> int:
+        """Return what may be spent of each of these minutes."""
+        return min(self.weights.get(minute, 0) for minute in minutes)
+
+
+class LocalBudget:
+    """Asks for promises while it can, and spends them while it must, by the same rules as the minute's weight."""
+
+    def __init__(self, link: Link, memory: Memory, clock: Clock, reserves: Reserves, *, edge_ms: int) -> None:
+        self._link, self._memory, self._clock = link, memory, clock
+        # No order leaves on a promise.
+        self._reserves = Reserves(order_percent=0, private_percent=reserves.private_percent)
+        self._ledger = Ledger(self._reserves, edge_ms=edge_ms)
+        self._edge_ms = edge_ms
+        self._process = uuid4().hex
+        self._promises: dict[str, Promises] = {}
+
+    def note(self, ip: str, *, limit: int, now_ms: int) -> None:
+        """Take note that calls of this address may have to go without the server some day."""
+        offset_ms = now_ms - self._clock.monotonic_ms()
+        promises = self._promises.get(ip)
+        if promises is None:
+            self._promises[ip] = Promises(limit, offset_ms)
+            self._memory.watch(keys.stop(ip))
+        else:
+            promises.note(limit, offset_ms)
+
+    async def renew(self) -> None:
+        """Ask for the minutes that were not promised yet: once a minute there is one.
+
+        Raises:
+            EngineUnavailable: they could not be asked for.
+        """
+        for ip, promises in [*self._promises.items()]:
+            minute = int(self._clock.monotonic_ms() + promises.offset_ms) // MINUTE_MS
+            if promises.told_of < minute + AHEAD_MINUTES:
+                await self._ask(ip, promises, minute)
+
+    async def _ask(self, ip: str, promises: Promises, minute: int) -> None:
+        limit = promises.limit
+        reply = await self._link.run(
+            "local_budget", LOCAL_BUDGET, (keys.promises(ip), keys.MEMORY), self._memory.id, self._process, minute,
+            promises.told_of, AHEAD_MINUTES, spare(limit), most_for_one(limit), KEEP_PROMISES_MS,
+        )  # fmt: skip
+        verdict, *told = msgspec.convert(reply, list[int])
+        if verdict != 1 or promises.limit < limit:
+            return  # another memory, which the next greeting tells of, or a limit that is no longer true
+        first, *weights = told
+        promises.told_of = first + len(weights) - 1
+        held = {each: weight for each, weight in promises.weights.items() if each >= minute - 1}
+        promises.weights = held | dict(enumerate(weights, first))
+
+    def spend(self, ip: str, kind: CallKind, cost: int, *, now_ms: int, party: str) -> Grant | None:
+        """Charge one call to what was promised of its minutes; None where waiting for the next one is no use either."""
+        promises = self._promises.get(ip)
+        if promises is None or kind == "order":
+            return None
+        at, minutes = self._clock.monotonic_ms(), charged_minutes(now_ms, self._edge_ms)
+        stopped_ms = self._memory.stop_left_ms(keys.stop(ip))
+        if stopped_ms > 0:
+            return Grant(granted=False, reason="stopped", used=0, retry_ms=stopped_ms)
+        limit = limit_for(promises.of(minutes))
+        grant = self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, at=at, party=party)
+        if grant:
+            return Grant(granted=True, reason="", used=grant.used, retry_ms=0, is_local=True)
+        later = promises.of(charged_minutes(now_ms + grant.retry_ms, self._edge_ms))
+        fits_later = cost <= Spent().room(kind, ceiling(limit_for(later)), self._reserves)
+        return grant if fits_later else None
