@@ -6,7 +6,7 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from statistics import median
-from time import thread_time
+from time import process_time, thread_time
 
 from mcp_binance_server.cli.serve import calm
 
@@ -27,24 +27,31 @@ def _work_ms() -> float:
 
 
 class Turns:
-    """How much CPU the thread of the loop spends in one turn of it, at most, if the machine is as quick as usual."""
+    """How much CPU the thread of the loop spends in one turn of it, at most, if the machine is as quick as usual.
+
+    `longest_beside_secs` counts every thread: one that keeps the interpreter to itself holds the loop up as well.
+    """
 
     def __init__(self) -> None:
         self.longest_secs = 0.0
+        self.longest_beside_secs = 0.0
         self._slowness = slowness()
-        self._last = thread_time()
+        self._last, self._last_of_all = thread_time(), process_time()
         self._loop = asyncio.get_running_loop()
         self._handle = self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        now = thread_time()
+        now, of_all = thread_time(), process_time()
         self.longest_secs = max(self.longest_secs, now - self._last)
-        self._last = now
+        self.longest_beside_secs = max(self.longest_beside_secs, of_all - self._last_of_all)
+        self._last, self._last_of_all = now, of_all
         self._handle = self._loop.call_soon(self._turn)
 
     def stop(self) -> float:
         self._handle.cancel()
-        return self.longest_secs / max(self._slowness, slowness())
+        slow = max(self._slowness, slowness())
+        self.longest_secs, self.longest_beside_secs = self.longest_secs / slow, self.longest_beside_secs / slow
+        return self.longest_secs
 
 
 @contextmanager
