@@ -1,9 +1,10 @@
-"""Indicators over a series: a typed face of talipp, each line as long as its input, None while warming up."""
+"""Indicators over a series, in floats or by talipp, each line as long as its input, None while warming up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
+from math import sqrt
 
 from mcp_binance_server.analytics.indicators.talipp_adapter import (
     Anchor,
@@ -65,12 +66,27 @@ def latest(line: Line) -> float | None:
 
 def sma(values: Sequence[float], n: int) -> Line:
     """Average the last n values."""
-    return list(library().SMA(n, list(values)).output_values)
+    # To the last digit what talipp gives.
+    if len(values) < n:
+        return [None] * len(values)
+    average = sum(values[:n]) / n
+    line: Line = [*([None] * (n - 1)), average]
+    for gone, come in zip(values, values[n:], strict=False):
+        average -= (gone - come) / n
+        line.append(average)
+    return line
 
 
 def ema(values: Sequence[float], n: int) -> Line:
     """Average exponentially, seeded with the simple average of the first n values as TA-Lib does."""
-    return list(library().EMA(n, list(values)).output_values)
+    if len(values) < n:
+        return [None] * len(values)
+    average, weight = sum(values[:n]) / n, 2.0 / (n + 1.0)
+    line: Line = [*([None] * (n - 1)), average]
+    for value in values[n:]:
+        average = weight * value + (1.0 - weight) * average
+        line.append(average)
+    return line
 
 
 def rsi(values: Sequence[float], n: int) -> Line:
@@ -94,14 +110,27 @@ def atr(candles: Sequence[Candle], n: int) -> Line:
 
 def macd(values: Sequence[float], fast: int = 12, slow: int = 26, signal: int = 9) -> Macd:
     """Subtract a slow EMA from a fast one; TA-Lib starts both at the slow one's first bar, so early bars differ."""
-    rows = library().MACD(fast, slow, signal, list(values)).output_values
-    return Macd(column(rows, "macd"), column(rows, "signal"), column(rows, "histogram"))
+    both = [
+        (a, b) for a, b in zip(ema(values, fast), ema(values, slow), strict=True) if a is not None and b is not None
+    ]
+    distances = [quick - late for quick, late in both]
+    signals = ema(distances, signal)
+    left = [None if late is None else at - late for at, late in zip(distances, signals, strict=True)]
+    return Macd(after(values, list(distances)), after(values, signals), after(values, left))
 
 
 def bollinger(values: Sequence[float], n: int = 20, deviations: float = 2.0) -> Bollinger:
     """Draw bands of population standard deviations around the simple average."""
-    rows = library().BB(n, deviations, list(values)).output_values
-    return Bollinger(column(rows, "lb"), column(rows, "cb"), column(rows, "ub"))
+    middle = sma(values, n)
+    widths = [deviations * _spread(values[end - n : end]) for end in range(n, len(values) + 1)]
+    around = list(zip((at for at in middle if at is not None), widths, strict=True))
+    lower, upper = [at - width for at, width in around], [at + width for at, width in around]
+    return Bollinger(after(values, list(lower)), middle, after(values, list(upper)))
+
+
+def _spread(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return sqrt(sum([(each - mean) ** 2 for each in values]) / len(values))
 
 
 def stochastic(candles: Sequence[Candle], n: int = 14, smooth: int = 3) -> Stochastic:

@@ -36,7 +36,15 @@ def column(rows: Iterable[object], name: str) -> Line:
 
 def wilder(values: list[float], n: int) -> Line:
     """Average by Wilder's smoothing, seeded with the simple average of the first n values."""
-    return list(library().SMMA(n, values).output_values)
+    # To the last digit what talipp's SMMA gives.
+    if len(values) < n:
+        return [None] * len(values)
+    average = sum(values[:n]) / n
+    line: Line = [*([None] * (n - 1)), average]
+    for value in values[n:]:
+        average = (average * (n - 1) + value) / n
+        line.append(average)
+    return line
 
 
 def after(whole: Sequence[object], tail: Line) -> Line:
