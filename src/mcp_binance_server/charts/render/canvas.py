@@ -16,6 +16,7 @@ FAMILY = "Liberation Sans"
 FACES = ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf")
 ASCENT, DESCENT = 0.76, 0.22  # of the size: the tallest figure or capital, the deepest tail
 UNKNOWN = "?"
+_TENTHS = tuple((f".{tenth}0", f".{tenth}") for tenth in range(1, 10))
 
 _files = ExitStack()  # paths stay valid for the life of the process, also out of a zipped package
 
@@ -118,7 +119,7 @@ class Canvas:
 
     def rects(self, rects: Sequence[Rect], fill: Colour) -> None:
         self._watch((x + dx, y + dy) for x, y, w, h in rects for dx, dy in ((0, 0), (w, h)))
-        path = "".join(f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z" for x, y, w, h in rects)
+        path = _trimmed("".join([f"M{x:.2f} {y:.2f}h{w:.2f}v{h:.2f}h{-w:.2f}z" for x, y, w, h in rects]))
         if path:
             self._parts.append(f'<path{_paint("fill", fill)} d="{path}"/>')
 
@@ -132,7 +133,7 @@ class Canvas:
         self.polyline([*corners, corners[0]], stroke, width)
 
     def lines(self, segments: Sequence[Segment], stroke: Colour, width: float = 1, dash: str = "") -> None:
-        path = "".join(f"M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}" for x0, y0, x1, y1 in segments)
+        path = _trimmed("".join([f"M{x0:.2f} {y0:.2f}L{x1:.2f} {y1:.2f}" for x0, y0, x1, y1 in segments]))
         if path:
             self._parts.append(f'<path{_paint("stroke", stroke)}{_pen(width, dash)} d="{path}"/>')
             self._remember(((x0, y0), (x1, y1)) for x0, y0, x1, y1 in segments)
@@ -234,16 +235,20 @@ class Canvas:
         )
 
     def _remember(self, lines: Iterable[Sequence[Point]]) -> None:
+        clip = self._clip
         for points in lines:
-            self._watch(points)
-            self.strokes.append(Stroke(points, self._clip))
+            if clip and not self._escaped:
+                self._watch(points)
+            self.strokes.append(Stroke(points, clip))
 
     def _watch(self, points: Iterable[Point]) -> None:
         if self._clip and not self._escaped:
             box = self._clip
-            self._escaped = any(
-                y < box.top - 1 or y > box.bottom + 1 or x < box.left - 1 or x > box.right + 1 for x, y in points
-            )
+            left, top, right, bottom = box.left - 1, box.top - 1, box.right + 1, box.bottom + 1
+            for x, y in points:
+                if y < top or y > bottom or x < left or x > right:
+                    self._escaped = True
+                    return
 
     def _name(self) -> str:
         self._names += 1
@@ -258,12 +263,19 @@ def text_box(x: float, y: float, text: str, size: float, *, anchor: str = "start
 
 
 def _n(number: float) -> str:
-    text = f"{number:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    return _trimmed(f"{number:.2f}")
 
 
 def _points(points: Sequence[Point]) -> str:
-    return " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    return _trimmed(" ".join([f"{x:.2f},{y:.2f}" for x, y in points]))
+
+
+def _trimmed(path: str) -> str:
+    """Take the zeros off numbers that all have two decimals, a whole path at once: by the thousand they add up."""
+    path = path.replace("-0.00", "0").replace(".00", "")
+    for zeros, trimmed in _TENTHS:
+        path = path.replace(zeros, trimmed)
+    return path
 
 
 def _paint(kind: str, colour: Colour) -> str:
