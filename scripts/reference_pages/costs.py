@@ -9,7 +9,7 @@ COSTS: dict[str, str] = {
     "get_exchange_info": "0",
     "get_klines": "2",
     "get_order_book": f"{_DEPTH}; 0 while the pair is streamed",
-    "get_recent_trades": "25; 0 while the pair is streamed",
+    "get_recent_trades": "4; 0 while the pair is streamed",
     "get_average_price": "2",
     "get_server_time": "1",
     "scan_market": "80 for the board, once in ten seconds for everybody; then 2 a pair and interval, once a candle; "

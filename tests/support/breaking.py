@@ -58,7 +58,6 @@ ANSWERS: dict[str, Shape] = {
     "ticker/bookTicker": {"bidPrice": "q", "bidQty": "q", "askPrice": "q", "askQty": "q"},
     "avgPrice": {"mins": "i", "price": "q", "closeTime": "t"},
     "depth": {"lastUpdateId": "i", "bids": "l", "asks": "l"},
-    "trades": {"id": "i", "price": "p", "qty": "q", "time": "t", "isBuyerMaker": "b"},
     "aggTrades": {"a": "i", "p": "p", "q": "q", "f": "i", "l": "i", "T": "t", "m": "b"},
     "klines": {"0": "t", "1": "p", "2": "p", "3": "p", "4": "p", "5": "q", "6": "t", "7": "q", "8": "i", "9": "q"},
     "account": {"canTrade": "b", "canWithdraw": "b", "canDeposit": "b", "updateTime": "t", "balances": "f"},

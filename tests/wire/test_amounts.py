@@ -9,7 +9,7 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.exchange.spot.account import BalanceWire, FillWire, OrderWire
 from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
-from mcp_binance_server.exchange.spot.wire import DepthWire, ExchangeListWire, TickerWire, TradeWire
+from mcp_binance_server.exchange.spot.wire import AggregateTradeWire, DepthWire, ExchangeListWire, TickerWire
 from mcp_binance_server.exchange.wire import KlineWire
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -77,7 +77,7 @@ def test_ids_times_and_shapes_that_make_no_sense_are_refused(members: dict[str, 
 async def test_every_number_of_every_answer_is_checked(exchange: SimulatedExchange) -> None:
     ticker = await raw(exchange, "ticker/24hr?symbol=BTCUSDT")
     (candle,) = await raw(exchange, "klines?symbol=BTCUSDT&interval=1h&limit=1")
-    (trade,) = await raw(exchange, "trades?symbol=BTCUSDT&limit=1")
+    (trade,) = await raw(exchange, "aggTrades?symbol=BTCUSDT&limit=1")
     order = {
         "symbol": "BTCUSDT", "orderId": 1, "clientOrderId": "x", "price": "1", "origQty": "1", "executedQty": "0",
         "cummulativeQuoteQty": "-1.00000000", "status": "NEW", "timeInForce": "GTC", "type": "LIMIT", "side": "BUY",
@@ -94,7 +94,7 @@ async def test_every_number_of_every_answer_is_checked(exchange: SimulatedExchan
         "v": "1", "q": "1", "O": 1, "C": 1, "n": 1,
     }  # fmt: skip
     kinds: list[tuple[type, object]] = [
-        (TickerWire, ticker), (KlineWire, candle), (TradeWire, trade), (OrderWire, order), (FillWire, fill),
+        (TickerWire, ticker), (KlineWire, candle), (AggregateTradeWire, trade), (OrderWire, order), (FillWire, fill),
         (QuoteEventWire, quote), (TradeEventWire, told), (TickerEventWire, day),
         (BalanceWire, {"asset": "BTC", "free": "1", "locked": "0"}),
     ]  # fmt: skip

@@ -211,7 +211,7 @@ async def test_the_ticker_and_the_trades_of_a_live_symbol_are_streamed_too() -> 
         ticker = await live.client.call_tool("get_ticker", {"symbol": "BTCUSDT"})
         trades = await live.client.call_tool("get_recent_trades", {"symbol": "BTCUSDT", "limit": 5})
         many = await live.client.call_tool("get_recent_trades", {"symbol": "BTCUSDT", "limit": 500})
-        assert live.asked() == ["trades"]
+        assert live.asked() == ["aggTrades"]
         rest = await raw(live.exchange, "ticker/24hr?symbol=BTCUSDT")
         aggregates = await raw(live.exchange, "aggTrades?symbol=BTCUSDT&limit=5")
 

@@ -47,7 +47,7 @@ CALLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         ["klines"],
     ),
     "get_order_book": ("get_order_book", {"symbol": "BTCUSDT"}, ["depth"]),
-    "get_recent_trades": ("get_recent_trades", {"symbol": "BTCUSDT"}, ["trades"]),
+    "get_recent_trades": ("get_recent_trades", {"symbol": "BTCUSDT"}, ["aggTrades"]),
     "get_average_price": ("get_average_price", {"symbol": "BTCUSDT"}, ["avgPrice"]),
     "get_server_time": ("get_server_time", {}, ["time"]),
     "get_indicators": ("get_indicators", {"symbol": "BTCUSDT", "indicators": INDICATORS}, ["klines"]),

@@ -28,7 +28,7 @@ TICKER_PRICE = Endpoint("ticker/price", 2)
 TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
 BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
 AVERAGE_PRICE = Endpoint("avgPrice", 2)
-TRADES = Endpoint("trades", 25)
+# Single trades, `trades`, weigh 25 and say no more than who took how much at which price.
 AGGREGATE_TRADES = Endpoint("aggTrades", 4)
 KLINES = Endpoint("klines", 2)
 # A day that has ended does not change; only the newest row of this answer grows old.
@@ -59,7 +59,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     TICKER_PRICE_ALL,
     BOOK_TICKER,
     AVERAGE_PRICE,
-    TRADES,
     AGGREGATE_TRADES,
     KLINES,
     DAILY_KLINES,

@@ -33,7 +33,6 @@ from mcp_binance_server.exchange.spot.endpoints import (
     SNAPSHOT,
     TICKER_24H,
     TICKER_PRICE_ALL,
-    TRADES,
     depth_endpoint,
 )
 from mcp_binance_server.exchange.spot.wire import (
@@ -44,7 +43,6 @@ from mcp_binance_server.exchange.spot.wire import (
     QuotedDayRowWire,
     QuoteWire,
     TickerWire,
-    TradeWire,
 )
 from mcp_binance_server.exchange.wire import KlineWire, TimeWire, price
 from mcp_binance_server.words import word
@@ -101,9 +99,6 @@ class SpotClient(SharedReads):
         body = await self.caller.read(SNAPSHOT, {"symbol": symbol, "limit": levels}, DepthWire)
         return body.value.to_domain()
 
-    async def trades(self, symbol: Symbol, limit: int) -> Sourced[tuple[Trade, ...]]:
-        return await self.shared(TRADES, {"symbol": symbol, "limit": limit}, list[TradeWire], _trades)
-
     async def aggregate_trades(self, symbol: Symbol, limit: int) -> Sourced[tuple[Trade, ...]]:
         """Return the newest aggregate trades, oldest first."""
         return await self._aggregate_page({"symbol": symbol, "limit": limit})
@@ -153,10 +148,6 @@ def _prices(rows: Sequence[PriceWire]) -> dict[Symbol, Price]:
 
 def _average(told: AveragePriceWire) -> AveragePrice:
     return AveragePrice(price(told.price), told.mins, told.close_time)
-
-
-def _trades(rows: Sequence[TradeWire]) -> tuple[Trade, ...]:
-    return tuple(each.to_domain() for each in rows)
 
 
 def _aggregate_trades(rows: Sequence[AggregateTradeWire]) -> tuple[Trade, ...]:

@@ -130,17 +130,6 @@ def _levels(rows: list[WrittenLevel]) -> tuple[PriceLevel, ...]:
     return tuple(PriceLevel(price(at), quantity(stands)) for at, stands in rows)
 
 
-class TradeWire(BinanceWire):
-    id: Count
-    price: AboveZero
-    qty: Amount
-    time: EpochMs
-    is_buyer_maker: bool
-
-    def to_domain(self) -> Trade:
-        return Trade(self.id, price(self.price), quantity(self.qty), self.time, self.is_buyer_maker, self.id, self.id)
-
-
 class AggregateTradeWire(msgspec.Struct):
     """One-letter names that differ only by case: never fold them."""
 

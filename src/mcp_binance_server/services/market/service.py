@@ -220,10 +220,10 @@ class MarketService:
         )
 
     async def trades(self, text: str, limit: int) -> Observation[tuple[Trade, ...]]:
-        """Return the newest trades, the newest last; from a stream they are aggregates, one taker at one price each."""
+        """Return the newest trades, the newest last: aggregates, one taker at one price each, streamed or asked for."""
         return await self._observe(
             text,
-            lambda symbol: self.client.trades(symbol, limit),
+            lambda symbol: self.client.aggregate_trades(symbol, limit),
             lambda rules: self.streamed.trades(rules, limit),
         )
 
