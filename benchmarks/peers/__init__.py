@@ -1,0 +1,1 @@
+"""Our server beside comparable ones, on one loopback exchange."""
