@@ -132,9 +132,10 @@ def test_a_band_includes_its_edges_and_stays_as_it_was_at_the_call(book: LocalBo
     bids, asks = book.near(9.50, 10.20, 0, 99)
     book.apply(delta_of(101, bids=[("9.50", "0")], asks=[("10.20", "0")]))
 
-    assert [Decimal(price) for price, _ in bids] == [level.price for level in SNAPSHOT.bids]
-    assert [Decimal(price) for price, _ in asks] == [level.price for level in SNAPSHOT.asks[:2]]
-    assert book.near(9.90, 10.10, 0, 99) == ([("10.00", "1.0"), ("9.90", "2.0")], [("10.10", "1.5")])
+    assert bids == [float(level.price) for level in SNAPSHOT.bids]
+    assert asks == [float(level.price) for level in SNAPSHOT.asks[:2]]
+    assert book.near(9.90, 10.10, 0, 99) == ([10.0, 9.9], [10.1])
+    assert (book.sizes_at("bid", [10.0, 9.9]), book.sizes_at("ask", [10.1])) == ([1.0, 2.0], [1.5])
 
 
 def test_what_is_known_ends_with_the_snapshot_unless_it_was_shorter_than_asked() -> None:

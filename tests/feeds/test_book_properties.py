@@ -117,8 +117,8 @@ def test_a_band_holds_exactly_the_levels_between_its_edges(
 
     near_bids, near_asks = book.near(float(bottom), float(top), 0, 1_000)
 
-    assert [Decimal(price) for price, _ in near_bids] == sorted((p for p in naive.bids if p >= bottom), reverse=True)
-    assert [Decimal(price) for price, _ in near_asks] == sorted(p for p in naive.asks if p <= top)
+    assert near_bids == sorted((float(p) for p in naive.bids if p >= bottom), reverse=True)
+    assert near_asks == sorted(float(p) for p in naive.asks if p <= top)
 
 
 @given(stream=streams(), bids=standing, asks=standing, choice=st.integers(0, 11))

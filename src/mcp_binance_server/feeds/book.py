@@ -5,7 +5,7 @@ The procedure: https://developers.binance.com/docs/binance-spot-api-docs/web-soc
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -136,6 +136,10 @@ class _Side:
         count = max(0, count)
         return self.keys[: -count - 1 : -1] if self.is_bids else self.keys[:count]
 
+    def sizes_at(self, prices: Iterable[float]) -> list[float]:
+        levels = self.levels
+        return [float(levels[price][1]) for price in prices]
+
     def reaching(self, edge: float) -> int:
         keys = self.keys
         return len(keys) - bisect_left(keys, edge) if self.is_bids else bisect_right(keys, edge)
@@ -230,7 +234,7 @@ class LocalBook:
         if held.bound is not None and (low < held.bound if held.is_bids else high > held.bound):
             return None
         between = held.keys[bisect_left(held.keys, low) : bisect_left(held.keys, high)]
-        return sum(float(held.levels[key][1]) for key in between)
+        return sum(held.sizes_at(between))
 
     def prune(self, *, most: int | None = None) -> int:
         """Forget the levels beyond what is known, and all but the best `most` of a side; return how many went.
@@ -295,17 +299,22 @@ class LocalBook:
         """Return the best bids and asks as the exchange wrote them, best first."""
         return self._bids.best(count), self._asks.best(count)
 
-    def best_prices(self, bids: int, asks: int) -> tuple[list[float], list[float]]:
-        """Return so many prices of each side, best first."""
-        return self._bids.best_keys(bids), self._asks.best_keys(asks)
+    def touch(self) -> tuple[float, float] | None:
+        """Return the best bid and ask; None when a side is empty."""
+        bids, asks = self._bids.keys, self._asks.keys
+        return (bids[-1], asks[0]) if bids and asks else None
 
-    def near(self, low: float, high: float, least: int, most: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
-        """Return the bids down to one price and the asks up to another, best first, within a least and a most."""
+    def near(self, low: float, high: float, least: int, most: int) -> tuple[list[float], list[float]]:
+        """Return the prices bid down to one and asked up to another, best first, within a least and a most."""
         bids, asks = self._bids, self._asks
         return (
-            bids.best(max(least, min(most, bids.reaching(low)))),
-            asks.best(max(least, min(most, asks.reaching(high)))),
+            bids.best_keys(max(least, min(most, bids.reaching(low)))),
+            asks.best_keys(max(least, min(most, asks.reaching(high)))),
         )
+
+    def sizes_at(self, side: BookSide, prices: Iterable[float]) -> list[float]:
+        """Return what stands at prices of the book."""
+        return (self._bids if side == "bid" else self._asks).sizes_at(prices)
 
 
 class JoinBuffer:

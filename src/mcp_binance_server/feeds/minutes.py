@@ -11,7 +11,7 @@ from mcp_binance_server.analytics.market.pasts import EndedMinute, SymbolPasts
 from mcp_binance_server.analytics.market.stress import StressMeter, StressNow
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.feeds.book import LocalBook
-from mcp_binance_server.feeds.sampling import SizesNear, levels_near
+from mcp_binance_server.feeds.sampling import SizesNear
 
 # As many as the longest window that can be asked for.
 MOST_ENDED = 5
@@ -95,7 +95,7 @@ class SymbolMinutes:
         health.add(moment)
         place = second % SECONDS
         if self._reader is not None:
-            self._reader.on_second(place, moment, lambda: levels_near(book, sizes))
+            self._reader.on_second(place, moment, sizes.levels)
             for left in self._followed.on_second(book.size_between):
                 self._pasts.outcomes.add(left)
         hour = self._pasts.hour

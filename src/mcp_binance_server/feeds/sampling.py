@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.cost import CHEAP_BPS
-from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.grid import BookSide, PriceGrid
 from mcp_binance_server.analytics.book.standing import Levels
 from mcp_binance_server.analytics.flow.book_events import QuoteState, change
 from mcp_binance_server.analytics.market.minute import NEAR_BPS, WIDE_BPS, WIDE_TICKS, BookMoment
-from mcp_binance_server.domain.market import WrittenLevel
 from mcp_binance_server.feeds.book import LocalBook
 
 # Of a symbol whose steps nobody has told yet a band is measured in basis points alone.
@@ -82,6 +81,13 @@ class Quotes:
         return self._quotes[-1] if self._quotes else None
 
 
+class SideNear(NamedTuple):
+    """One side within the wide band as floats, best first; at least its best price."""
+
+    prices: list[float]
+    sizes: list[float]
+
+
 class BookSample(NamedTuple):
     """One moment of a book with two sides; depths are base quantities."""
 
@@ -92,10 +98,14 @@ class BookSample(NamedTuple):
 
 
 class SizesNear(NamedTuple):
-    """The sizes of both sides within the wide band, best first; of each at least that of the best price."""
+    """Both sides within the wide band."""
 
-    bids: list[float]
-    asks: list[float]
+    bids: SideNear
+    asks: SideNear
+
+    def levels(self) -> tuple[Levels, Levels]:
+        """Return prices and sizes of both sides, best first."""
+        return [*zip(*self.bids, strict=True)], [*zip(*self.asks, strict=True)]
 
 
 class CheapSample(NamedTuple):
@@ -109,61 +119,42 @@ class CheapSample(NamedTuple):
 class _SideSample(NamedTuple):
     near: float
     wide: float
-    sizes: list[float]
+    cheap: float
+    is_cheap_to_the_end: bool
+    levels: SideNear
 
 
 def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID) -> BookSample | None:
     """Read a book; None when one of its sides is empty."""
-    best_bids, best_asks = book.written_top(1)
-    if not best_bids or not best_asks:
+    touch = book.touch()
+    if touch is None:
         return None
-    bid, ask = float(best_bids[0][0]), float(best_asks[0][0])
+    bid, ask = touch
     mid = (bid + ask) / 2
-    bids, asks = _near(book, mid, grid, LEAST_LEVELS)
-    below, above = _side(bids, mid, grid), _side(asks, mid, grid)
-    moment = BookMoment(mid, ask - bid, below.near, above.near, below.wide, above.wide)
-    cheap, sizes = _cheap(bids, asks, mid), SizesNear(below.sizes, above.sizes)
-    return BookSample(moment, moment.spread / mid * _BPS, cheap, sizes)
-
-
-def _cheap(bids: list[WrittenLevel], asks: list[WrittenLevel], mid: float) -> CheapSample:
-    reach = mid * (CHEAP_BPS / _BPS + _ROUNDING)
-    held = list[tuple[float, bool]]()
-    for levels in (bids, asks):
-        inside = bisect_right(levels, reach, key=lambda level: abs(float(level[0]) - mid))
-        held.append((mid * sum(float(size) for _, size in levels[:inside]), inside == len(levels)))
-    within, truncated = min(held)
-    return CheapSample(within, mid * min(float(bids[0][1]), float(asks[0][1])), truncated)
-
-
-def levels_near(book: LocalBook, sizes: SizesNear) -> tuple[Levels, Levels]:
-    """Return prices and sizes of both sides, best first; the sizes were read with the second's sample of the book."""
-    bids, asks = book.best_prices(len(sizes.bids), len(sizes.asks))
-    return [*zip(bids, sizes.bids, strict=True)], [*zip(asks, sizes.asks, strict=True)]
-
-
-def _near(book: LocalBook, mid: float, grid: PriceGrid, least: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
     reach = grid.band(mid, WIDE_BPS, WIDE_TICKS)
-    return book.near(mid - reach, mid + reach, least, MOST_LEVELS)
+    bids, asks = book.near(mid - reach, mid + reach, LEAST_LEVELS, MOST_LEVELS)
+    below, above = _side(book, "bid", bids, mid, grid), _side(book, "ask", asks, mid, grid)
+    moment = BookMoment(mid, ask - bid, below.near, above.near, below.wide, above.wide)
+    within, truncated = min((mid * side.cheap, side.is_cheap_to_the_end) for side in (below, above))
+    cheap = CheapSample(within, mid * min(below.levels.sizes[0], above.levels.sizes[0]), truncated)
+    return BookSample(moment, moment.spread / mid * _BPS, cheap, SizesNear(below.levels, above.levels))
 
 
-def _side(levels: list[WrittenLevel], mid: float, grid: PriceGrid) -> _SideSample:
-    sizes = [float(level[1]) for level in levels]
-    near = _within(levels, mid, grid.band(mid, NEAR_BPS))
-    wide = _within(levels, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS))
-    return _SideSample(sum(sizes[:near]), sum(sizes[:wide]), sizes[: max(1, wide)])
+def _side(book: LocalBook, side: BookSide, prices: list[float], mid: float, grid: PriceGrid) -> _SideSample:
+    """Measure one side; sizes are read only as far as the wide band, which holds all that is cheap."""
+    cheap = _within(prices, mid, mid * (CHEAP_BPS / _BPS + _ROUNDING))
+    near = _within(prices, mid, grid.band(mid, NEAR_BPS))
+    wide = _within(prices, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS))
+    inside = prices[: max(1, wide)]
+    sizes = book.sizes_at(side, inside)
+    return _SideSample(
+        sum(sizes[:near]), sum(sizes[:wide]), sum(sizes[:cheap]), cheap == len(prices), SideNear(inside, sizes)
+    )
 
 
-def _within(levels: list[WrittenLevel], mid: float, reach: float) -> int:
-    """Count the levels within a distance of the mid, which come best first: the last one inside is searched for."""
-    low, high = 0, len(levels)
-    while low < high:
-        middle = (low + high) // 2
-        if abs(float(levels[middle][0]) - mid) <= reach:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _within(prices: list[float], mid: float, reach: float) -> int:
+    """Count the prices within a distance of the mid, which come best first."""
+    return bisect_right(prices, reach, key=lambda price: abs(price - mid))
 
 
 class Second(NamedTuple):
