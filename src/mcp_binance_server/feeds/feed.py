@@ -3,9 +3,11 @@
 from collections import deque
 from dataclasses import dataclass
 from typing import Literal
+from zlib import crc32
 
 from mcp_binance_server.analytics.book.cost import HELD_MS, CheapSize
 from mcp_binance_server.analytics.flow.book_events import QuoteState
+from mcp_binance_server.analytics.market.minute import SECONDS
 from mcp_binance_server.analytics.market.pasts import SymbolPasts
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
@@ -82,8 +84,10 @@ class SymbolFeed:
         self.counts = FeedCounts()
         self._room = room
         self.minutes = SymbolMinutes()
-        # A symbol's second begins at its own time: all books measured in the same moment would make each other late.
-        self._phase_ms = sum(symbol.encode()) * 100 % 1000
+        # A symbol's seconds begin at its own time, and its minutes at its own second: all books measured, or judged, in
+        # the same moment would make each other late.
+        name = symbol.encode()
+        self._phase_ms = sum(name) * 100 % 1000 + 1000 * (crc32(name) % SECONDS)
         self._begin()
 
     def _begin(self) -> None:
