@@ -94,6 +94,15 @@ async def test_after_a_loop_the_book_is_what_it_was_and_its_ids_have_moved_on(cl
     assert first["lastUpdateId"] < halfway["lastUpdateId"] < again["lastUpdateId"]
 
 
+def test_an_event_touches_as_many_levels_as_were_asked_for_or_a_few_more() -> None:
+    loop = build_loop(7, 0, 55)
+
+    touched = [len(step.bids) + len(step.asks) for step in loop.steps]
+
+    assert (min(touched), max(touched)) == (55, 59)
+    assert all(top.bid[0] < top.ask[0] for top in loop.tops)
+
+
 async def test_the_way_back_undoes_the_way_out() -> None:
     loop = build_loop(7, 0)
 

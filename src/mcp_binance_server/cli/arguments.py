@@ -151,6 +151,13 @@ def parser() -> Parser:
     simulator.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1; 0 takes a free one (default)")
     simulator.add_argument("--scenario", default="market", help="what the exchange plays (default: market)")
     simulator.add_argument("--crowd", type=int, default=0, metavar="N", help="list N more busy symbols, for load")
+    simulator.add_argument(
+        "--crowd-levels",
+        type=int,
+        default=8,
+        metavar="N",
+        help="levels that each of their depth events touches at least (default: 8)",
+    )
     simulator.add_argument("--contracts", type=int, default=0, metavar="N", help="list N more perpetuals, for load")
     simulator.add_argument("--replay", metavar="DIR", help="replay recorded streams (*.gz) of their symbols")
     simulator.add_argument("--speed", type=float, default=1, help="how fast a replay runs (default: 1, as recorded)")

@@ -98,6 +98,7 @@ def _simulator(options: argparse.Namespace) -> int:
         scenario=options.scenario,
         seed=options.seed,
         crowd=options.crowd,
+        crowd_levels=options.crowd_levels,
         contracts=options.contracts,
         replay=options.replay,
         speed=options.speed,

@@ -9,7 +9,7 @@ from mcp_binance_server.simulator.chartimg.service import SimulatedChartImg
 from mcp_binance_server.simulator.faults import Faults
 from mcp_binance_server.simulator.futures.service import SimulatedFutures
 from mcp_binance_server.simulator.market.book import Top
-from mcp_binance_server.simulator.market.crowd import build_crowd
+from mcp_binance_server.simulator.market.crowd import FEW_LEVELS, MOST_LEVELS, build_crowd
 from mcp_binance_server.simulator.market.listing import Listing, Symbol
 from mcp_binance_server.simulator.market.portfolio import Portfolio
 from mcp_binance_server.simulator.market.recording import read_recordings
@@ -39,8 +39,8 @@ class Guest:
 class SimulatedExchange:
     """State shared by all requests; the market itself is a function of seed and time.
 
-    `crowd` lists that many more symbols for load, `contracts` as many more perpetuals; `replay` is a folder of
-    recordings that stand in for their symbols.
+    `crowd` lists that many more symbols for load, each of whose depth events touches `crowd_levels` levels or a few
+    more, `contracts` as many more perpetuals; `replay` is a folder of recordings that stand in for their symbols.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class SimulatedExchange:
         seed: int = 7,
         scenario: str = "market",
         crowd: int = 0,
+        crowd_levels: int = FEW_LEVELS,
         contracts: int = 0,
         replay: Path | None = None,
         replay_speed: float = 1,
@@ -78,7 +79,7 @@ class SimulatedExchange:
         self.scenario: str
         self.set_scenario(scenario)
         if crowd:
-            self.set_crowd(crowd)
+            self.set_crowd(crowd, crowd_levels)
         if contracts:
             self.set_contracts(contracts)
         if replay is not None:
@@ -153,7 +154,7 @@ class SimulatedExchange:
         self.scenario = name
         self._set_sources()
 
-    def set_crowd(self, count: int) -> None:
+    def set_crowd(self, count: int, levels: int = FEW_LEVELS) -> None:
         """List so many cheap markets, in place of an earlier crowd; connections opened before it go on without it.
 
         Raises:
@@ -161,8 +162,10 @@ class SimulatedExchange:
         """
         if not 0 <= count <= LARGEST_CROWD:
             raise ValueError(f"A crowd has 0 to {LARGEST_CROWD} members, not {count}.")
+        if not FEW_LEVELS <= levels <= MOST_LEVELS:
+            raise ValueError(f"An event of a crowd touches {FEW_LEVELS} to {MOST_LEVELS} levels, not {levels}.")
         members = self.listing.set_crowd(count)
-        self._crowd = Sources(build_crowd(members, self.seed))
+        self._crowd = Sources(build_crowd(members, self.seed, levels))
         self.set_scenario(self.scenario)
 
     def set_contracts(self, count: int) -> None:

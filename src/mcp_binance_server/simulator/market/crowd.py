@@ -22,6 +22,9 @@ WANDER = 40  # ticks the price may walk away from the middle
 Side = dict[int, int]
 
 LOOPS = 8
+# Levels an event touches at least, and up to four more.
+FEW_LEVELS, MOST_LEVELS = 8, 100
+DRAWS, DRAWS_A_LEVEL = 80, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,8 @@ class Loop:
         return sorted(bids.items(), reverse=True), sorted(asks.items())
 
 
-def build_loop(seed: int, number: int) -> Loop:
-    """Draw a loop; every step touches 8 to 12 levels, and the best bid is always below the best ask."""
+def build_loop(seed: int, number: int, levels: int = FEW_LEVELS) -> Loop:
+    """Draw a loop; every step touches `levels` or up to four more, and the best bid is always below the best ask."""
     noise = draws(2 * REACH, seed, "crowd", number)
     bids = {MIDDLE - place: _size(noise[place]) for place in range(REACH)}
     asks = {MIDDLE + 1 + place: _size(noise[REACH + place]) for place in range(REACH)}
@@ -75,7 +78,8 @@ def build_loop(seed: int, number: int) -> Loop:
     tops = [_top(bids, asks)]
     middle = MIDDLE
     for place in range(HALF):
-        step, middle = _step(bids, asks, middle, draws(80, seed, "crowd", number, place))
+        noise = draws(max(DRAWS, DRAWS_A_LEVEL * levels), seed, "crowd", number, place)
+        step, middle = _step(bids, asks, middle, levels, noise)
         steps.append(step)
         before_bids = {price: bids.get(price, 0) for price in step.bids}
         back.append(Step(before_bids, {price: asks.get(price, 0) for price in step.asks}, step.ids))
@@ -87,7 +91,7 @@ def build_loop(seed: int, number: int) -> Loop:
     return Loop(first_bids, first_asks, all_steps, all_tops, _prints(all_tops, draws(4 * STEPS, seed, "print", number)))
 
 
-def _step(bids: Side, asks: Side, middle: int, noise: tuple[int, ...]) -> tuple[Step, int]:
+def _step(bids: Side, asks: Side, middle: int, levels: int, noise: tuple[int, ...]) -> tuple[Step, int]:
     new_bids, new_asks = Side(), Side()
     if noise[0] % 12 == 0 and middle < MIDDLE + WANDER:
         middle += 1
@@ -95,7 +99,7 @@ def _step(bids: Side, asks: Side, middle: int, noise: tuple[int, ...]) -> tuple[
     elif noise[0] % 12 == 1 and middle > MIDDLE - WANDER:
         new_bids[middle], new_asks[middle] = 0, _size(noise[1])
         middle -= 1
-    wanted = 8 + noise[2] % 5
+    wanted = levels + noise[2] % 5
     for draw, size in zip(noise[4::2], noise[5::2], strict=True):
         distance = draw // 4 % 6 if draw % 4 < 2 else draw // 4 % 60
         lots = _size(size) if distance == 0 or size % 4 else 0
@@ -271,9 +275,10 @@ class MemberTape:
         return trades
 
 
-def build_crowd(symbols: list[Symbol], seed: int) -> dict[str, Member]:
+def build_crowd(symbols: list[Symbol], seed: int, levels: int = FEW_LEVELS) -> dict[str, Member]:
     """Return the members by name; neighbours play different loops from different places."""
-    reels = [_reel(seed, number, replace(symbol, name="", base="")) for number, symbol in enumerate(symbols[:LOOPS])]
+    models = [replace(symbol, name="", base="") for symbol in symbols[:LOOPS]]
+    reels = [_reel(seed, number, model, levels) for number, model in enumerate(models)]
     return {
         symbol.name: Member(symbol, reels[number % len(reels)], number * 37 % STEPS)
         for number, symbol in enumerate(symbols)
@@ -281,9 +286,9 @@ def build_crowd(symbols: list[Symbol], seed: int) -> dict[str, Member]:
 
 
 @lru_cache(maxsize=4 * LOOPS)
-def _reel(seed: int, number: int, model: Symbol) -> Reel:
+def _reel(seed: int, number: int, model: Symbol, levels: int) -> Reel:
     # Drawing a loop takes a tenth of a second; one seed has the same eight for ever.
-    return Reel(build_loop(seed, number), model)
+    return Reel(build_loop(seed, number, levels), model)
 
 
 def _counts(loop: Loop, weights: list[int]) -> tuple[int, ...]:
