@@ -102,8 +102,8 @@ class _Side:
         self.is_bids = is_bids
         self.load((), None)
 
-    def load(self, levels: Sequence[PriceLevel], asked: int | None) -> None:
-        self.levels = {float(level.price): _written(level) for level in levels}
+    def load(self, levels: Sequence[WrittenLevel], asked: int | None) -> None:
+        self.levels = {float(level[0]): level for level in levels}
         self.keys = sorted(self.levels)
         is_whole = not levels or (asked is not None and len(levels) < asked)
         self.know_to(None if is_whole else _read(self.best(len(levels))[-1]).price)
@@ -197,9 +197,17 @@ class LocalBook:
 
     def load(self, snapshot: BookSnapshot, *, asked: int | None = None) -> None:
         """Replace everything; a side with fewer levels than were `asked` for is known as a whole."""
-        self._bids.load(snapshot.bids, asked)
-        self._asks.load(snapshot.asks, asked)
-        self._last_update_id = snapshot.last_update_id
+        self.load_written(
+            snapshot.last_update_id, [*map(_written, snapshot.bids)], [*map(_written, snapshot.asks)], asked
+        )
+
+    def load_written(
+        self, last_update_id: int, bids: Sequence[WrittenLevel], asks: Sequence[WrittenLevel], asked: int | None
+    ) -> None:
+        """Replace everything by levels as the exchange wrote them."""
+        self._bids.load(bids, asked)
+        self._asks.load(asks, asked)
+        self._last_update_id = last_update_id
         self._event_ms = None
 
     def apply(self, delta: BookDelta) -> Applied | Stale | MissedUpdates:

@@ -1,6 +1,7 @@
 """One symbol of the live market: its book kept in step, its tape, and what both did lately. Pure: events in by call."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 from zlib import crc32
@@ -12,7 +13,16 @@ from mcp_binance_server.analytics.market.pasts import SymbolPasts
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import sent_ms
-from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LocalBook, MissedUpdates, Stale, TooOld
+from mcp_binance_server.feeds.book import (
+    NOTHING_LOADED,
+    Applied,
+    JoinBuffer,
+    Joined,
+    LocalBook,
+    MissedUpdates,
+    Stale,
+    TooOld,
+)
 from mcp_binance_server.feeds.minutes import SymbolMinutes
 from mcp_binance_server.feeds.paid import MOST_PAID, PaidTrades
 from mcp_binance_server.feeds.sampling import NO_GRID, Quotes, Second, Seconds, sample
@@ -93,7 +103,11 @@ class SymbolFeed:
     def _begin(self) -> None:
         room = self._room
         self.state: FeedState = "connecting"
-        self.book = LocalBook()
+        self.is_finished = False
+        self._traded_ms: int | None = None
+        self._finished: Callable[[], LocalBook] | None = None
+        self._finished_id = NOTHING_LOADED
+        self._book = LocalBook()
         self.minutes.break_off()
         self.tape = Tape(span_ms=HOUR_MS, most=room.trades)
         self.quotes = Quotes(span_ms=QUOTES_MS, most=MOST_QUOTES)
@@ -108,6 +122,17 @@ class SymbolFeed:
         self._buffer = JoinBuffer()
         self._running = _RunningSecond()
         self._is_refreshing = False
+
+    @property
+    def book(self) -> LocalBook:
+        """The book; of one that another process told the best levels."""
+        if self._finished is not None:
+            self._book, self._finished = self._finished(), None
+        return self._book
+
+    @property
+    def _book_id(self) -> int:
+        return self._book.last_update_id if self._finished is None else self._finished_id
 
     @property
     def pasts(self) -> SymbolPasts:
@@ -127,6 +152,12 @@ class SymbolFeed:
     def is_live(self) -> bool:
         """Whether the book may be shown: in step, and its best prices certain."""
         return self.state == "live" and self.book.knows_best
+
+    @property
+    def last_trade_ms(self) -> int | None:
+        """When the newest trade was, be it kept here or by who told the finished book."""
+        newest = self.tape.newest
+        return self._traded_ms if self.is_finished or newest is None else newest.time_ms
 
     def age_ms(self, now_ms: int) -> int:
         """How long ago the exchange sent what the book was last changed by."""
@@ -179,7 +210,7 @@ class SymbolFeed:
         if self.state == "live" and book.last_update_id < self.book.last_update_id:
             return TooOld(book.last_update_id, self.book.last_update_id)
         self.counts.joins += 1
-        self.book = book
+        self._book, self._finished = book, None
         self._is_refreshing = False
         if self.state != "live":
             self.state = "live"
@@ -188,11 +219,41 @@ class SymbolFeed:
             self._running = _RunningSecond(second=(time_ms + self._phase_ms) // 1000)
         return outcome
 
+    def on_finished(
+        self,
+        last_update_id: int,
+        book: Callable[[], LocalBook],
+        *,
+        time_ms: int,
+        as_of_ms: int,
+        lag_ms: int,
+        traded_ms: int | None,
+    ) -> bool:
+        """Show the best levels of a book that another process keeps, unless they are older than what was shown.
+
+        Nothing is collected from them: no trades, no seconds, no minutes. They are put together when somebody looks.
+        """
+        if self.state == "closed" or last_update_id < self._book_id:
+            return False
+        if not self.is_finished:
+            self._start_over(None)
+        self.is_finished, self.state = True, "live"
+        self._finished_id, self._finished = last_update_id, book
+        self.book_ms, self.lag_ms, self.heard_ms = sent_ms(as_of_ms, time_ms), lag_ms, time_ms
+        self._traded_ms = traded_ms
+        return True
+
+    def begin_events(self) -> None:
+        """Show no finished book any longer: somebody reads what only events can tell."""
+        if self.is_finished:
+            self._start_over(None)
+            self.state = "connecting"
+
     def on_trade(self, trade: Trade, time_ms: int) -> None:
         """Print a trade; one that was told already changes nothing."""
         self.heard_ms = time_ms
         newest = self.tape.newest
-        if self.state == "live":
+        if self.state == "live" and not self.is_finished:
             self._turn(time_ms)
         outcome = self.tape.add(trade)
         if not isinstance(outcome, Stale):
@@ -299,6 +360,7 @@ class SymbolFeed:
         if delta is not None:
             self._buffer.add(delta)
         self._is_refreshing = False
+        self.is_finished = False
         self.unbroken_ms = None
         self.minutes.break_off()
         self.state = "syncing"

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
+from typing import Literal, Protocol
 
 import anyio
 import anyio.abc
@@ -36,6 +36,9 @@ DOUBT_MS, REFUTED_EVERY_MS = 60_000.0, 5_000.0
 Tell = Callable[[], None]
 """Told that something of a symbol may be new; brief, and it never raises."""
 
+Need = Literal["book", "events"]
+"""The best levels of a symbol's book, or all that its streams tell."""
+
 LearnTime = Callable[[ClockDoubt], Awaitable[None]]
 """Reads the exchange's clock, unless it is known well; where that is refuted, in any case."""
 
@@ -64,6 +67,7 @@ class _Watched:
     socket: Source
     names: tuple[str, ...]
     readers: Readers = field(default_factory=Readers)
+    needs: Need = "book"
     live: anyio.Event = field(default_factory=anyio.Event)
     followers: list[Tell] = field(default_factory=list[Tell])
 
@@ -125,7 +129,7 @@ class Hub:
         self._replacing = Replacing()
         self.troubles = Troubles(self.clock, self.random)
         self._snapshots = Snapshots(
-            self.fetch, self.time, self.clock, self._joined, self.troubles, self.random, self._wanted_by
+            self.fetch, self.time, self.clock, self.joined, self.troubles, self.random, self._wanted_by
         )
 
     @asynccontextmanager
@@ -142,16 +146,20 @@ class Hub:
                 tasks.cancel_scope.cancel()
 
     @contextmanager
-    def reading(self, symbol: Symbol) -> Generator[SymbolFeed | None]:
+    def reading(self, symbol: Symbol, *, needs: Need = "events") -> Generator[SymbolFeed | None]:
         """Hold a symbol's feed, opened if need be; None when as many are in use as may be watched.
 
-        A feed that is closed meanwhile has made room for another party's.
+        A feed that is closed meanwhile has made room for another party's. Until somebody needs events, it may be shown
+        the finished book of another process.
         """
         party = PARTY.get()
         watched = self._watched.get(symbol) or self._start(symbol, party)
         if watched is None:
             yield None
             return
+        if needs == "events" and watched.needs == "book":
+            watched.needs = needs
+            watched.feed.begin_events()
         watched.readers.enter(party)
         self._snapshots.want(symbol)
         try:
@@ -176,8 +184,11 @@ class Hub:
 
     def peek(self, symbol: Symbol) -> SymbolFeed | None:
         """Return the feed of a symbol that somebody watches, without opening one."""
-        watched = self._watched.get(symbol)
-        return watched.feed if watched else None
+        return self._watched[symbol].feed if symbol in self._watched else None
+
+    def needs(self, symbol: Symbol) -> Need:
+        """Return the most that a reader of a symbol has needed since it is watched."""
+        return self._watched[symbol].needs if symbol in self._watched else "events"
 
     async def wait_until_live(self, symbol: Symbol, wait_ms: int) -> None:
         """Wait until the symbol's book is in step, but not for long."""
@@ -205,7 +216,7 @@ class Hub:
             self._restart(feed, error)
             return False
         if isinstance(outcome, Joined):
-            self._joined(feed)
+            self.joined(feed)
         return isinstance(outcome, Joined)
 
     def watched(self) -> list[WatchedSymbol]:
@@ -381,7 +392,8 @@ class Hub:
         watched = self._watched.get(symbol)
         return watched.readers.parties(self.clock.monotonic_ms()) if watched else ()
 
-    def _joined(self, feed: SymbolFeed) -> None:
+    def joined(self, feed: SymbolFeed) -> None:
+        """Tell readers that a book is in step, or new as a whole."""
         watched = self._watched.get(feed.symbol)
         if watched is not None:
             watched.live.set()

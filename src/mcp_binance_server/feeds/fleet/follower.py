@@ -1,6 +1,7 @@
 """A follower of a symbol: it reads what the leader heard, and takes the lead when that falls silent."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
@@ -11,16 +12,19 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.feeds.fleet.journal import (
     LOST,
+    BookPage,
     JournalLine,
     JournalPage,
     SharedBook,
     Thread,
+    Verdict,
     Want,
+    decode_book_page,
     decode_page,
     encode,
 )
-from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS, ReceiptTime
-from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS, TICKER, ReceiptTime, finished_channel
+from mcp_binance_server.feeds.hub import Hub, Need
 from mcp_binance_server.state.engine import Lease, StateEngine
 
 # Three pages did not come.
@@ -34,7 +38,10 @@ Compete = Callable[[], Awaitable[Lease | None]]
 
 @dataclass(eq=False)
 class Follower:
-    """Hands the leader's events to the feed of this process, as if they came from the exchange."""
+    """Hands the leader's events to the feed of this process, as if they came from the exchange.
+
+    As long as its readers need no more than the best levels, it takes the leader's finished book and no events.
+    """
 
     symbol: Symbol
     names: tuple[str, ...]
@@ -46,6 +53,7 @@ class Follower:
     receipt: ReceiptTime
     want_ms: int
     thread: Thread = field(default_factory=Thread)
+    finished: Thread = field(default_factory=Thread)
     _heard_ms: float = 0.0
     _quiet_since_ms: float = 0.0
     _is_cut_off: bool = False
@@ -62,20 +70,25 @@ class Follower:
         self._quiet_since_ms = now + SILENCE_MS if self._is_cut_off else now
         self._is_cut_off = False
         lease: Lease | None = None
-        async with self.engine.subscribe(self.channel) as pages, anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, pages)
-            lease = await self._watch(compete)
+        needs = self.hub.needs(self.symbol)
+        channel = finished_channel(self.channel) if needs == "book" else self.channel
+        async with self.engine.subscribe(channel) as pages, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read_finished if needs == "book" else self._read, pages)
+            lease = await self._watch(compete, needs)
             tasks.cancel_scope.cancel()
+        if self.hub.needs(self.symbol) != needs:
+            self._is_told = False  # its feed has begun anew by itself
         return lease
 
     async def want(self, *, book: bool) -> None:
-        """Tell the leader that somebody reads here."""
-        await self.engine.publish(self.wants, encode(Want(self.symbol, book)))
+        """Tell the leader that somebody reads here, and what."""
+        finished = self.hub.needs(self.symbol) == "book"
+        await self.engine.publish(self.wants, encode(Want(self.symbol, book, finished)))
 
-    async def _watch(self, compete: Compete) -> Lease | None:
+    async def _watch(self, compete: Compete, needs: Need) -> Lease | None:
         wanted_ms = -float(self.want_ms)
         try:
-            while not self._is_cut_off:
+            while not self._is_cut_off and self.hub.needs(self.symbol) == needs:
                 now = self.clock.monotonic_ms()
                 if now - wanted_ms >= self.want_ms:
                     await self.want(book=wanted_ms < 0)
@@ -101,16 +114,53 @@ class Follower:
             pass
         self._is_cut_off = True
 
-    async def _take(self, page: JournalPage) -> None:
+    async def _read_finished(self, pages: AsyncIterator[bytes]) -> None:
+        with suppress(EngineUnavailable):
+            async for data in pages:
+                try:
+                    self._show(decode_book_page(data))
+                except (ValueError, RecursionError):
+                    self.hub.troubles.refused(self.symbol)
+        self._is_cut_off = True
+
+    def _show(self, page: BookPage) -> None:
         now_ms = self.engine.now_ms()
-        verdict = self.thread.judge(page, now_ms)
+        if self._judged(self.finished, page, now_ms) == "refused":
+            return
+        feed = self.hub.peek(self.symbol)
+        if feed is None or page.book is None or self.hub.needs(self.symbol) != "book":
+            return
+        self._is_told = True
+        page.book.check()
+        with self.receipt.ago(now_ms - page.at_ms):
+            if page.ticker:
+                self.hub.on_event(self.names[TICKER], msgspec.Raw(page.ticker))
+            if feed.on_finished(
+                page.book.last_update_id,
+                page.book.finished,
+                time_ms=self.receipt.now_ms(),
+                as_of_ms=page.book.as_of_ms,
+                lag_ms=page.lag_ms,
+                traded_ms=page.traded_ms,
+            ):
+                self.hub.joined(feed)
+
+    def _judged(self, thread: Thread, page: JournalPage | BookPage, now_ms: int) -> Verdict:
+        verdict = thread.judge(page, now_ms)
         if verdict == "refused":
             if self.clock.monotonic_ms() - self._heard_ms > 2 * LEASE_MS:
-                self.thread.forget()  # an engine that lost its memory and its clock may begin lower
-            return
+                thread.forget()  # an engine that lost its memory and its clock may begin lower
+            return verdict
         self._heard_ms = self._quiet_since_ms = self.clock.monotonic_ms()
         with self.receipt.ago(now_ms - page.at_ms):
             self.receipt.hear(*page.time_ms)
+        return verdict
+
+    async def _take(self, page: JournalPage) -> None:
+        now_ms = self.engine.now_ms()
+        verdict = self._judged(self.thread, page, now_ms)
+        if verdict == "refused":
+            return
         if verdict == "broken":
             self.lose()
             self.hub.on_opened(self.names)

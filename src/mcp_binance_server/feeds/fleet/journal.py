@@ -14,6 +14,8 @@ from mcp_binance_server.feeds.book import LocalBook
 # By engine time; a page on its way for longer tells of a market that is gone.
 OLDEST_MS = 2_000
 BOOK_LEVELS = 1_000
+# What most answers show; a reader of more replays events.
+FINISHED_LEVELS = 20
 LOST = -1
 
 Verdict = Literal["next", "broken", "refused"]
@@ -40,16 +42,33 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
     as_of_ms: int
 
     @classmethod
-    def of(cls, book: LocalBook, as_of_ms: int) -> "SharedBook":
-        """Copy the levels that are known; what a book holds beyond is no part of it."""
-        bids, asks = book.written_top(BOOK_LEVELS)
+    def of(cls, book: LocalBook, as_of_ms: int, most: int = BOOK_LEVELS) -> "SharedBook":
+        """Copy the best levels that are known; what a book holds beyond is no part of it."""
+        bids, asks = book.written_top(most)
         known = book.known_to
         if known.bid is not None:
             bids = [level for level in bids if Decimal(level[0]) >= known.bid]
         if known.ask is not None:
             asks = [level for level in asks if Decimal(level[0]) <= known.ask]
         cut = [len(side) for side, end in ((bids, known.bid), (asks, known.ask)) if end is not None]
-        return cls(book.last_update_id, bids, asks, min([BOOK_LEVELS, *cut]), as_of_ms)
+        return cls(book.last_update_id, bids, asks, min([most, *cut]), as_of_ms)
+
+    def check(self) -> None:
+        """Look at the levels before they are shown.
+
+        Raises:
+            ValueError: one is no price and quantity, or bids reach asks.
+        """
+        check_levels(self.bids)
+        check_levels(self.asks)
+        if self.bids and self.asks and float(self.bids[0][0]) >= float(self.asks[0][0]):
+            raise ValueError("bids reach asks")
+
+    def finished(self) -> LocalBook:
+        """Return the levels as a book."""
+        book = LocalBook()
+        book.load_written(self.last_update_id, self.bids, self.asks, self.asked)
+        return book
 
     def snapshot(self) -> BookSnapshot:
         """Return the levels.
@@ -76,21 +95,40 @@ class JournalPage(msgspec.Struct, array_like=True, frozen=True):
     time_ms: tuple[int, int] = (0, 0)
 
 
+class BookPage(msgspec.Struct, array_like=True, frozen=True):
+    """The best levels of a leader's book at the end of a page, for those who need no events; None: it is not in step.
+
+    `ticker` is the newest event of the 24-hour statistics, where there was one since the page before, and `traded_ms`
+    the time of the newest trade.
+    """
+
+    token: int
+    number: int
+    at_ms: int
+    book: SharedBook | None
+    lag_ms: int
+    ticker: bytes
+    traded_ms: int | None
+    time_ms: tuple[int, int]
+
+
 class Want(msgspec.Struct, array_like=True, frozen=True):
-    """Somebody reads a symbol; who has just begun, or lost the thread, needs its book."""
+    """Somebody reads a symbol; who has just begun, or lost the thread, needs its book, and some need nothing else."""
 
     symbol: str
     book: bool
+    finished: bool = False
 
 
-_PAGES, _WANTS, _ENCODER = (
+_PAGES, _BOOK_PAGES, _WANTS, _ENCODER = (
     msgspec.msgpack.Decoder(JournalPage),
+    msgspec.msgpack.Decoder(BookPage),
     msgspec.msgpack.Decoder(Want),
     msgspec.msgpack.Encoder(),
 )
 
 
-def encode(told: JournalPage | Want) -> bytes:
+def encode(told: JournalPage | BookPage | Want) -> bytes:
     return _ENCODER.encode(told)
 
 
@@ -101,6 +139,15 @@ def decode_page(data: bytes) -> JournalPage:
         msgspec.MsgspecError: it is none, or that of another version.
     """
     return _PAGES.decode(data)
+
+
+def decode_book_page(data: bytes) -> BookPage:
+    """Read a page of a finished book.
+
+    Raises:
+        msgspec.MsgspecError: it is none, or that of another version.
+    """
+    return _BOOK_PAGES.decode(data)
 
 
 def decode_want(data: bytes) -> Want:
@@ -125,7 +172,7 @@ class Thread:
         """Take whatever comes next for a beginning."""
         self._token, self._number = -1, 0
 
-    def judge(self, page: JournalPage, now_ms: int) -> Verdict:
+    def judge(self, page: JournalPage | BookPage, now_ms: int) -> Verdict:
         """Say whether a page follows on the last, begins anew after a break, or must not be read."""
         is_next = (page.token, page.number) == (self._token, self._number + 1)
         is_behind = (page.token, page.number) <= (self._token, self._number)

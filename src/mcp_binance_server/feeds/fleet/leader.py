@@ -10,7 +10,15 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.feeds.fleet.journal import LOST, JournalLine, JournalPage, SharedBook, encode
+from mcp_binance_server.feeds.fleet.journal import (
+    FINISHED_LEVELS,
+    LOST,
+    BookPage,
+    JournalLine,
+    JournalPage,
+    SharedBook,
+    encode,
+)
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
 
@@ -19,6 +27,15 @@ RENEW_MS = LEASE_MS // 3
 PAGE_MS = 250
 # A page is read at once or never; what is kept is for an operator's eyes.
 KEPT_MS = 10_000
+LONGEST_WANT_MS = 15_000
+# Without a sign for so long, nobody needs finished books any more. A new leader has heard none yet.
+FINISHED_MS = 3 * LONGEST_WANT_MS
+TICKER = 3
+
+
+def finished_channel(channel: str) -> str:
+    """Return where finished books are told, beside the journal of a symbol."""
+    return f"{channel}:finished"
 
 
 @dataclass(eq=False)
@@ -34,12 +51,17 @@ class Leader:
     lease: Lease
     began_ms: float
     book_is_due: bool = True
+    finished_wanted_ms: float = 0.0
     _number: int = 0
+    _ticker: bytes = b""
     _lines: list[JournalLine] = field(default_factory=list[JournalLine])
 
     def note(self, stream: str, data: msgspec.Raw) -> None:
         """Write down an event."""
-        self._lines.append(JournalLine(self.names.index(stream), self.engine.now_ms(), bytes(data)))
+        place = self.names.index(stream)
+        self._lines.append(JournalLine(place, self.engine.now_ms(), bytes(data)))
+        if place == TICKER:
+            self._ticker = bytes(data)
 
     def note_lost(self) -> None:
         """Write down that the exchange was not heard for a moment."""
@@ -84,7 +106,25 @@ class Leader:
         )
         if book is not None and outcome is Fenced.WRITTEN:
             self.book_is_due = False
+        if outcome is Fenced.WRITTEN and self.clock.monotonic_ms() - self.finished_wanted_ms < FINISHED_MS:
+            await self._write_finished()
         return outcome
+
+    async def _write_finished(self) -> None:
+        channel, page = finished_channel(self.channel), encode(self._book_page())
+        await self.engine.put_fenced(channel, page, lease=self.lease, ttl_ms=KEPT_MS, channel=channel)
+
+    def _book_page(self) -> BookPage:
+        feed = self.hub.peek(self.symbol)
+        book = None
+        if feed is not None and feed.is_live:
+            book = SharedBook.of(feed.book, feed.book_ms, FINISHED_LEVELS)
+        ticker, self._ticker = self._ticker, b""
+        time = self.hub.time.earliest_ms(), self.hub.time.now_ms()
+        lag_ms, traded_ms = (0, None) if feed is None else (feed.lag_ms, feed.last_trade_ms)
+        return BookPage(
+            int(self.lease.token), self._number, self.engine.now_ms(), book, lag_ms, ticker, traded_ms, time
+        )
 
     def _page(self, lines: list[JournalLine], book: SharedBook | None) -> JournalPage:
         time = self.hub.time.earliest_ms(), self.hub.time.now_ms()

@@ -19,7 +19,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.streams import MarketSocket, SocketCounts
 from mcp_binance_server.feeds.fleet.follower import Follower
 from mcp_binance_server.feeds.fleet.journal import decode_want
-from mcp_binance_server.feeds.fleet.leader import LEASE_MS, Leader, ReceiptTime
+from mcp_binance_server.feeds.fleet.leader import LEASE_MS, LONGEST_WANT_MS, Leader, ReceiptTime
 from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Hub
 from mcp_binance_server.feeds.snapshots import Fetch
 from mcp_binance_server.state.engine import Lease, StateEngine
@@ -28,7 +28,6 @@ LOG = logging.getLogger(__name__)
 
 # Who was refused, or lost the engine, tries again at a time of its own.
 PAUSE_MS = 200
-LONGEST_WANT_MS = 15_000
 
 
 @dataclass(eq=False)
@@ -194,7 +193,8 @@ class FleetSource:
         fleet, hub, follower = self._fleet, self._hub, share.follower
         began_ms = fleet.clock.monotonic_ms()
         leader = Leader(
-            share.symbol, share.names, follower.channel, fleet.engine, fleet.clock, hub, lease, began_ms
+            share.symbol, share.names, follower.channel, fleet.engine, fleet.clock, hub, lease, began_ms,
+            finished_wanted_ms=began_ms,
         )  # fmt: skip
         share.leader = leader
         self._open(share.names)
@@ -250,4 +250,7 @@ class FleetSource:
         share = self._fleet.shares.get(Symbol(want.symbol))
         if share is not None and share.leader is not None and self._by_stream.get(share.names[0]) is share:
             self._hub.touch(share.symbol)
-            share.leader.book_is_due |= want.book
+            if want.finished:
+                share.leader.finished_wanted_ms = self._fleet.clock.monotonic_ms()
+            else:
+                share.leader.book_is_due |= want.book

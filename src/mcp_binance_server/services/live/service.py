@@ -21,7 +21,8 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.book import LevelCounts
 from mcp_binance_server.feeds.feed import FeedCounts, SymbolFeed
-from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.fleet.journal import FINISHED_LEVELS
+from mcp_binance_server.feeds.hub import Hub, Need
 from mcp_binance_server.services.live.microprices import Microprices
 from mcp_binance_server.services.market.service import MarketService
 
@@ -85,13 +86,13 @@ class LiveService:
     thresholds: Thresholds = DEFAULTS
 
     @asynccontextmanager
-    async def watching(self, text: str, *, wait_ms: int = 0) -> AsyncGenerator[Watch]:
+    async def watching(self, text: str, *, wait_ms: int = 0, needs: Need = "events") -> AsyncGenerator[Watch]:
         """Hold the feed of the symbol a caller wrote, and wait a little for its first book if asked to."""
         rules = await self.market.rules(text)
         if self.hub is None or not rules.is_trading:
             yield Watch(rules, None, "off", self.time.now_ms(), self.thresholds)
             return
-        with self.hub.reading(rules.symbol) as opened:
+        with self.hub.reading(rules.symbol, needs=needs) as opened:
             if opened is not None:
                 opened.minutes.measure_in(PriceGrid.of(rules))
             if opened is not None and wait_ms:
@@ -215,7 +216,7 @@ class OrderBookService:
 
     async def levels(self, text: str, count: int) -> BookView:
         """Return the best levels of both sides."""
-        async with self.live.watching(text) as watch:
+        async with self.live.watching(text, needs="book" if count <= FINISHED_LEVELS else "events") as watch:
             return await self.live.book(watch, count)
 
     async def cost(self, text: str, amount: Decimal, side: Taker, unit: AmountUnit) -> tuple[BookView, CostReport]:

@@ -29,6 +29,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import SymbolFeed
+from mcp_binance_server.feeds.fleet.journal import FINISHED_LEVELS
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.gathering import gather
 
@@ -59,13 +60,14 @@ class Streamed:
     def last_trade_ms(self, rules: SymbolRules) -> int | None:
         """Return when the newest trade was."""
         feed = self._fresh(rules)
-        newest = None if feed is None else feed.tape.newest
-        return None if newest is None else newest.time_ms
+        return None if feed is None else feed.last_trade_ms
 
     def book(self, rules: SymbolRules, levels: int) -> Observation[BookSnapshot] | None:
         """Return the best levels of a book that is in step."""
         feed = self._fresh(rules)
-        return None if feed is None else self._told(feed.book.top(levels), rules, feed.book_ms)
+        if feed is None or (feed.is_finished and levels > FINISHED_LEVELS):
+            return None
+        return self._told(feed.book.top(levels), rules, feed.book_ms)
 
     def trades(self, rules: SymbolRules, count: int) -> Observation[tuple[Trade, ...]] | None:
         """Return the newest aggregate trades, if so many are held and none among them is missing."""
