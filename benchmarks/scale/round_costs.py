@@ -1,0 +1,37 @@
+"""Costs in round numbers, for tests of the simulation: what is measured may change, and they do not."""
+
+from scale.costs import Costs
+
+ROUND = Costs(
+    process_ms=10,
+    led_symbol_ms=1,
+    led_for_others_symbol_ms=1.5,
+    followed_symbol_ms=1,
+    call_ms=2,
+    call_kinds_ms=(1, 2, 3),
+    call_commands=0.25,
+    process_commands=20,
+    led_symbol_commands=10,
+    followed_symbol_commands=5,
+    engine_command_us=20,
+    engine_follower_us=100,
+    exchange_symbol_ms=1,
+    client_ms=0.5,
+    answer_kb=2,
+    process_mib=100,
+    book_mib=0.5,
+    own_page_ms=(1.0, 1.2, 1.5, 1.1, 1.21, 1.2),
+    own_page_commands=(0.05, 0.1, 0.2, 0.05, 0.1, 0.1),
+    own_page_rate=(1_000, 1_000, 1_000, 1_000, 1_000, 1_000),
+    any_page_ms=(1.6, 2.0),
+    any_page_passed_on=(0.5, 0.75),
+    relay_ms=0.8,
+    session_kib=35,
+    place_bytes=160,
+    pause_secs=30,
+    private_pause_secs=300,
+    stream_life_secs=3_600,
+    symbols=100,
+    busiest=0.1,
+    average=0.4,
+)
