@@ -5,6 +5,7 @@
 
 import json
 import urllib.request
+from contextlib import ExitStack
 
 import anyio
 
@@ -27,24 +28,26 @@ def spent(process: Process) -> float:
 
 def test_a_finished_book_costs_a_fraction_of_the_leaders(scale: int) -> None:
     symbols, secs = min(MOST_SYMBOLS, SYMBOLS * scale), min(MOST_SECS, SECS * scale)
-    with state_server() as server, Process("simulator", f"--crowd={symbols}") as exchange:
+    with ExitStack() as stack:
+        server = stack.enter_context(state_server())
+        exchange = stack.enter_context(Process("simulator", f"--crowd={symbols}"))
+        stack.callback(exchange.terminate)
         told = json.loads(exchange.line())
         limit = json.dumps({"weight_limit": PLENTY}).encode()
         urllib.request.urlopen(f"{told['rest']}/control/limit", limit).close()  # noqa: S310 - our own address
         addresses = server.url, told["rest"], told["streams"]
-        processes = list[Process]()
-        try:
-            # The first leads; of the others two need the best levels, and one replays what was heard.
-            for needs in ("events", "book", "book", "events"):
-                one = Process(*addresses, needs, str(symbols), code=READS, warm=True)
-                processes.append(one)
-                assert one.line(PATIENCE_SECS) == b"live"
-            before = [spent(each) for each in processes]
-            anyio.run(SystemClock().sleep_ms, 1000 * secs)
-            leader, *shown, replaying = (spent(each) - then for each, then in zip(processes, before, strict=True))
-        finally:
-            for each in processes:
-                each.kill()
+
+        def reading(needs: str) -> Process:
+            return stack.enter_context(Process(*addresses, needs, str(symbols), code=READS, warm=True))
+
+        # The first leads; of the others two need the best levels, and one replays what was heard.
+        processes = [reading("events")]
+        assert processes[0].line(PATIENCE_SECS) == b"live"
+        processes += [reading(needs) for needs in ("book", "book", "events")]
+        assert [each.line(PATIENCE_SECS) for each in processes[1:]] == [b"live"] * 3
+        before = [spent(each) for each in processes]
+        anyio.run(SystemClock().sleep_ms, 1000 * secs)
+        leader, *shown, replaying = (spent(each) - then for each, then in zip(processes, before, strict=True))
     a_symbol = 1e6 / secs / symbols
     print(  # noqa: T201 - a figure
         f"us a symbol and second: leader {leader * a_symbol:.0f}, shown {[round(each * a_symbol) for each in shown]}, "
