@@ -9,8 +9,9 @@ from feeds.test_fleet_interest import BTC, LINGER_MS, Pair, pair
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
-from mcp_binance_server.feeds.fleet.journal import FINISHED_LEVELS, SharedBook
+from mcp_binance_server.feeds.fleet.journal import SharedBook
 from mcp_binance_server.feeds.fleet.leader import FINISHED_MS, finished_channel
+from mcp_binance_server.feeds.hub import FINISHED_LEVELS
 
 pytestmark = pytest.mark.anyio
 

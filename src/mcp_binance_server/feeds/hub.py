@@ -32,6 +32,8 @@ QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
 # The exchange's clock is not asked for more often than this, whatever its events say, or prove.
 DOUBT_MS, REFUTED_EVERY_MS = 60_000.0, 5_000.0
+# What most answers show: a reader of no more can be shown a book that another process keeps.
+FINISHED_LEVELS = 20
 
 Tell = Callable[[], None]
 """Told that something of a symbol may be new; brief, and it never raises."""

@@ -14,8 +14,6 @@ from mcp_binance_server.feeds.book import LocalBook
 # By engine time; a page on its way for longer tells of a market that is gone.
 OLDEST_MS = 2_000
 BOOK_LEVELS = 1_000
-# What most answers show; a reader of more replays events.
-FINISHED_LEVELS = 20
 LOST = -1
 
 Verdict = Literal["next", "broken", "refused"]

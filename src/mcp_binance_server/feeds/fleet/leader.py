@@ -11,7 +11,6 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.fleet.journal import (
-    FINISHED_LEVELS,
     LOST,
     BookPage,
     JournalLine,
@@ -19,7 +18,7 @@ from mcp_binance_server.feeds.fleet.journal import (
     SharedBook,
     encode,
 )
-from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.hub import FINISHED_LEVELS, Hub
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
 
 LEASE_MS = 1_500
