@@ -160,7 +160,7 @@ async def test_a_round_of_another_process_is_refused(app: App, effects: Effects)
 
 
 async def test_a_round_that_is_over_is_refused(app: App, effects: Effects, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.surface.server.ROUND_SECS", 1e-6)
+    monkeypatch.setattr("mcp_binance_server.surface.confirm.ROUND_SECS", 1e-6)
 
     async with ROUNDS["memory, 2026-07-28"](effects.offered_by(app), User()) as client:
         await is_refused(client, await begun(client))
