@@ -108,7 +108,7 @@ class GetRecentTrades(Arguments):
 class RecentTradesAnswer(ListAnswer):
     symbol: str
     columns: str
-    rows: list[list[str]] = Field(description="Newest last; one is what a taker got at one price")
+    rows: list[list[str]] = Field(description="Newest last; one taker at one price")
     bought: str = Field(description="Quantity that aggressive buyers took")
     sold: str
     as_of: str
