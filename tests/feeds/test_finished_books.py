@@ -11,7 +11,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import SharedBook
 from mcp_binance_server.feeds.fleet.leader import FINISHED_MS, finished_channel
-from mcp_binance_server.feeds.hub import FINISHED_LEVELS
+from mcp_binance_server.feeds.readers import FINISHED_LEVELS
 
 pytestmark = pytest.mark.anyio
 

@@ -56,7 +56,7 @@ async def until_live(apps: list[App]) -> None:
 
 
 async def hear_events(apps: list[App]) -> None:
-    """Have both read what finished books do not tell, so that they go over to events; the days' figures come with it."""
+    """Have both read what finished books do not tell: they go over to events, and the days' figures are at hand."""
     with anyio.fail_after(30):
         while not all([(await app.context.order_books.metrics("BTCUSDT"))[0].is_live for app in apps]):
             await CLOCK.sleep_ms(50)

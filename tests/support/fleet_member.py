@@ -31,7 +31,8 @@ from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.fleet.leader import Leader
 from mcp_binance_server.feeds.fleet.source import Fleet
-from mcp_binance_server.feeds.hub import Hub, Need
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.readers import Need
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.pace import LoopPace

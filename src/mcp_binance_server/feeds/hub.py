@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Literal, Protocol
+from typing import Protocol
 
 import anyio
 import anyio.abc
@@ -20,7 +20,7 @@ from mcp_binance_server.exchange.spot.streams import Listener, MarketSocket, Soc
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.past_keeper import PastKeeper
-from mcp_binance_server.feeds.readers import Readers, Replacing, to_stop
+from mcp_binance_server.feeds.readers import Need, Readers, Replacing, to_stop
 from mcp_binance_server.feeds.routes import ClockDoubt, Now, Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots, Troubles
 
@@ -32,14 +32,9 @@ QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
 # The exchange's clock is not asked for more often than this, whatever its events say, or prove.
 DOUBT_MS, REFUTED_EVERY_MS = 60_000.0, 5_000.0
-# What most answers show: a reader of no more can be shown a book that another process keeps.
-FINISHED_LEVELS = 20
 
 Tell = Callable[[], None]
 """Told that something of a symbol may be new; brief, and it never raises."""
-
-Need = Literal["book", "events"]
-"""The best levels of a symbol's book, or all that its streams tell."""
 
 LearnTime = Callable[[ClockDoubt], Awaitable[None]]
 """Reads the exchange's clock, unless it is known well; where that is refuted, in any case."""
@@ -69,7 +64,6 @@ class _Watched:
     socket: Source
     names: tuple[str, ...]
     readers: Readers = field(default_factory=Readers)
-    needs: Need = "book"
     live: anyio.Event = field(default_factory=anyio.Event)
     followers: list[Tell] = field(default_factory=list[Tell])
 
@@ -159,10 +153,8 @@ class Hub:
         if watched is None:
             yield None
             return
-        if needs == "events" and watched.needs == "book":
-            watched.needs = needs
+        if watched.readers.enter(party, needs):
             watched.feed.begin_events()
-        watched.readers.enter(party)
         self._snapshots.want(symbol)
         try:
             yield watched.feed
@@ -190,7 +182,7 @@ class Hub:
 
     def needs(self, symbol: Symbol) -> Need:
         """Return the most that a reader of a symbol has needed since it is watched."""
-        return self._watched[symbol].needs if symbol in self._watched else "events"
+        return self._watched[symbol].readers.needs if symbol in self._watched else "events"
 
     async def wait_until_live(self, symbol: Symbol, wait_ms: int) -> None:
         """Wait until the symbol's book is in step, but not for long."""

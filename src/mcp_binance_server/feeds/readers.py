@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from mcp_binance_server.domain.holdings import Holdings
 from mcp_binance_server.domain.symbols import Symbol
@@ -13,12 +14,21 @@ MOST_REMEMBERED = 64
 # A snapshot for each costs 50 of the request weight: a third of what snapshots may take in a minute.
 MOST_REPLACED = 20
 MINUTE_MS = 60_000
+# What most answers show: a reader of no more can be shown a book that another process keeps.
+FINISHED_LEVELS = 20
+
+Need = Literal["book", "events"]
+"""The best levels of a symbol's book, or all that its streams tell."""
 
 
 @dataclass(eq=False)
 class Readers:
-    """The readers of one symbol, by party; `wanted_ms` is when another process last said that somebody reads there."""
+    """The readers of one symbol, by party; `wanted_ms` is when another process last said that somebody reads there.
 
+    `needs` is the most that any of them has needed.
+    """
+
+    needs: Need = "book"
     idle_since_ms: float = 0.0
     wanted_ms: float = 0.0
     _now: Counter[str] = field(default_factory=Counter[str])
@@ -33,8 +43,13 @@ class Readers:
         """When somebody last read here, or wanted to elsewhere."""
         return max(self.idle_since_ms, self.wanted_ms)
 
-    def enter(self, party: str) -> None:
+    def enter(self, party: str, needs: Need = "events") -> bool:
+        """Count one more reader; tell whether it is the first one that needs events."""
         self._now[party] += 1
+        if self.needs in (needs, "events"):
+            return False
+        self.needs = needs
+        return True
 
     def leave(self, party: str, now_ms: float) -> None:
         self._now[party] -= 1

@@ -24,7 +24,8 @@ from mcp_binance_server.feeds.fleet.journal import (
     encode,
 )
 from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS, TICKER, ReceiptTime, finished_channel
-from mcp_binance_server.feeds.hub import Hub, Need
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.readers import Need
 from mcp_binance_server.state.engine import Lease, StateEngine
 
 # Three pages did not come.

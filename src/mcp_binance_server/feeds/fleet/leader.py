@@ -18,7 +18,8 @@ from mcp_binance_server.feeds.fleet.journal import (
     SharedBook,
     encode,
 )
-from mcp_binance_server.feeds.hub import FINISHED_LEVELS, Hub
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.readers import FINISHED_LEVELS
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
 
 LEASE_MS = 1_500

@@ -21,7 +21,8 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.book import LevelCounts
 from mcp_binance_server.feeds.feed import FeedCounts, SymbolFeed
-from mcp_binance_server.feeds.hub import FINISHED_LEVELS, Hub, Need
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.readers import FINISHED_LEVELS, Need
 from mcp_binance_server.services.live.microprices import Microprices
 from mcp_binance_server.services.market.service import MarketService
 

@@ -29,7 +29,8 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.hub import FINISHED_LEVELS, Hub
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.readers import FINISHED_LEVELS
 from mcp_binance_server.services.gathering import gather
 
 ValueT = TypeVar("ValueT")
