@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 
 from mcp_binance_server.settings import Toolset
-from mcp_binance_server.surface import lists
+from mcp_binance_server.surface import greeting
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from mcp_binance_server.surface.lists import read_lists
+from mcp_binance_server.surface.greeting import read_lists
 from mcp_binance_server.surface.spec import TRADE
 from reference_pages.lists import lists_file
 
@@ -19,7 +19,7 @@ CHOSEN = [frozenset(each) for size in SIZES for each in combinations(GROUPS, siz
 
 
 def test_the_file_is_as_the_catalogue_would_write_it() -> None:
-    written = Path(lists.__file__).with_name(lists.FILE).read_text(encoding="utf-8")
+    written = Path(greeting.__file__).with_name(greeting.LISTS).read_text(encoding="utf-8")
 
     assert written == lists_file(), "run scripts/lists"
 

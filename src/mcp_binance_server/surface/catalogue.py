@@ -17,7 +17,7 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.guide import Names
 from mcp_binance_server.surface.apps.chart import read_view
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.lists import Lists
+from mcp_binance_server.surface.greeting import Lists
 from mcp_binance_server.surface.prompts import (
     LIQUIDITY_MAPPING,
     MARKET_MICROSTRUCTURE_ANALYSIS,

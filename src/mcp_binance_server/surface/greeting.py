@@ -1,19 +1,24 @@
-"""Who this server says it is, and what a client tells its model of it: only what the chosen toolsets offer.
+"""What a client is told before the tools are loaded: who this server is, where to begin, and what it lists.
 
-It is sent before the tools are loaded, so nothing here may import them; a test holds every name against the catalogue.
+Nothing here may import a tool: a test holds every name against the catalogue, and another the written lists, which
+`scripts/lists` writes again from it.
 """
 
 from base64 import b64encode
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from mcp import types
+from pydantic_core import from_json
 
 NAME = "mcp-binance-server"
 TITLE = "Binance"
 DESCRIPTION = "Live Binance markets, account, analyses and charts. Market data needs no key."
 WEBSITE = "https://mcp-binance-server.github.io/mcp-binance-server/"
 ICON_SIZE = "32x32"
+LISTS = "lists.json"
 
 # Hosts that show pages beside answers, MCP Apps, ask for this extension and this type of page.
 APPS = "io.modelcontextprotocol/ui"
@@ -83,3 +88,33 @@ def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off"
             "page to read."
         )
     return " ".join(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Every list of a server."""
+
+    tools: list[types.Tool]
+    resources: list[types.Resource]
+    templates: list[types.ResourceTemplate]
+    prompts: list[types.Prompt]
+
+
+def read_lists(toolsets: AbstractSet[str], *, live: bool, chart_app: bool, trading: bool) -> Lists:
+    """Return what a server with these groups lists; the rest is as in the catalogue's own choice of the same names."""
+    chosen = {"live": live, "chart_app": chart_app, "trading": trading}
+    written: dict[str, list[dict[str, Any]]] = from_json(files(__package__ or "").joinpath(LISTS).read_bytes())
+
+    def wires(kind: str) -> list[dict[str, Any]]:
+        return [
+            entry["wire"]
+            for entry in written[kind]
+            if entry["toolset"] in toolsets and all(entry.get(name, value) == value for name, value in chosen.items())
+        ]
+
+    return Lists(
+        [types.Tool.model_validate(wire) for wire in wires("tools")],
+        [types.Resource.model_validate(wire) for wire in wires("resources")],
+        [types.ResourceTemplate.model_validate(wire) for wire in wires("templates")],
+        [types.Prompt.model_validate(wire) for wire in wires("prompts")],
+    )

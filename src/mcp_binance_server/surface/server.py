@@ -18,8 +18,18 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded, unwrapped
-from mcp_binance_server.surface.greeting import APP_TYPE, APPS, DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
-from mcp_binance_server.surface.lists import Lists, read_lists
+from mcp_binance_server.surface.greeting import (
+    APP_TYPE,
+    APPS,
+    DESCRIPTION,
+    NAME,
+    TITLE,
+    WEBSITE,
+    Lists,
+    icon,
+    instructions,
+    read_lists,
+)
 from mcp_binance_server.surface.uris import GUIDE
 
 if TYPE_CHECKING:
