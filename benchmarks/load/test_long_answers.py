@@ -22,7 +22,7 @@ CALLERS = 50
 MOST_SECS = 0.05
 PAGES = {
     "get_order_book": "depth?symbol=BTCUSDT&limit=1000",
-    "get_recent_trades": "trades?symbol=BTCUSDT&limit=1000",
+    "get_recent_trades": "aggTrades?symbol=BTCUSDT&limit=1000",
     "get_klines": "klines?symbol=BTCUSDT&interval=1m&limit=1000",
 }
 
