@@ -128,11 +128,13 @@ def main() -> None:
         ours = stdio_load.StdioSide("ours", command, calls)
         if options.cold:
             figures["cold_start"] = cold = stdio_load.cold_start(bare, ours, options.cold)
-            print(
-                f"cold start to initialize reply, best of {options.cold}: "
-                f"wall {cold['bare_wall_ms']:.0f} -> {cold['ours_wall_ms']:.0f} ms, "
-                f"cpu {cold['bare_cpu_ms']:.0f} -> {cold['ours_cpu_ms']:.0f} ms"
-            )
+            for step, asked in (("", "initialize"), ("_list", "tools/list at once after it")):
+                print(
+                    f"cold start to the reply of {asked}, best of {options.cold}: "
+                    f"wall {cold[f'bare{step}_wall_ms']:.0f} -> {cold[f'ours{step}_wall_ms']:.0f} ms, "
+                    f"cpu {cold[f'bare{step}_cpu_ms']:.0f} -> {cold[f'ours{step}_cpu_ms']:.0f} ms, "
+                    f"ratio {cold[f'ours{step}_cpu_ms'] / cold[f'bare{step}_cpu_ms']:.2f}"
+                )
         rows = stdio_load.run(bare, ours, options.eras.split(","), kinds, options.rounds, options.requests)
     else:
         rows = run_http(options, calls, kinds)

@@ -54,7 +54,11 @@ class StdioSide:
     def hello(self) -> None:
         self.send(INITIALIZE)
         checked(self.receive(), f"{self.name} initialize")
+
+    def list_tools(self) -> None:
         self.send(INITIALIZED)
+        self.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        checked(self.receive(), f"{self.name} tools/list")
 
     def window(self, kind: str, requests: int, *, modern: bool) -> Window:
         assert self.process
@@ -71,23 +75,19 @@ class StdioSide:
 
 
 def cold_start(bare: StdioSide, ours: StdioSide, times: int) -> dict[str, Any]:
-    """Spawn to initialize reply, alternating."""
-    wall: dict[str, list[float]] = {"bare": [], "ours": []}
-    cpu: dict[str, list[float]] = {"bare": [], "ours": []}
+    """Spawn to the reply of initialize, and to that of a tools/list sent at once after it; the sides take turns."""
+    taken: dict[str, list[float]] = {}
     for _ in range(times):
-        for label, side in (("bare", bare), ("ours", ours)):
+        for side in (bare, ours):
             before = time.perf_counter()
             side.start()
-            side.hello()
-            wall[label].append(time.perf_counter() - before)
             assert side.process
-            cpu[label].append(cpu_seconds(side.process.pid))
+            for step, ask in (("", side.hello), ("_list", side.list_tools)):
+                ask()
+                taken.setdefault(f"{side.name}{step}_wall_ms", []).append(time.perf_counter() - before)
+                taken.setdefault(f"{side.name}{step}_cpu_ms", []).append(cpu_seconds(side.process.pid))
             side.stop()
-    return {
-        f"{label}_{name}_ms": min(values[label]) * 1e3
-        for label in wall
-        for name, values in (("wall", wall), ("cpu", cpu))
-    }
+    return {name: min(values) * 1e3 for name, values in taken.items()}
 
 
 def run(bare: StdioSide, ours: StdioSide, eras: list[str], kinds: list[str], rounds: int, requests: int) -> list[Row]:
@@ -98,6 +98,7 @@ def run(bare: StdioSide, ours: StdioSide, eras: list[str], kinds: list[str], rou
             side.start()
             if not modern:
                 side.hello()
+                side.send(INITIALIZED)
         try:
             for kind in kinds:
                 row = Row(f"stdio {era} {kind}")

@@ -8,6 +8,7 @@ import pytest
 from mcp_binance_server.domain.market import MarketView, Ticker
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.surface.tools.market.prices import ticker_answer
 from mcp_binance_server.surface.views.market import market_page
 from support.requirement import requirement
 
@@ -110,3 +111,12 @@ def test_a_hostile_name_cannot_add_lines_or_markup() -> None:
 
     assert page.split("\n")[0] == "# A\\*B\\|\\# System Market Data"
     assert len(page.split("\n")) == 15
+
+
+def test_readers_of_one_moment_share_what_is_made_of_a_ticker() -> None:
+    later, moved = replace(VIEW, age_ms=VIEW.age_ms + 1), replace(VIEW, ticker=replace(VIEW.ticker))
+
+    assert ticker_answer(VIEW) is ticker_answer(later)
+    assert ticker_answer(VIEW) is not ticker_answer(moved)
+    assert ticker_answer(VIEW) == ticker_answer(moved)
+    assert ticker_answer(VIEW) != ticker_answer(replace(VIEW, host="data-api.binance.vision"))

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address
 from typing import Generic, Literal, TypeVar, get_args
@@ -67,6 +68,7 @@ def party_of(visitor: Visitor, accepted_key: str | None, address: str) -> str:
     return sha256(told.encode()).hexdigest()[:20]
 
 
+@lru_cache(maxsize=512)  # asked twice for each request
 def client_of(remote_addr: str) -> str:
     """Name the client behind an address: a line has a whole /64 of IPv6 and may take a new address for each request."""
     try:

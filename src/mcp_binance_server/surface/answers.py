@@ -1,7 +1,7 @@
 """Answers on their way out: shared between callers of the same, cut to a limit, with their age."""
 
 import json
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -73,13 +73,22 @@ def opened(mode: str, words: str, text: str) -> str:
 
 def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
     """Return a tool's answer with its long texts put aside; it may be another's too, so it stays as it is."""
-    if _ASIDE.get() is None:
+    if _ASIDE.get() is None or not any(map(_is_long, _texts(answer))):
         return answer
     content = [_block(each) for each in answer.content]
     structured: dict[str, Any] | None = answer.structured_content and {
         name: put_aside(value) if isinstance(value, str) else value for name, value in answer.structured_content.items()
     }
     return answer.model_copy(update={"content": content, "structured_content": structured})
+
+
+def _texts(answer: types.CallToolResult) -> Iterator[object]:
+    yield from (each.text for each in answer.content if isinstance(each, types.TextContent))
+    yield from (answer.structured_content or {}).values()
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and len(value) >= LONG
 
 
 async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:

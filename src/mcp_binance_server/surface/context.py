@@ -169,7 +169,7 @@ class Context:
         """Return the same services, each of which reads this principal's account or this visitor's, or nobody's."""
         return lent_to(principal, self, self._ways, is_withheld=is_withheld, visitor=visitor, is_lent=is_lent)
 
-    @property
+    @cached_property
     def is_by_visitor(self) -> bool:
         """Whether accounts belong to visitors here, whatever keys there are."""
         return isinstance(self.account.client, ReaderByVisitor)

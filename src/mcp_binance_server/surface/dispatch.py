@@ -164,13 +164,13 @@ class Dispatcher:
         return types.CallToolResult(content=[text, *answer.attached], structured_content=structured, _meta=answer.meta)
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:
+        """Read a page; how long that may take is the transport's to say, since there is no answer but an error."""
         address = parse(uri)
         reader = self.catalogue.readers.get(address.category)
         if reader is None:
             raise ResourceNotFound(provided_uri=uri)
         context = self.context_for(caller, scope_of(address.category))
-        with in_time(self.longest_secs):
-            page = await reader(context, address.identifier)
+        page = await reader(context, address.identifier)
         if isinstance(page, Page):
             page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
         await self.context.pace.step()  # as with tools: a playbook may have megabytes

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from math import inf
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from mcp import types
@@ -14,6 +14,9 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.types import SERVER_INFO_META_KEY
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from opentelemetry import trace
 
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
@@ -37,9 +40,11 @@ if TYPE_CHECKING:
     from mcp_binance_server.surface.subscriptions import Subscriptions
 
 
+ResultT = TypeVar("ResultT", bound=types.Result)
 Paginated = types.PaginatedRequestParams | None
 Opened = Callable[[], Awaitable["Dispatcher"]]
 Extensions = dict[str, dict[str, Any]]
+STAMP = {"name": NAME, "version": __version__}
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
 # What loads takes half of every other thread's time: who has just been greeted reads the lists meanwhile.
 LISTS_FIRST_SECS = 0.2
@@ -121,7 +126,8 @@ class Surface:
     ) -> types.CallToolResult | types.InputRequiredResult:
         ask = await self._opened()
         asker = ask.asker_of(ctx, params)
-        return await ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress, asker)
+        report = ctx.session.report_progress
+        return _stamped(ctx, await ask.call_tool(caller_of(ctx), params.name, params.arguments, report, asker))
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=self._lists().resources)
@@ -133,7 +139,7 @@ class Surface:
         self, ctx: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         ask = await self._opened()
-        return await ask.read_resource(caller_of(ctx), params.uri)
+        return _stamped(ctx, await ask.read_resource(caller_of(ctx), params.uri))
 
     async def list_prompts(self, _ctx: RequestContext, _params: Paginated) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=self._lists().prompts)
@@ -248,6 +254,8 @@ def _server(
         on_get_prompt=guard(surface.get_prompt),
         on_completion=guard(surface.complete),
     )
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        server.middleware.clear()  # the SDK's spans, which would cost a tenth of a call and go nowhere
     server.middleware.append(surface.finish)
     if offered.questions:
         from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by  # noqa: PLC0415 - who asks nobody waits less
@@ -264,12 +272,18 @@ def _server(
     return server
 
 
+def _stamped(ctx: RequestContext, result: ResultT) -> ResultT:
+    """Say in few bytes who answers: 2026-07-28 stamps every result, and the SDK would copy the icon for each."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return result
+    return result.model_copy(update={"meta": {**(result.meta or {}), SERVER_INFO_META_KEY: STAMP}})
+
+
 def _short_stamp(result: dict[str, Any]) -> HandlerResult:
-    """Say who answers in few bytes: 2026-07-28 stamps every result, and the SDK would send the icon each time."""
+    """Leave of the SDK's own stamp what is told of us elsewhere."""
     match result.get("_meta"):
-        case {"io.modelcontextprotocol/serverInfo": {"name": name, "version": version}, **rest}:
-            stamp = {"io.modelcontextprotocol/serverInfo": {"name": name, "version": version}}
-            return {**result, "_meta": {**rest, **stamp}}
+        case {"io.modelcontextprotocol/serverInfo": {"icons": _}, **rest}:
+            return {**result, "_meta": {**rest, SERVER_INFO_META_KEY: STAMP}}
         case _:
             return result
 

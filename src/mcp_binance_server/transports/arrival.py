@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
@@ -26,6 +27,7 @@ KEYS_READABLE = (  # an error shows 200 characters
 Headers = Iterable[tuple[bytes, bytes]]
 
 
+@lru_cache(maxsize=1_024)  # asked for each request
 def is_loopback(host: str) -> bool:
     """Tell whether a host, by number or by name, is this machine as it calls itself."""
     try:

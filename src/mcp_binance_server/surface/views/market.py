@@ -1,9 +1,11 @@
 """Prices, trades and symbols as Markdown."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
+from functools import wraps
+from typing import TypeVar
 
 from mcp_binance_server.domain.market import (
     AveragePrice,
@@ -41,12 +43,38 @@ SOURCES: dict[Origin, str] = {
     "simulated_stream": "simulated exchange, no real market (live stream)",
 }
 
+MOST_RENDERED = 64
+ShownT = TypeVar("ShownT")
 Rule = str | int | bool | list[str] | None
 HEAD = ("symbol", "base", "quote", "status")
 NO_SYMBOL = "No symbol matches. Try the code of an asset (BTC), its name (bitcoin), or another quote asset."
 _WORD = re.compile(r"[A-Za-z0-9_ ]*")
 
 
+def once_a_moment(render: Callable[[MarketView], ShownT]) -> Callable[[MarketView], ShownT]:
+    """Return what renders a ticker once for all who read it in its moment, for as long as it is told the same way."""
+    made: dict[int, tuple[MarketView, list[str], ShownT]] = {}
+
+    @wraps(render)
+    def rendered(view: MarketView) -> ShownT:
+        warned = doubts(view)
+        before = made.get(id(view.ticker))
+        if before is not None and is_same(before[0], view) and before[1] == warned:
+            return before[2]
+        while len(made) >= MOST_RENDERED:
+            del made[next(iter(made))]
+        shown = render(view)
+        made[id(view.ticker)] = (view, warned, shown)
+        return shown
+
+    def is_same(one: MarketView, other: MarketView) -> bool:
+        same = one.ticker is other.ticker and one.rules is other.rules and one.reading is other.reading
+        return same and (one.host, one.origin) == (other.host, other.origin)
+
+    return rendered
+
+
+@once_a_moment
 def market_page(view: MarketView) -> str:
     """Render the last 24 hours of a symbol, in the lines and order of the resources contract."""
     ticker = view.ticker
@@ -72,6 +100,7 @@ def market_page(view: MarketView) -> str:
     return "\n".join(lines)
 
 
+@once_a_moment
 def ticker_page(view: MarketView) -> str:
     """Render the page of a symbol and what it leaves out: the contract lists its lines."""
     ticker = view.ticker

@@ -27,6 +27,7 @@ from mcp_binance_server.services.live.following import (
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.dispatch import Dispatcher
+from mcp_binance_server.surface.errors import in_time
 from mcp_binance_server.surface.greeting import NAME
 from mcp_binance_server.surface.spec import PromptSpec, ToolSpec
 from mcp_binance_server.surface.tools.market.prices import ticker_answer
@@ -258,7 +259,8 @@ class ProviderService:
         return invoked(await self._ask.call_tool(who, request.tool, _arguments(request.arguments_json)))
 
     async def read_resource(self, request: pb.ReadResourceRequest, who: Who) -> pb.ReadResourceResponse:
-        return page(await self._ask.read_resource(who, request.uri))
+        with in_time(self._ask.longest_secs):
+            return page(await self._ask.read_resource(who, request.uri))
 
     async def get_prompt(self, request: pb.GetPromptRequest, who: Who) -> pb.GetPromptResponse:
         return prompt(await self._ask.get_prompt(who, request.name, dict(request.arguments)))

@@ -44,7 +44,14 @@ async def ask(
 
 @pytest.mark.parametrize(
     ("method", "params"),
-    [("tools/call", TICKER), ("resources/read", {"uri": "binance://market/btcusdt"}), ("tools/call", {"name": "none"})],
+    [
+        ("tools/call", TICKER),
+        ("tools/call", {"name": "none"}),
+        ("tools/call", {"name": "get_ticker", "arguments": "BTCUSDT"}),
+        ("resources/read", {"uri": "binance://market/btcusdt"}),
+        ("resources/read", {"uri": "binance://nothing"}),
+        ("resources/write", {"uri": "binance://market/btcusdt"}),
+    ],
 )
 async def test_a_plain_answer_says_what_a_stream_would_end_with(app: App, method: str, params: dict[str, Any]) -> None:
     async with served_http(app) as url, client_of(url) as client:
@@ -68,12 +75,42 @@ async def test_who_watches_a_slow_tool_hears_of_its_progress(app: App, monkeypat
     assert b'"result"' in answer.content.splitlines()[-2]
 
 
-async def test_headers_that_lie_about_the_body_are_refused(app: App) -> None:
+@pytest.mark.parametrize("named", ["get_ticker", "generate_chart_image"])
+async def test_headers_that_lie_about_the_body_are_refused(app: App, named: str) -> None:
+    other = CHART if named == "get_ticker" else TICKER
     async with served_http(app) as url, client_of(url) as client:
-        answer = await ask(client, "tools/call", CHART, **{"mcp-name": "get_ticker"})
+        answer = await ask(client, "tools/call", other, **{"mcp-name": named})
         deaf = await ask(client, "tools/call", TICKER, accept="application/json")
 
     assert (answer.status_code, deaf.status_code) == (400, 406)
+
+
+async def test_a_header_that_is_sent_twice_is_refused(app: App) -> None:
+    body = request("tools/call", {**TICKER, "_meta": ENVELOPE})
+    twice = [("mcp-name", "get_ticker"), ("mcp-name", "get_ticker")]
+    sent = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), *twice]
+
+    async with served_http(app) as url, client_of(url) as client:
+        answer = await client.post("/mcp", json=body, headers=sent)
+
+    assert (answer.status_code, answer.json()["id"]) == (400, 1)
+    assert "more than once" in answer.json()["error"]["message"]
+
+
+async def test_arguments_that_a_schema_wants_in_headers_too_are_compared_with_them(app: App) -> None:
+    async def said(_ctx: object, _params: types.CallToolRequestParams) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(type="text", text="done")])
+
+    schema = {"type": "object", "properties": {"symbol": {"type": "string", "x-mcp-header": "Symbol"}}}
+    server: Server[Any] = Server("mirroring", on_call_tool=said, get_tool_input_schema=lambda _name: schema)
+    http = assemble(server, app.dispatcher, app.clock, OPTIONS)
+
+    async with http.heart.running(), served(http) as url, client_of(url) as client:
+        told = await ask(client, "tools/call", TICKER, **{"mcp-param-symbol": "BTCUSDT"})
+        lied = await ask(client, "tools/call", TICKER, **{"mcp-param-symbol": "ETHUSDT"})
+        left_out = await ask(client, "tools/call", TICKER)
+
+    assert [each.status_code for each in (told, lied, left_out)] == [200, 400, 400]
 
 
 async def test_work_for_a_client_that_has_left_is_ended(app: App) -> None:

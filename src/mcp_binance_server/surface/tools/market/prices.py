@@ -16,6 +16,7 @@ from mcp_binance_server.surface.views.market import (
     board_doubts,
     clock_page,
     clock_words,
+    once_a_moment,
     source,
     ticker_page,
     ticker_table,
@@ -72,6 +73,7 @@ class GetTickerAnswer(TickerAnswer, TickersAnswer):
     """Either of both, for the schema."""
 
 
+@once_a_moment
 def ticker_answer(view: MarketView) -> TickerAnswer:
     ticker = view.ticker
 

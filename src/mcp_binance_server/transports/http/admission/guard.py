@@ -22,6 +22,9 @@ _ENCODED = HttpRefusal(
 )
 _BAD_LENGTH = HttpRefusal(400, "bad_length", "A request has one Content-Length or a Transfer-Encoding, not more")
 LONGEST_LENGTH = 20  # digits
+
+WHOLE = "mcp_binance_server.whole"
+"""Where a connection says that all of a request has come already."""
 LONG = 2**20
 
 
@@ -60,8 +63,11 @@ class Bodies:
         """Refuse a length that is too much already when it is announced."""
         return self._too_long if declared > self._limits.most else None
 
-    async def read(self, receive: Receive) -> bytes | HttpRefusal | None:
-        """Return the body, or why it is refused; None when the client has left."""
+    async def read(self, receive: Receive, *, is_here: bool = False) -> bytes | HttpRefusal | None:
+        """Return the body, or why it is refused; None when the client has left. One that is here needs no time."""
+        if is_here:
+            whole = await receive()
+            return self._ended(whole, whole.get("body", b""))
         with anyio.move_on_after(self._limits.secs):
             first = await receive()
             if first["type"] == "http.request" and first.get("more_body", False):
@@ -162,7 +168,7 @@ class Guard:
         if refusal is not None:
             await self._turn_away(refusal, receive, send)
             return
-        body = await self._bodies.read(receive)
+        body = await self._bodies.read(receive, is_here=scope.get(WHOLE, False))
         if isinstance(body, bytes):
             if len(body) > LONG:
                 await checkpoint()  # others are heard before it is parsed

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
+from functools import lru_cache
 from typing import ClassVar
 
 import anyio
@@ -203,10 +204,12 @@ async def takes_events(scope: Scope, send: Send) -> bool:
 def accepts(scope: Scope, kind: str) -> bool:
     """Tell whether a request takes an answer of this kind; one without Accept takes any."""
     accept = header(scope, b"accept")
-    if accept is None:
-        return True
-    offered = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
-    return bool(offered & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
+    return accept is None or bool(_offered(accept) & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
+
+
+@lru_cache(maxsize=64)  # clients send the same few with every request
+def _offered(accept: str) -> frozenset[str]:
+    return frozenset(part.partition(";")[0].strip().lower() for part in accept.split(","))
 
 
 async def not_allowed(send: Send, allowed: bytes) -> None:

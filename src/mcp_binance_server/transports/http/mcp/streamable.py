@@ -7,11 +7,11 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import jsonrpc
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.state.pace import LoopPace
-from mcp_binance_server.surface.answers import Aside, place_for_long_texts, restored
+from mcp_binance_server.surface.answers import place_for_long_texts, restored
 from mcp_binance_server.transports.http.admission.guard import replayed
 from mcp_binance_server.transports.http.admission.refusals import refuse
 from mcp_binance_server.transports.http.mcp.exchange import (
@@ -21,11 +21,13 @@ from mcp_binance_server.transports.http.mcp.exchange import (
     named,
     open_by_initialize,
     posted_message,
+    reply_json,
     reply_stream,
     stream_taken,
     takes_events,
 )
 from mcp_binance_server.transports.http.mcp.sessions import HttpSessions, header
+from mcp_binance_server.transports.http.mcp.single import SingleRequests
 from mcp_binance_server.transports.http.server.disconnect import DISCONNECT, Disconnect
 
 TakesLong = Callable[[str, str], bool]
@@ -86,12 +88,12 @@ class SessionlessHttp:
         self._pace = pace
         self._http_sessions = http_sessions
         self._takes_long = takes_long
-        self._plain = StreamableHTTPSessionManager(server, json_response=True)
+        self._single = SingleRequests(server)
         self._streaming = StreamableHTTPSessionManager(server)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        async with self._plain.run(), self._streaming.run():
+        async with self._streaming.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
@@ -104,36 +106,16 @@ class SessionlessHttp:
             await self._streaming.handle_request(scope, receive, send)
             return
         body = (await receive()).get("body", b"")
-        receive = replayed(body, receive)
-        if b'"progressToken"' in body:
-            await self._streaming.handle_request(scope, receive, send)
+        asked = None if b'"progressToken"' in body else self._single.read(body, scope)
+        if asked is None:
+            await self._streaming.handle_request(scope, replayed(body, receive), send)
             return
         with disconnect.ends_this(), place_for_long_texts() as aside:
-            await self._plain.handle_request(scope, receive, _restoring(aside, self._pace, send))
+            status, answer = await self._single.answer(asked)
+            await reply_json(send, await restored(answer, aside, self._pace) if aside.texts else answer, status=status)
 
     def _is_soon_answered(self, scope: Scope) -> bool:
-        # The headers are held against the body by the SDK; a request without them is refused there.
         if scope["method"] != "POST" or "text/event-stream" not in (header(scope, b"accept") or ""):
             return False
         method = header(scope, b"mcp-method")
         return method is not None and not self._takes_long(method, header(scope, b"mcp-name") or "")
-
-
-def _restoring(aside: Aside, pace: LoopPace, send: Send) -> Send:
-    """Return a `send` that puts long texts back into a plain answer, which comes in two messages."""
-    begun: list[Message] = []
-
-    async def sending(message: Message) -> None:
-        if not aside.texts:
-            await send(message)
-        elif message["type"] == "http.response.start":
-            begun.append(message)
-        else:
-            body = await restored(message["body"], aside, pace)
-            (start,) = begun
-            length = (b"content-length", b"%d" % len(body))
-            headers = [length if name == b"content-length" else (name, value) for name, value in start["headers"]]
-            await send({**start, "headers": headers})
-            await send({**message, "body": body})
-
-    return sending

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from mcp_binance_server.domain.access import LOCAL, party_of
+from mcp_binance_server.transports.http.admission.guard import WHOLE
 from mcp_binance_server.transports.http.admission.keys import API_KEY, SECRET_KEY
 from mcp_binance_server.transports.http.admission.refusals import AnswerBrokenOff, refusal_body
 from mcp_binance_server.transports.http.server.crowd import LET_IN, ConnectionCrowd
@@ -83,6 +84,7 @@ class HttpConnection(H11Protocol):
         self._disconnect = scope[DISCONNECT] = Disconnect()
         # uvicorn stops to read where a second request begins.
         scope[AHEAD] = self._is_behind or self.flow.read_paused
+        scope[WHOLE] = self.conn.their_state is h11.DONE
         scope[LET_IN] = partial(self._crowd.let_in, self)
         try:
             await self._house(scope, receive, send)

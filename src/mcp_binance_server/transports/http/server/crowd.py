@@ -111,7 +111,9 @@ class ConnectionCrowd(Generic[C]):
         if before is not None and before[0] != party:
             self.leave(connection)
             before = None
-        group = self._groups.setdefault(party, _Group())
+        group = self._groups.get(party)
+        if group is None:
+            group = self._groups[party] = _Group()
         if before is not None:
             del group.by_loss[before[1]][connection]
         group.by_loss[loss][connection] = None

@@ -60,8 +60,11 @@ class LoopRequest:
         self._use = use
 
     def charging(self, work: Awaitable[T]) -> Awaitable[T]:
-        """Await work, and charge the processor's time of each of its steps; work within it is charged by itself."""
-        return _Charging(work, self._use, self)
+        """Await work and charge the time of each of its steps; what others do within it is charged to them.
+
+        Work within work of the same request is charged with that.
+        """
+        return work if self._use.at_work is self else _Charging(work, self._use, self)
 
 
 class LoopUse:
@@ -82,6 +85,7 @@ class LoopUse:
         self.now_ms = now_ms or _of_the_machine
         self.processor_ms = processor_ms or of_this_thread
         self.charged_ms = 0.0
+        self.at_work: LoopRequest | None = None
         self.elsewhere = Elsewhere()
         self._processor_share_ms = processor_share * FADES_MS
         self._accounts: dict[str, LoopAccount] = {}
@@ -175,11 +179,13 @@ class _Charging(Awaitable[T]):
         thrown: BaseException | None = None
         while True:
             inside_ms, began_ms = self._use.charged_ms, self._use.processor_ms()
+            around, self._use.at_work = self._use.at_work, self._request
             try:
                 awaited = next(steps) if thrown is None else steps.throw(thrown)
             except StopIteration as end:
                 return end.value
             finally:
+                self._use.at_work = around
                 thrown = None  # the error that leaves here would hold this frame, and the frame the error
                 self._charge(inside_ms, self._use.processor_ms() - began_ms)
             try:
