@@ -1,7 +1,7 @@
 """One request and its answer, in one piece or as events."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import ClassVar
 
@@ -57,9 +57,7 @@ async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Head
     Raises:
         SessionClosed: the session ended before anything was said.
     """
-    first = None
-    with anyio.move_on_after(PING_SECS if streams else None):
-        first = await _next_sendable(outlet, streams=streams)
+    first = await (outlet.next_within(PING_SECS) if streams else _answer(outlet))
     if isinstance(first, Answer):
         await reply_json(send, dumped(first), headers)
         return
@@ -91,7 +89,8 @@ async def _pour(outlet: Outlet, receive: Receive, send: Send, *, until_answer: b
         message = None
         try:
             while not (until_answer and isinstance(message, Answer)):
-                message = await _or_ping(outlet.next, send)
+                while (message := await outlet.next_within(PING_SECS)) is None:
+                    await _send_chunk(send, b": ping\r\n\r\n")
                 await _send_event(send, message)
         except SessionClosed:
             pass
@@ -103,18 +102,11 @@ def dumped(message: jsonrpc.JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
-async def _next_sendable(outlet: Outlet, *, streams: bool) -> jsonrpc.JSONRPCMessage:
-    while True:
-        message = await outlet.next()
-        if streams or isinstance(message, Answer):
-            return message
-
-
-async def _or_ping(wait: Callable[[], Awaitable[jsonrpc.JSONRPCMessage]], send: Send) -> jsonrpc.JSONRPCMessage:
-    while True:
-        with anyio.move_on_after(PING_SECS):
-            return await wait()
-        await _send_chunk(send, b": ping\r\n\r\n")
+async def _answer(outlet: Outlet) -> Answer:
+    """Return the answer; whatever else is said finds no reader here."""
+    while not isinstance(message := await outlet.next(), Answer):
+        pass
+    return message
 
 
 async def _start_stream(send: Send, headers: Headers) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import anyio
 from mcp.server.lowlevel import Server
+from mcp.server.runner import serve_loop
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import jsonrpc
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -37,7 +38,7 @@ class Outlet:
     """Where messages wait for their reader."""
 
     _waiting: deque[jsonrpc.JSONRPCMessage] = field(default_factory=deque[jsonrpc.JSONRPCMessage])
-    _arrived: anyio.Event = field(default_factory=anyio.Event)
+    _reader: asyncio.Future[None] | None = None
     _closed: bool = False
 
     def put(self, message: jsonrpc.JSONRPCMessage) -> None:
@@ -45,24 +46,50 @@ class Outlet:
             self.close()
             return
         self._waiting.append(message)
-        self._arrived.set()
+        self._wake()
 
     async def next(self) -> jsonrpc.JSONRPCMessage:
-        """Return the next message.
+        """Return the next message; there is one reader.
 
         Raises:
             SessionClosed: there is none, and none will come.
         """
         while not self._waiting:
-            if self._closed:
-                raise SessionClosed
-            self._arrived = anyio.Event()
-            await self._arrived.wait()
+            await self._change()
         return self._waiting.popleft()
+
+    async def next_within(self, secs: float) -> jsonrpc.JSONRPCMessage | None:
+        """Return the next message, or None if there is none for so long.
+
+        Raises:
+            SessionClosed: there is none, and none will come.
+        """
+        if not self._waiting:
+            timer = asyncio.get_running_loop().call_later(secs, self._wake)  # a cancel scope costs ten times as much
+            try:
+                await self._change()
+            finally:
+                timer.cancel()
+        return self._waiting.popleft() if self._waiting else None
+
+    async def _change(self) -> None:
+        """Wait until something has come, or nothing will, or somebody has waited long enough."""
+        if not self._closed:
+            self._reader = asyncio.get_running_loop().create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        if self._closed and not self._waiting:
+            raise SessionClosed
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
 
     def close(self) -> None:
         self._closed = True
-        self._arrived.set()
+        self._wake()
 
     def left(self) -> tuple[jsonrpc.JSONRPCMessage, ...]:
         """Return what nobody came for."""
@@ -95,7 +122,8 @@ class SessionStream:
         """Serve until the session is closed."""
         try:
             with self._scope:
-                await self._server.run(self._receive, self, self._server.create_initialization_options())
+                # Here every session begins with a handshake: what waits to see how one begins is not needed.
+                await serve_loop(self._server, self._receive, self, lifespan_state={})
         finally:
             self.close()
 
@@ -177,8 +205,12 @@ class SessionStream:
         await self._hand(message, ServerMessageMetadata(request_context=request, can_send_request=bool(self.listener)))
 
     async def _hand(self, message: jsonrpc.JSONRPCMessage, metadata: ServerMessageMetadata) -> None:
+        item = SessionMessage(message, metadata=metadata)
         try:
-            await self._send.send(SessionMessage(message, metadata=metadata))
+            try:
+                self._send.send_nowait(item)
+            except anyio.WouldBlock:
+                await self._send.send(item)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             raise SessionClosed from None
 

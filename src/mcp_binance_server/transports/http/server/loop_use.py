@@ -140,6 +140,8 @@ class LoopUse:
     def charge(self, account: LoopAccount, ms: float, now_ms: float) -> None:
         """Charge a party, and have it rest if it is heavy and is worked for elsewhere too."""
         account.charge(ms, now_ms)
+        if not self.elsewhere.told and self._processor_share_ms >= FADES_MS:
+            return
         times = self._rests_times(account.party)
         if times and self.is_heavy(account, now_ms):
             rested_ms = max(account.rests_until_ms, now_ms) + times * ms
