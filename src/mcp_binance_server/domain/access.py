@@ -64,11 +64,19 @@ def party_of(visitor: Visitor, accepted_key: str | None, address: str) -> str:
     elif accepted_key is not None:
         told = f"key {accepted_key}"
     else:
-        told = f"address {client_of(address)}"
-    return sha256(told.encode()).hexdigest()[:20]
+        return _party_of_address(address)
+    return _hashed(told)
 
 
 @lru_cache(maxsize=512)  # asked twice for each request
+def _party_of_address(address: str) -> str:
+    return _hashed(f"address {client_of(address)}")
+
+
+def _hashed(told: str) -> str:
+    return sha256(told.encode()).hexdigest()[:20]
+
+
 def client_of(remote_addr: str) -> str:
     """Name the client behind an address: a line has a whole /64 of IPv6 and may take a new address for each request."""
     try:

@@ -161,8 +161,10 @@ class HttpSessions:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """Return the first value of a header as text."""
-    found = next((value for key, value in scope["headers"] if key == name), None)
-    return None if found is None else found.decode("latin-1")
+    for key, value in scope["headers"]:
+        if key == name:
+            return value.decode("latin-1")
+    return None
 
 
 def _introduce(scope: Scope, caller: Caller) -> None:
