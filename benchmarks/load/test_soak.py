@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "soak.py"
-REQUESTS, SESSIONS = 3_000, 300
+REQUESTS, SESSIONS = 1_500, 150
 # Caches and pools still find their size in so short a time; a session that stays is some 50 kB.
 MOST_MIB = 12
 

@@ -14,7 +14,7 @@ from support.raw import ENVELOPE, INITIALIZE
 
 pytestmark = pytest.mark.flood
 
-MUTANTS = {"handshake": 12_000, "modern": 8_000}
+MUTANTS = {"handshake": 6_000, "modern": 4_000}
 BATCH = 100
 VALID_CALL_EVERY = 1_000
 NULL = "null id"

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, so that their start costs little"),
 ]
 
-RUNS = 150
+RUNS, WRONG_RUNS = 150, 40
 
 
 def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:
@@ -41,6 +41,6 @@ def test_a_process_killed_at_any_label_neither_doubles_nor_loses_an_order(tmp_pa
 
 @pytest.mark.parametrize(("desk", "fault"), [("late", "the exchange has it"), ("resending", "was sent 2 times")])
 def test_the_same_matrix_sees_a_desk_that_is_wrong(tmp_path: Path, desk: str, fault: str) -> None:
-    told = killed(tmp_path, desk, RUNS)
+    told = killed(tmp_path, desk, WRONG_RUNS)
 
     assert any(fault in each for each in told["wrong"]), told

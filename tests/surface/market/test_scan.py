@@ -287,7 +287,7 @@ async def test_screens_are_what_brute_force_finds(
     known = await truth(whole.exchange, market)
     matched: Counter[bool] = Counter()
 
-    for _ in range(100 * scale):
+    for _ in range(40 * scale):
         chosen = random.sample(columns, random.randint(1, 4))
         where = [f"{name} {random.choice(['<', '<=', '>', '>='])} {random.choice(bounds)}" for name, bounds in chosen]
         sort = random.choice([None, *(f"{random.choice(['', '-'])}{name}" for name, _ in random.sample(columns, 2))])
@@ -297,7 +297,7 @@ async def test_screens_are_what_brute_force_finds(
         assert symbols(report) == known.answer(question), str(question)
         matched[report.matched > 0] += 1
 
-    assert min(matched[True], matched[False]) > 5
+    assert min(matched[True], matched[False]) > 2
 
 
 @dataclass

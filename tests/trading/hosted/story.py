@@ -19,6 +19,17 @@ async def of_all(callers: Iterable[HostedCaller], act: Callable[[HostedCaller], 
             tasks.start_soon(act, caller)
 
 
+async def spares(callers: Iterable[HostedCaller]) -> dict[int, Shown]:
+    """Have each preview an order that is left for others to try; the first one of an account takes two seconds."""
+    shown: dict[int, Shown] = {}
+
+    async def preview(caller: HostedCaller) -> None:
+        shown[caller.number] = await caller.shown()
+
+    await of_all(callers, preview)
+    return shown
+
+
 async def until_refused(caller: HostedCaller) -> None:
     """Place more than the caller's limits leave, all at once, and then until they refuse."""
     shown = [await caller.shown() for _ in range(caller.most + BEYOND)]

@@ -17,7 +17,7 @@ from support.state_server import BINARY
 from support.updates import hearing
 from trading.hosted.callers import CLOCK, ERAS, PATIENCE_SECS, PLAIN, SYMBOL, HostedCaller, Shown, error_of, leaks
 from trading.hosted.holding import ROOMY, VICTIM, HostedKeys, all_connected, counts_orders, hosted_keys, visitor_of
-from trading.hosted.story import look, of_all, pry, until_refused
+from trading.hosted.story import look, of_all, pry, spares, until_refused
 
 pytestmark = [
     pytest.mark.anyio,
@@ -197,12 +197,7 @@ async def test_twenty_callers_on_four_workers_have_what_is_their_own(tmp_path: P
             told_of(quiet, urls[0], ERAS[0]) as in_session,
             told_of(quiet, urls[1], ERAS[1]) as by_stream,
         ):
-            spare: dict[int, Shown] = {}
-
-            async def show(caller: HostedCaller) -> None:
-                spare[caller.number] = await caller.shown()
-
-            await of_all(callers, show)
+            spare = await spares(callers)
             await race(hosted)
             await quiet_until_own(quiet, in_session, by_stream)
             await callers[1].place(await callers[1].shown())

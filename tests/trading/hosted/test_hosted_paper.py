@@ -14,7 +14,7 @@ from support.state_server import BINARY, state_server
 from trading.hosted.callers import SYMBOL, HostedCaller, connected, leaks
 from trading.hosted.guests import CALLERS
 from trading.hosted.hosting import House, customers, house
-from trading.hosted.story import look, of_all, pry, until_refused
+from trading.hosted.story import look, of_all, pry, spares, until_refused
 
 pytestmark = [
     pytest.mark.anyio,
@@ -103,7 +103,7 @@ async def test_twenty_visitors_on_paper_have_accounts_of_their_own(
     with paper_house(tmp_path, folders, rules, is_fleet=is_fleet) as running:
         callers = visitors(running, most, is_apart=not is_fleet)
         async with connected(callers, running.urls):
-            spare = {each.number: await each.shown() for each in callers}
+            spare = await spares(callers)
             await of_all(callers, until_refused)
             assert [len(each.placed) for each in callers] == [most] * CALLERS
             await of_all(callers, lambda each: pry(each, other := callers[each.number - 1], spare[other.number]))

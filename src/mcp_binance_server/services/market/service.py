@@ -254,8 +254,8 @@ class MarketService:
     async def _observe(
         self, text: str, question: Question[ValueT], streamed: Stream[ValueT] = _no_stream
     ) -> Observation[ValueT]:
-        symbol = await self.directory.expect(text)
         if self.directory.is_arriving:
+            symbol = await self.directory.expect(text)
             found, read = await gather(lambda: self.directory.find(text), lambda: question(symbol))
             rules, reading = found.required(), read.required()
         else:
@@ -263,7 +263,7 @@ class MarketService:
             if (told := streamed(rules)) is not None:
                 return told
             try:
-                reading = await question(symbol)
+                reading = await question(rules.symbol)
             except InvalidSymbol:
                 await self.directory.doubt()
                 raise

@@ -1,0 +1,42 @@
+"""Twice the bars beside the bare SDK, in short windows: `scripts/bench` measures them, README.md has what it found."""
+
+import json
+import subprocess
+from math import exp, log
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "scripts" / "bench"
+SHORT = ("--clients", "16", "--rounds", "1", "--seconds", "0.5")
+STATIC, MARKET = "guide://help", "binance://market/btcusdt"
+GREETED, LISTED = 2 * 1.0, 2 * 1.2
+# A page that stands still, a cached market page, a tool: ours by what the bare SDK takes for a constant text.
+BARS = {"modern": {STATIC: 1.25, MARKET: 1.35, "tool": 1.5}, "stateful": {STATIC: 1.1, MARKET: 1.15, "tool": 1.25}}
+SLOWEST = 2 * 1.25
+
+
+def measured(folder: Path, *options: str) -> dict[str, Any]:
+    figures = folder / "figures.json"
+    subprocess.run([BENCH, *options, "--json", figures], check=True, capture_output=True, timeout=300)
+    return json.loads(figures.read_text())
+
+
+def test_a_start_costs_no_more_than_twice_its_bar(tmp_path: Path) -> None:
+    cold = measured(tmp_path, "stdio", MARKET, "--cold", "3", "--rounds", "1", "--requests", "50")["cold_start"]
+
+    assert cold["ours_cpu_ms"] <= GREETED * cold["bare_cpu_ms"], cold
+    assert cold["ours_list_cpu_ms"] <= LISTED * cold["bare_list_cpu_ms"], cold
+
+
+@pytest.mark.parametrize("page", [STATIC, MARKET])
+def test_requests_cost_no_more_than_twice_their_bars(tmp_path: Path, page: str) -> None:
+    rows = measured(tmp_path, "http", page, *SHORT)["rows"]
+
+    ratios = {each["case"].removeprefix("http ").removesuffix(" c=16"): each["cpu_ratio"] for each in rows}
+    for mode, bars in BARS.items():
+        assert ratios[f"{mode} tool"] <= 2 * bars["tool"], rows
+        assert ratios[f"{mode} res"] <= 2 * bars[page], rows
+    assert exp(fmean(log(each["ours_p99"] / each["bare_p99"]) for each in rows)) <= SLOWEST, rows
