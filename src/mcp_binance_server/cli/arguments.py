@@ -105,7 +105,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\nSee {self.prog} --help\n")
 
 
-def parser() -> Parser:
+def parser(*, has_commands: bool = True) -> Parser:
+    """Return what reads the words; for none, as a client starts a server, no command needs to be known."""
     root = Parser(
         prog=NAME,
         description=DESCRIPTION,
@@ -132,7 +133,13 @@ def parser() -> Parser:
     )
     add_quiet(root)
     add_log_level(root)
-    commands = root.add_subparsers(dest="command", metavar="COMMAND")
+    root.set_defaults(command=None)
+    if has_commands:
+        _add_commands(root.add_subparsers(dest="command", metavar="COMMAND"))
+    return root
+
+
+def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage]
     demo = commands.add_parser("demo", help="an offline exchange with moving prices and the server on it: no key")
     demo.add_argument(
         "--http", action="store_true", dest="demo_http", help="serve it over HTTP, for a browser or another client"
@@ -174,7 +181,6 @@ def parser() -> Parser:
     completion.add_argument("shell", choices=SHELLS, help="the shell to print it for")
     for command in (demo, simulator):
         command.add_argument("--seed", type=int, default=7, help="same seed, same market (default: 7)")
-    return root
 
 
 def completion(shell: str) -> str:

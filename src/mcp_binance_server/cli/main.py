@@ -18,6 +18,7 @@ from mcp_binance_server.cli.arguments import (
     parse,
     parser,
 )
+from mcp_binance_server.cli.garbage import uncollected
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.errors import SettingsError
 
@@ -29,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     _open_missing_descriptors()
     try:
-        return _run(parse(parser(), sys.argv[1:] if arguments is None else list(arguments)))
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        return _run(parse(parser(has_commands=bool(given)), given))
     except SettingsError as error:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
@@ -149,8 +151,6 @@ def _completion(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.serve import uncollected  # noqa: PLC0415 - --version and --help load nothing
-
     verbosity = Verbosity.of(options)
     if options.http or options.sse:
         with uncollected():
@@ -168,7 +168,7 @@ def _serve(options: argparse.Namespace) -> int:
 
         return run_grpc(_place(options, GRPC_PORT), verbosity, unsafe=options.unsafe_no_auth)
     with uncollected():
-        from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
+        from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - --version and --help load nothing
 
     return run_stdio(verbosity)
 

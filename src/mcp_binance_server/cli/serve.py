@@ -1,13 +1,11 @@
 """Serve over stdio, and what all ways to serve have in common."""
 
-import gc
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_binance_server.cli.garbage import uncollected
 from mcp_binance_server.cli.interruption import MOMENT_SECS, TERMINATED_SECS, longest_end, run, told_to_end
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
@@ -33,35 +31,10 @@ if TYPE_CHECKING:
     from mcp_binance_server.upstream import Upstream
 
 
-# 400 live books are some 800,000 levels. With Python's own thresholds full collections walk all of them: a third of the
-# CPU, and a book that is late by more than a second now and then. The young are looked at often all the same: with a
-# hundred thousand of them a server looked as if it grew, by garbage that waited for its first collection.
-YOUNG, MIDDLE, OLD = 20_000, 100, 100
-
 HEAD_START_MS = 50.0
 WAITING = """mcp-binance-server speaks MCP on standard input and is waiting for a client.
 An MCP client starts it by itself; to look around by hand, try: mcp-binance-server demo
 """
-
-
-def calm() -> None:
-    """Leave what is there now out of every collection, and collect the rest less often."""
-    gc.freeze()
-    gc.set_threshold(YOUNG, MIDDLE, OLD)
-
-
-@contextmanager
-def uncollected() -> Generator[None]:
-    """Import in peace: imports make a million objects and no garbage, and to look for some costs a tenth of the start.
-
-    From then on this process is calm.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        calm()
-        gc.enable()
 
 
 def prepare(verbosity: Verbosity) -> Settings:

@@ -18,9 +18,10 @@ from anyio.abc import Process
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.arguments import EXIT_USAGE
+from mcp_binance_server.cli.garbage import calm
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.listening import ListenOn, authentication_of, refuse_strangers
-from mcp_binance_server.cli.serve import calm, prepare, prepare_logging
+from mcp_binance_server.cli.serve import prepare, prepare_logging
 from mcp_binance_server.cli.serve_http import about_probes, allowed_by, announcing, fastest_loop, options_of, probe_app
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import Clock, SystemClock
