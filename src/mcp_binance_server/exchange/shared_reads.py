@@ -15,7 +15,7 @@ from mcp_binance_server.exchange.endpoints import RestCall, host_of
 from mcp_binance_server.exchange.signing import rest_query
 from mcp_binance_server.exchange.wire import TimeWire
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.state.pace import LoopPace
+from mcp_binance_server.state.pace import LoopPace, Waited
 
 WireT = TypeVar("WireT")
 ValueT = TypeVar("ValueT")
@@ -94,6 +94,7 @@ class SharedReads:
         self.reads.asked += 1
         configured = host_of(self.caller.network.rest_url)
         key = f"answer:{configured}:{endpoint.name}?{rest_query(params)}"
+        waited = Waited()
         kept = await self.engine.single_flight(
             key,
             produce,
@@ -101,7 +102,8 @@ class SharedReads:
             lock_ms=self.caller.longest_ms(endpoint),
             or_alone=True,
         )
-        await self.pace.step()  # all who shared it were woken at once
+        if waited.ended():
+            await self.pace.step()  # all who shared it were woken at once
         answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")
         value = self.recent.meaning(key, kept, shape, read)
         # Another process may have asked; by the engine's time all of them know how long ago that was.

@@ -35,6 +35,24 @@ class _WaitingStep:
             self.woken.set_result(None)
 
 
+class Waited:
+    """Tells whether the loop has gone round since: others may have been woken with whoever waited."""
+
+    __slots__ = ("_has_gone_round", "_noticing")
+
+    def __init__(self) -> None:
+        self._has_gone_round = False
+        self._noticing = asyncio.get_running_loop().call_soon(self._notice)
+
+    def _notice(self) -> None:
+        self._has_gone_round = True
+
+    def ended(self) -> bool:
+        """Look no more, and return it."""
+        self._noticing.cancel()
+        return self._has_gone_round
+
+
 class LoopPace:
     """Lets steps of work begin until a round of the loop is used up; the others wait, each party for its turn.
 

@@ -1,7 +1,7 @@
 """Answers on their way out: shared between callers of the same, cut to a limit, with their age."""
 
 import json
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -24,6 +24,8 @@ from mcp_binance_server.surface.views.markdown import doubt_lines, doubts, statu
 # Shorter ones are written sooner than one can look for them.
 LONG = 128 * 2**10
 PIECE = 256 * 2**10
+# So much is written in a tenth of a millisecond.
+LENGTHY = 8 * 2**10
 
 Make = Callable[[], Awaitable[types.CallToolResult]]
 
@@ -73,7 +75,7 @@ def opened(mode: str, words: str, text: str) -> str:
 
 def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
     """Return a tool's answer with its long texts put aside; it may be another's too, so it stays as it is."""
-    if _ASIDE.get() is None or not any(map(_is_long, _texts(answer))):
+    if _ASIDE.get() is None or not is_long(answer, LONG):
         return answer
     content = [_block(each) for each in answer.content]
     structured: dict[str, Any] | None = answer.structured_content and {
@@ -82,13 +84,12 @@ def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
     return answer.model_copy(update={"content": content, "structured_content": structured})
 
 
-def _texts(answer: types.CallToolResult) -> Iterator[object]:
-    yield from (each.text for each in answer.content if isinstance(each, types.TextContent))
-    yield from (answer.structured_content or {}).values()
-
-
-def _is_long(value: object) -> bool:
-    return isinstance(value, str) and len(value) >= LONG
+def is_long(answer: types.CallToolResult, length: int = LENGTHY) -> bool:
+    """Tell whether anything in an answer is: a text, a member of its structure, or something that is no text."""
+    said = [each.text if isinstance(each, types.TextContent) else None for each in answer.content]
+    structured: dict[str, Any] = answer.structured_content or {}
+    members = [value for value in structured.values() if isinstance(value, str)]
+    return any(text is None or len(text) >= length for text in (*said, *members))
 
 
 async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:

@@ -14,9 +14,12 @@ from mcp_binance_server.domain.access import LOCAL, Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.loading import load
+from mcp_binance_server.state.pace import Waited
 from mcp_binance_server.surface.answers import (
+    LENGTHY,
     SharedAnswers,
     doubted,
+    is_long,
     opened,
     put_aside,
     warned_text,
@@ -96,6 +99,7 @@ class Dispatcher:
         scope = spec.scope_of(given)
         if scope != spec.scope:
             context = self.context_for(caller, scope)
+        waited = Waited()
         if spec.shared and self.shared is not None:
             answer = await self._shared_answer(self.shared, spec, given, report)
         else:
@@ -104,9 +108,11 @@ class Dispatcher:
             try:
                 answer = await self._answer(lambda: self._run(spec, own, given), scope)
             except AnswerNeeded as needed:
+                waited.ended()
                 return needed.result
-        # It has still to be written to its client, which may take longer than to make it.
-        await self.context.pace.step()
+        # It has still to be written to its client; a long one takes longer than to make it.
+        if waited.ended() or is_long(answer):
+            await self.context.pace.step()
         return without_long_texts(answer)
 
     async def _shared_answer(
@@ -170,10 +176,12 @@ class Dispatcher:
         if reader is None:
             raise ResourceNotFound(provided_uri=uri)
         context = self.context_for(caller, scope_of(address.category))
+        waited = Waited()
         page = await reader(context, address.identifier)
         if isinstance(page, Page):
             page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
-        await self.context.pace.step()  # as with tools: a playbook may have megabytes
+        if waited.ended() or isinstance(page, Picture) or len(page.text) >= LENGTHY:
+            await self.context.pace.step()  # as with tools: a playbook may have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
 

@@ -6,9 +6,12 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from mcp import types
+from mcp.server.lowlevel import Server
 
 from mcp_binance_server.app import App
-from support.webapp import HttpClient, request, served_http
+from mcp_binance_server.transports.http.assembly import assemble
+from support.webapp import OPTIONS, HttpClient, http_client, request, served_http
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 TICKER = {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}}
@@ -135,21 +138,31 @@ async def test_what_a_client_sends_and_takes_must_fit(http: HttpClient) -> None:
 
 
 async def test_an_id_that_is_being_answered_is_not_taken_twice(app: App) -> None:
-    async with served_http(app) as url, HttpClient(base_url=url, timeout=30) as http:
-        session_id = await http.initialize()
-        drawn = {"name": "generate_chart_image", "arguments": {"config": {"symbol": "BINANCE:ETHUSDT"}}}
-        answers: list[httpx2.Response] = []
+    begun, may_end = anyio.Event(), anyio.Event()
+
+    async def waits(_ctx: object, _params: types.CallToolRequestParams) -> types.CallToolResult:
+        begun.set()
+        await may_end.wait()
+        return types.CallToolResult(content=[])
+
+    http = assemble(Server("waits", on_call_tool=waits), app.dispatcher, app.clock, OPTIONS)
+    answers: list[httpx2.Response] = []
+
+    async with http.heart.running(), http_client(http) as client:
+        session_id = await client.initialize()
 
         async def ask() -> None:
-            answers.append(await http.ask("tools/call", session_id, drawn, request_id="same"))
+            answers.append(await client.ask("tools/call", session_id, TICKER, request_id="same"))
 
         async with anyio.create_task_group() as group:
             group.start_soon(ask)
-            group.start_soon(ask)
+            await begun.wait()
+            await ask()
+            may_end.set()
 
-    first, second = sorted(answers, key=lambda answer: answer.status_code)
-    assert first.json()["id"] == "same"
+    second, first = answers
     assert reason(second) == (400, "id_in_use")
+    assert (first.status_code, first.json()["id"]) == (200, "same")
 
 
 async def test_equal_ids_of_many_clients_do_not_meet(http: HttpClient) -> None:
