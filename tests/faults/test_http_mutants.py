@@ -8,7 +8,7 @@ from support.product import product_code
 from support.sockets import exchanged
 from support.toy import toy_code
 
-MUTANTS = 400  # with --scale 25 ten thousand
+MUTANTS = 1_000
 pytestmark = pytest.mark.flood
 # A program that serves; its first line on standard output is the port.
 PATIENCE = {"head_secs": 0.3, "reading_secs": 0.3, "idle_secs": 1}

@@ -103,7 +103,7 @@ async def member(
 
 
 async def read(state_url: str, rest_url: str, stream_url: str, need: str, count: str) -> None:
-    from mcp_binance_server.cli.garbage import calm
+    from mcp_binance_server.loading import calm
     from mcp_binance_server.state.redis import RedisEngine
 
     needs: Need = next(each for each in get_args(Need) if each == need)

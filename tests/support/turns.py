@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from statistics import median
 from time import process_time, thread_time
 
-from mcp_binance_server.cli.garbage import calm
+from mcp_binance_server.loading import calm
 
 # What the work below takes on a common machine: 2.6 to 5.2 where the bars were set, by what its neighbours did.
 USUAL_MS = 4.0

@@ -18,9 +18,9 @@ from mcp_binance_server.cli.arguments import (
     parse,
     parser,
 )
-from mcp_binance_server.cli.garbage import uncollected
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.loading import uncollected
 
 if TYPE_CHECKING:
     from mcp_binance_server.cli.listening import ListenOn

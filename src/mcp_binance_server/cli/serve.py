@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_binance_server.cli.garbage import uncollected
 from mcp_binance_server.cli.interruption import MOMENT_SECS, TERMINATED_SECS, longest_end, run, told_to_end
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.loading import uncollected
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.startup_checks import (
     check,

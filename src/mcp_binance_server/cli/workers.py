@@ -18,7 +18,6 @@ from anyio.abc import Process
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.arguments import EXIT_USAGE
-from mcp_binance_server.cli.garbage import calm
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.listening import ListenOn, authentication_of, refuse_strangers
 from mcp_binance_server.cli.serve import prepare, prepare_logging
@@ -26,6 +25,7 @@ from mcp_binance_server.cli.serve_http import about_probes, allowed_by, announci
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.loading import calm
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.transports.arrival import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
