@@ -30,7 +30,6 @@ import httpx2
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.cli.serve import calm
 from mcp_binance_server.clock import SystemClock, processor_ms
 from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.domain.symbols import Symbol
@@ -45,6 +44,7 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
+from mcp_binance_server.loading import calm
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace
 
