@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mcp_binance_server.app import App, running_app
+from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.charts import ENVIRONMENT
@@ -12,6 +13,8 @@ from support.clock import FakeClock
 from support.desk import Loop
 from support.futures import FUTURES
 from support.provider import Provider, provided
+
+SAID_MS = 20
 
 
 @pytest.fixture
@@ -25,6 +28,8 @@ def settings(exchange: SimulatedExchange) -> Settings:
 async def app(settings: Settings, clock: FakeClock, exchange: SimulatedExchange) -> AsyncIterator[App]:
     async with running_app(settings, clock=clock, network=FUTURES, transport=Loop(exchange)) as running:
         yield running
+    # What the library still has to say is for this loop; said when that is closed, it ends whichever test is next.
+    await SystemClock().sleep_ms(SAID_MS)
 
 
 @pytest.fixture
