@@ -139,7 +139,7 @@ def parser(*, has_commands: bool = True) -> Parser:
     return root
 
 
-def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage]
+def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
     demo = commands.add_parser("demo", help="an offline exchange with moving prices and the server on it: no key")
     demo.add_argument(
         "--http", action="store_true", dest="demo_http", help="serve it over HTTP, for a browser or another client"

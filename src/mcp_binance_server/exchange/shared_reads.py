@@ -15,7 +15,7 @@ from mcp_binance_server.exchange.endpoints import RestCall, host_of
 from mcp_binance_server.exchange.signing import rest_query
 from mcp_binance_server.exchange.wire import TimeWire
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.state.pace import LoopPace, Waited
+from mcp_binance_server.state.pace import LoopPace, LoopWatch
 
 WireT = TypeVar("WireT")
 ValueT = TypeVar("ValueT")
@@ -94,7 +94,7 @@ class SharedReads:
         self.reads.asked += 1
         configured = host_of(self.caller.network.rest_url)
         key = f"answer:{configured}:{endpoint.name}?{rest_query(params)}"
-        waited = Waited()
+        watch = LoopWatch()
         kept = await self.engine.single_flight(
             key,
             produce,
@@ -102,7 +102,7 @@ class SharedReads:
             lock_ms=self.caller.longest_ms(endpoint),
             or_alone=True,
         )
-        if waited.ended():
+        if watch.has_gone_round():
             await self.pace.step()  # all who shared it were woken at once
         answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")
         value = self.recent.meaning(key, kept, shape, read)

@@ -35,22 +35,22 @@ class _WaitingStep:
             self.woken.set_result(None)
 
 
-class Waited:
-    """Tells whether the loop has gone round since: others may have been woken with whoever waited."""
+class LoopWatch:
+    """Tells whether the loop goes round meanwhile: then others may be woken together with whoever waited."""
 
-    __slots__ = ("_has_gone_round", "_noticing")
+    __slots__ = ("_noticed", "_noticing")
 
     def __init__(self) -> None:
-        self._has_gone_round = False
+        self._noticed = False
         self._noticing = asyncio.get_running_loop().call_soon(self._notice)
 
     def _notice(self) -> None:
-        self._has_gone_round = True
+        self._noticed = True
 
-    def ended(self) -> bool:
-        """Look no more, and return it."""
+    def has_gone_round(self) -> bool:
+        """Tell so, and watch no longer."""
         self._noticing.cancel()
-        return self._has_gone_round
+        return self._noticed
 
 
 class LoopPace:

@@ -24,8 +24,8 @@ from mcp_binance_server.surface.views.markdown import doubt_lines, doubts, statu
 # Shorter ones are written sooner than one can look for them.
 LONG = 128 * 2**10
 PIECE = 256 * 2**10
-# So much is written in a tenth of a millisecond.
-LENGTHY = 8 * 2**10
+# Whoever writes so much gives way to others first.
+GIVES_WAY = 8 * 2**10
 
 Make = Callable[[], Awaitable[types.CallToolResult]]
 
@@ -84,7 +84,7 @@ def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
     return answer.model_copy(update={"content": content, "structured_content": structured})
 
 
-def is_long(answer: types.CallToolResult, length: int = LENGTHY) -> bool:
+def is_long(answer: types.CallToolResult, length: int = GIVES_WAY) -> bool:
     """Tell whether anything in an answer is: a text, a member of its structure, or something that is no text."""
     said = [each.text if isinstance(each, types.TextContent) else None for each in answer.content]
     structured: dict[str, Any] = answer.structured_content or {}

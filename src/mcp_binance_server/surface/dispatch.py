@@ -14,9 +14,9 @@ from mcp_binance_server.domain.access import LOCAL, Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.loading import load
-from mcp_binance_server.state.pace import Waited
+from mcp_binance_server.state.pace import LoopWatch
 from mcp_binance_server.surface.answers import (
-    LENGTHY,
+    GIVES_WAY,
     SharedAnswers,
     doubted,
     is_long,
@@ -99,7 +99,7 @@ class Dispatcher:
         scope = spec.scope_of(given)
         if scope != spec.scope:
             context = self.context_for(caller, scope)
-        waited = Waited()
+        watch = LoopWatch()
         if spec.shared and self.shared is not None:
             answer = await self._shared_answer(self.shared, spec, given, report)
         else:
@@ -108,10 +108,9 @@ class Dispatcher:
             try:
                 answer = await self._answer(lambda: self._run(spec, own, given), scope)
             except AnswerNeeded as needed:
-                waited.ended()
                 return needed.result
         # It has still to be written to its client; a long one takes longer than to make it.
-        if waited.ended() or is_long(answer):
+        if watch.has_gone_round() or is_long(answer):
             await self.context.pace.step()
         return without_long_texts(answer)
 
@@ -176,11 +175,11 @@ class Dispatcher:
         if reader is None:
             raise ResourceNotFound(provided_uri=uri)
         context = self.context_for(caller, scope_of(address.category))
-        waited = Waited()
+        watch = LoopWatch()
         page = await reader(context, address.identifier)
         if isinstance(page, Page):
             page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
-        if waited.ended() or isinstance(page, Picture) or len(page.text) >= LENGTHY:
+        if watch.has_gone_round() or isinstance(page, Picture) or len(page.text) >= GIVES_WAY:
             await self.context.pace.step()  # as with tools: a playbook may have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)

@@ -255,7 +255,7 @@ def _server(
         on_completion=guard(surface.complete),
     )
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        server.middleware.clear()  # the SDK's spans, which would cost a tenth of a call and go nowhere
+        server.middleware.clear()  # the SDK's spans, which would go nowhere
     server.middleware.append(surface.finish)
     if offered.questions:
         from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by  # noqa: PLC0415 - who asks nobody waits less
@@ -280,7 +280,7 @@ def _stamped(ctx: RequestContext, result: ResultT) -> ResultT:
 
 
 def _short_stamp(result: dict[str, Any]) -> HandlerResult:
-    """Leave of the SDK's own stamp what is told of us elsewhere."""
+    """Shorten the SDK's own stamp, on results that no handler has stamped."""
     match result.get("_meta"):
         case {"io.modelcontextprotocol/serverInfo": {"icons": _}, **rest}:
             return {**result, "_meta": {**rest, SERVER_INFO_META_KEY: STAMP}}

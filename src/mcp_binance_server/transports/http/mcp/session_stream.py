@@ -65,7 +65,7 @@ class Outlet:
             SessionClosed: there is none, and none will come.
         """
         if not self._waiting:
-            timer = asyncio.get_running_loop().call_later(secs, self._wake)  # a cancel scope costs ten times as much
+            timer = asyncio.get_running_loop().call_later(secs, self._wake)  # cheaper than a cancel scope
             try:
                 await self._change()
             finally:

@@ -1,7 +1,7 @@
 """One request in one POST, from its body to its answer, without the SDK's way from HTTP to its handlers.
 
-That way bounds bodies and judges hosts, which has been done before, and writes an answer twice: it costs as much as
-a static page. What is not plainly right still goes there, and is refused there.
+That way bounds bodies and judges hosts, which has been done before, and writes an answer twice. What is not plainly
+right still goes there, and is refused there.
 """
 
 import json
