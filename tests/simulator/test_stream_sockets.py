@@ -10,6 +10,9 @@ from typing import Any
 import anyio
 import pytest
 import uvicorn
+from anyio import wait_all_tasks_blocked
+from starlette.types import Message
+from starlette.websockets import WebSocket, WebSocketState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
@@ -19,6 +22,7 @@ from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault, StreamFault
 from mcp_binance_server.simulator.rest.delivery import framed
+from mcp_binance_server.simulator.streams.sockets import serve
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
@@ -270,6 +274,32 @@ async def test_a_ping_goes_out_on_request(
 
         assert isinstance(connection, Watchful)
         assert (connection.pings, answer["id"]) == (1, 2)
+
+
+async def test_whoever_leaves_while_two_speak_to_it_ends_both(exchange: SimulatedExchange, clock: FakeClock) -> None:
+    session = StreamSession(exchange, combined=False)
+    session.subscribe(["btcusdt@depth@100ms"])
+    clock.advance(200)
+    said: list[Message] = [{"type": "websocket.receive", "text": '{"method":"LIST_SUBSCRIPTIONS","id":9}'}]
+    begun: list[Message] = []
+
+    async def receive() -> Message:
+        if not said:
+            await anyio.sleep_forever()
+        return said.pop()
+
+    async def send(message: Message) -> None:
+        begun.append(message)
+        await wait_all_tasks_blocked()
+        raise BrokenPipeError
+
+    socket = WebSocket({"type": "websocket"}, receive, send)
+    socket.client_state = socket.application_state = WebSocketState.CONNECTED
+    with anyio.fail_after(5):
+        await serve(exchange, socket, receive, session)
+
+    assert [message["type"] for message in begun] == ["websocket.send"]
+    assert exchange.hub.open_connections == 0
 
 
 async def test_what_is_written_at_once_arrives_whole_and_in_order(

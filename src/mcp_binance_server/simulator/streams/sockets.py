@@ -9,7 +9,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import WebSocketRoute
 from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -78,6 +78,8 @@ class Connection:
 
     async def _say(self, texts: list[str]) -> None:
         async with self._sending:
+            if self._socket.application_state is WebSocketState.DISCONNECTED:  # the other task found that out
+                raise WebSocketDisconnect
             # The first frame takes the usual way, which waits for a slow reader and notices one that left; the others
             # follow in one write: a frame on its own costs ten times its share of a large one.
             alone = texts if self._transport is None else texts[:1]
