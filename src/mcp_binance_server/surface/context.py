@@ -50,11 +50,18 @@ def ways_to_accounts(whole: object) -> Ways:
     """
     ways: dict[int, tuple[str, ...]] = {}
     seen: set[int] = set()
+    are_accounts: dict[type, bool] = {}  # what a protocol is is asked once for each class: the question is slow
+
+    def is_account(node: object) -> bool:
+        kind = type(node)
+        if kind not in are_accounts:
+            are_accounts[kind] = isinstance(node, AccountClient | ReaderByVisitor | TradesByCaller)
+        return are_accounts[kind]
 
     def leads(node: object) -> bool:
         if id(node) not in seen:
             seen.add(id(node))
-            if isinstance(node, AccountClient | ReaderByVisitor | TradesByCaller):
+            if is_account(node):
                 ways[id(node)] = ()
             elif names := tuple(name for name, each in _parts(node) if leads(each)):
                 ways[id(node)] = names
