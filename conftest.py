@@ -70,12 +70,23 @@ def pytest_report_header() -> list[str]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> "Generator[None, object, object]":
-    """Collect tests, and no garbage meanwhile: there is none, and to look for it takes a quarter of the time."""
+    """Collect tests, and no garbage meanwhile: there is none, and to look for it takes a quarter of the time.
+
+    Nor is what was collected ever looked through again; a suite in one process is a heap of a gigabyte.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
+        gc.set_threshold(5_000, 10, 50)
         gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    # Pytest looks five times over for exceptions nobody heard of; after the first there is nothing left to walk.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -106,12 +117,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def schemas_checked_once() -> None:
-    # Where the client is loaded; whoever tests a function does not wait for it.
+def costly_things_done_once() -> None:
+    # Where clients are loaded; whoever tests a function does not wait for them.
     if "mcp.client.session" in sys.modules:
-        from support.schemas import check_schemas_once
+        from support.once import check_schemas_once, trust_once
 
         check_schemas_once()
+        trust_once()
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from mcp_binance_server.app import running_app
+from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.faults import Fault, Faults
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.calls import arguments_of, prompt_arguments
 from support.clock import FakeClock
@@ -77,9 +77,9 @@ class Target:
             return error.code, error.data, error.message
         return None
 
-    def break_with(self, exchange: SimulatedExchange, fault: Fault) -> None:
-        """Let the host that this is asked of fail; the other one stays as it is."""
-        (exchange.faults if self.host == "spot" else exchange.futures.faults).add(fault)
+    def faults_of(self, exchange: SimulatedExchange) -> Faults:
+        """Return the faults of the host that this is asked of; the other one stays as it is."""
+        return exchange.faults if self.host == "spot" else exchange.futures.faults
 
     @property
     def _arguments(self) -> dict[str, Any]:
@@ -121,64 +121,72 @@ class _OneByte(httpx2.AsyncByteStream):
         await anyio.Event().wait()
 
 
+async def warmed(target: Target, app: App, client: Client, clock: FakeClock) -> None:
+    """Have an answer an hour ago, and everything else that it takes at hand."""
+    assert await target.ask(client) is None, "the target must answer before anything is broken"
+    await an_hour_later(target, app, client, clock)
+
+
+async def an_hour_later(target: Target, app: App, client: Client, clock: FakeClock) -> None:
+    clock.advance(3_600_001)
+    await client.call_tool("get_exchange_info", {"symbol": "BTCUSDT"})
+    if target.host == "futures":
+        assert app.futures is not None
+        await app.futures.contracts.table()
+        await app.futures.contracts.rules()
+
+
 @asynccontextmanager
-async def warm_client(
+async def opened(
     target: Target, settings: Settings, clock: FakeClock, transport: Loop, attempt_secs: float = 3
-) -> AsyncGenerator[Client]:
+) -> AsyncGenerator[tuple[App, Client]]:
     network = NETWORK if target.host == "spot" else WITH_FUTURES
     async with (
         running_app(settings, clock=clock, network=network, transport=transport, attempt_secs=attempt_secs) as app,
         Client(app.server, cache=None) as client,
     ):
-        assert await target.ask(client) is None, "the target must answer before anything is broken"
-        clock.advance(3_600_001)
-        await client.call_tool("get_exchange_info", {"symbol": "BTCUSDT"})
-        if target.host == "futures":
-            assert app.futures is not None
-            await app.futures.contracts.table()
-            await app.futures.contracts.rules()
-        yield client
+        yield app, client
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
-@pytest.mark.parametrize("name", FAULTS)
-async def test_a_fault_is_told_for_what_it_is(
-    name: str, target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
+async def test_a_fault_is_told_for_what_it_is_and_forgotten_an_hour_later(
+    target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
-    fault, (code, error_type) = FAULTS[name]
-    async with warm_client(target, settings, clock, Loop(exchange)) as client:
-        target.break_with(exchange, fault)
-        with anyio.fail_after(LONGEST_SECS):
-            failure = await target.ask(client)
+    async with opened(target, settings, clock, Loop(exchange)) as (app, client):
+        await warmed(target, app, client, clock)
+        faults = target.faults_of(exchange)
+        for name, (fault, (code, error_type)) in FAULTS.items():
+            faults.add(fault)
+            with anyio.fail_after(LONGEST_SECS):
+                failure = await target.ask(client)
+            faults.clear()
+            await an_hour_later(target, app, client, clock)
 
-    assert failure is not None, "old data must never pass for an answer"
-    got_code, data, message = failure
-    assert (got_code, data["error_type"]) == (code, error_type)
-    assert data["retryable"] is (error_type in {"rate_limited", "exchange_unavailable"})
-    assert len(message) <= 300
-    assert "<html" not in f"{message}{data}"
-    assert "x" * 201 not in f"{message}{data}"
+            assert failure is not None, f"{name}: old data must never pass for an answer"
+            got_code, data, message = failure
+            assert (got_code, data["error_type"]) == (code, error_type), name
+            assert data["retryable"] is (error_type in {"rate_limited", "exchange_unavailable"}), name
+            assert len(message) <= 300, name
+            assert "<html" not in f"{message}{data}", name
+            assert "x" * 201 not in f"{message}{data}", name
+        assert await target.ask(client) is None, "what was broken an hour ago is no longer"
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
-async def test_an_answer_that_drips_is_given_up(
+async def test_a_wrong_type_does_no_harm_and_an_answer_that_drips_is_given_up(
     target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
     transport = Drip(exchange)
-    async with warm_client(target, settings, clock, transport, attempt_secs=0.02) as client:
+    async with opened(target, settings, clock, transport, attempt_secs=0.02) as (app, client):
+        await warmed(target, app, client, clock)
+        target.faults_of(exchange).add(Fault(kind="content_type", times=None))
+        assert await target.ask(client) is None
+        target.faults_of(exchange).clear()
+
+        await warmed(target, app, client, clock)
         transport.stalled = True
         with anyio.fail_after(LONGEST_SECS):
             failure = await target.ask(client)
 
     assert failure is not None
     assert failure[1]["error_type"] == "exchange_unavailable"
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=str)
-async def test_a_wrong_content_type_does_no_harm_to_a_right_body(
-    target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
-) -> None:
-    async with warm_client(target, settings, clock, Loop(exchange)) as client:
-        target.break_with(exchange, Fault(kind="content_type", times=None))
-
-        assert await target.ask(client) is None
