@@ -29,8 +29,6 @@ OUR_WORD = re.compile(rf"(?i)(?<![a-z])({'|'.join(FIELDS_WORDS)})s?(?![a-z])")
 HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NOBODY_LEARNS_FROM = ("util", "utils", "helper", "helpers", "manager", "common", "misc", "base")
 MOST_LINES, MOST_FILES, MEDIAN_LINES = 400, 16, (110, 180)
-# Schemas of tools show these to clients, each in its own tool.
-SHOWN_TWICE = frozenset({"IndicatorRow"})
 # Loaded only after a client was greeted.
 LATE = ("surface.tools", "surface.catalogue", "surface.dispatch", "services", "app")
 
@@ -99,7 +97,7 @@ class Layout:
         places: dict[str, list[str]] = defaultdict(list)
         for name, text in self.texts.items():
             if not name.startswith("simulator/") and "_pb2" not in name:
-                for each in _written(text).classes - SHOWN_TWICE:
+                for each in _written(text).classes:
                     places[each].append(name)
         for each, found in places.items():
             if len(found) > 1:

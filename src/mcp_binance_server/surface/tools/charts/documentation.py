@@ -33,7 +33,7 @@ class InputRow(Row):
     max: Number | None = omitted()
 
 
-class IndicatorRow(Row):
+class StudyRow(Row):
     model_config = CAMEL
 
     name: str
@@ -44,7 +44,7 @@ class IndicatorRow(Row):
 
 
 # A client that checks answers need not check the same list twice.
-Same = Annotated[list[IndicatorRow], WithJsonSchema({"type": "array", "items": {"type": "object"}})]
+Same = Annotated[list[StudyRow], WithJsonSchema({"type": "array", "items": {"type": "object"}})]
 
 
 class ChartParameters(Row):
@@ -74,7 +74,7 @@ class ExampleRow(Row):
 class DocumentationData(Row):
     model_config = CAMEL
 
-    indicators: list[IndicatorRow]
+    indicators: list[StudyRow]
     studies: Same | None = omitted("indicators once more, for that section")
     chart_parameters: ChartParameters
     rate_limits: dict[str, PlanRow]
@@ -98,8 +98,8 @@ def input_row(rule: StudyInput) -> InputRow:
     return InputRow(type=type_of(rule), default=rule.default, description=rule.label, min=least, max=most)
 
 
-def indicator_row(indicator: CatalogueStudy) -> IndicatorRow:
-    return IndicatorRow(
+def indicator_row(indicator: CatalogueStudy) -> StudyRow:
+    return StudyRow(
         name=indicator.name,
         display_name=indicator.display_name,
         category=indicator.category,
