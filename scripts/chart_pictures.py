@@ -18,7 +18,7 @@ from playwright.async_api import async_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from apps.harness import Stage
-from apps.programs import BROWSERS, HERE, bundled, launched, serving
+from apps.programs import HERE, WHOLE, bundled, launched, serving
 from support.built import installed_apps
 from support.clock import FakeClock
 from support.desk import NETWORK
@@ -39,7 +39,7 @@ async def photograph(folder: Path) -> None:
     clock = FakeClock(NOW_MS)
     script = bundled(HERE / "host.js", installed_apps() / "node_modules")
     async with async_playwright() as driver, serving(clock, replace(NETWORK, simulated=True)) as (client, page):
-        browser = await launched(driver, BROWSERS[0])
+        browser = await launched(driver, WHOLE)
         stage = Stage(browser, script, page, client, clock)
         for theme in THEMES:
             for width, height in HEIGHTS.items():

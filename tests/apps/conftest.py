@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, Playwright, async_playwright
 
 from apps.harness import Stage
-from apps.programs import BROWSERS, HERE, bundled, launched, serving
+from apps.programs import HERE, LIGHT, WHOLE, bundled, launched, serving
 from support.built import installed_apps
 from support.clock import FakeClock
 
@@ -31,25 +31,25 @@ async def driver() -> AsyncIterator[Playwright]:
         yield running
 
 
-@pytest.fixture(scope="session", params=BROWSERS)
-async def each_browser(driver: Playwright, request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
-    browser = await launched(driver, str(request.param))
+@pytest.fixture(scope="session")
+async def whole_browser(driver: Playwright) -> AsyncIterator[Browser]:
+    browser = await launched(driver, WHOLE)
     yield browser
     await browser.close()
 
 
 @pytest.fixture(scope="session")
-async def one_browser(driver: Playwright) -> AsyncIterator[Browser]:
-    browser = await launched(driver, BROWSERS[0])
+async def light_browser(driver: Playwright) -> AsyncIterator[Browser]:
+    browser = await launched(driver, LIGHT)
     yield browser
     await browser.close()
 
 
 @pytest.fixture(scope="session")
-async def one_stage(one_browser: Browser, packages: Path) -> AsyncIterator[Stage]:
+async def one_stage(light_browser: Browser, packages: Path) -> AsyncIterator[Stage]:
     clock = FakeClock()
     async with serving(clock) as (client, page):
-        yield Stage(one_browser, bundled(HERE / "host.js", packages), page, client, clock)
+        yield Stage(light_browser, bundled(HERE / "host.js", packages), page, client, clock)
 
 
 @pytest.fixture
@@ -60,5 +60,11 @@ def stage(one_stage: Stage) -> Stage:
 
 
 @pytest.fixture
-def each_stage(stage: Stage, each_browser: Browser) -> Stage:
-    return replace(stage, browser=each_browser)
+def whole_stage(stage: Stage, whole_browser: Browser) -> Stage:
+    """Return a stage in the browser of people, for what a page, its host and strangers say to each other."""
+    return replace(stage, browser=whole_browser)
+
+
+@pytest.fixture(params=[WHOLE, LIGHT])
+def each_stage(stage: Stage, request: pytest.FixtureRequest) -> Stage:
+    return request.getfixturevalue("whole_stage") if request.param == WHOLE else stage

@@ -65,14 +65,14 @@ async def tries_of_others(context: BrowserContext, other: BrowserContext, addres
 
 
 async def test_a_person_reads_an_order_and_approves_it_and_nobody_else_does(
-    one_browser: Browser, tmp_path: Path
+    whole_browser: Browser, tmp_path: Path
 ) -> None:
     user = PageOpener()
     async with live_desk(tmp_path) as desk, desk.client(user) as client:
         preview_id = await desk.previewed(client)
         await called(client, "place_order", {"preview_id": preview_id})
         [offer] = user.offers
-        context, other = await one_browser.new_context(), await one_browser.new_context()
+        context, other = await whole_browser.new_context(), await whole_browser.new_context()
         page = await context.new_page()
         problems: list[str] = []
         page.on("console", lambda message: problems.append(message.text))
@@ -97,9 +97,9 @@ async def test_a_person_reads_an_order_and_approves_it_and_nobody_else_does(
     assert quiet == []  # the style is allowed by its hash, and nothing else is asked for
 
 
-async def test_a_no_is_a_no_and_five_wrong_passphrases_stop_trading(one_browser: Browser, tmp_path: Path) -> None:
+async def test_a_no_is_a_no_and_five_wrong_passphrases_stop_trading(whole_browser: Browser, tmp_path: Path) -> None:
     async with live_desk(tmp_path, MCP_BINANCE_APPROVAL_PAGE="off") as desk:
-        context = await one_browser.new_context()
+        context = await whole_browser.new_context()
         page = await context.new_page()
         async with waiting_page(desk, 300) as (preview_id, address):
             await page.goto(address)

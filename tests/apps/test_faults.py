@@ -115,14 +115,15 @@ async def repeated(fault: Fault, broken: Stage) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-async def test_every_fault_is_caught(stage: Stage, packages: Path, tmp_path: Path, name: str) -> None:
+async def test_every_fault_is_caught(whole_stage: Stage, packages: Path, tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
     if fault.file == "host.js":
         changed(Path(shutil.copy(HERE / "host.js", tmp_path)), fault)
-        broken = replace(stage, host_script=bundled(tmp_path / "host.js", packages), patience_secs=fault.patience_secs)
+        script = bundled(tmp_path / "host.js", packages)
+        broken = replace(whole_stage, host_script=script, patience_secs=fault.patience_secs)
     else:
         page = built_page(tmp_path, packages, fault)
-        broken = replace(stage, view_page=page, patience_secs=fault.patience_secs)
+        broken = replace(whole_stage, view_page=page, patience_secs=fault.patience_secs)
 
     with pytest.raises(AssertionError, match=fault.says):
         await repeated(fault, broken)

@@ -19,8 +19,8 @@ async def is_hidden(view: View, name: str) -> bool:
     return await view.frame.evaluate(IS_HIDDEN, name)
 
 
-async def test_theme_and_width_follow_the_host(stage: Stage) -> None:
-    async with stage.view(theme="light", size=(1280, 520)) as view:
+async def test_theme_and_width_follow_the_host(whole_stage: Stage) -> None:
+    async with whole_stage.view(theme="light", size=(1280, 520)) as view:
         await view.drawn()
         light = await view.pixels()
         await view.host("() => bridge.setHostContext({theme: 'dark'})")
@@ -36,16 +36,16 @@ async def test_theme_and_width_follow_the_host(stage: Stage) -> None:
     assert view.problems == []
 
 
-async def test_without_a_theme_the_browsers_is_taken(stage: Stage) -> None:
-    async with stage.view(theme="") as view:
+async def test_without_a_theme_the_browsers_is_taken(whole_stage: Stage) -> None:
+    async with whole_stage.view(theme="") as view:
         await view.drawn()
         seen = await view.pixels()
 
     assert seen.share(PAPER["dark"]) > 0.6
 
 
-async def test_full_screen_is_asked_for_and_left(stage: Stage) -> None:
-    async with stage.view(is_fixed=False) as view:
+async def test_full_screen_is_asked_for_and_left(whole_stage: Stage) -> None:
+    async with whole_stage.view(is_fixed=False) as view:
         await view.drawn()
         await view.frame.click("#full")
         await view.until("() => document.body.dataset.mode === 'fullscreen'")
@@ -62,8 +62,8 @@ async def test_full_screen_is_asked_for_and_left(stage: Stage) -> None:
     assert view.problems == []
 
 
-async def test_a_host_is_not_offered_what_it_cannot_do(stage: Stage) -> None:
-    async with stage.view(capabilities={"serverTools": {}}) as view:
+async def test_a_host_is_not_offered_what_it_cannot_do(whole_stage: Stage) -> None:
+    async with whole_stage.view(capabilities={"serverTools": {}}) as view:
         await view.drawn()
         has_question = not await is_hidden(view, "ask")
         await view.host("() => bridge.setHostContext({theme: 'dark', availableDisplayModes: ['inline']})")
@@ -77,8 +77,8 @@ async def test_a_host_is_not_offered_what_it_cannot_do(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(420, 360), (760, 420)])
-async def test_a_host_without_a_height_is_told_one_that_stays(stage: Stage, width: int, height: int) -> None:
-    async with stage.view(size=(width, 300), is_fixed=False) as view:
+async def test_a_host_without_a_height_is_told_one_that_stays(whole_stage: Stage, width: int, height: int) -> None:
+    async with whole_stage.view(size=(width, 300), is_fixed=False) as view:
         await view.drawn()
         await view.painted()
         sizes: list[dict[str, Any]] = await view.heard("size")
@@ -92,16 +92,16 @@ async def test_a_host_without_a_height_is_told_one_that_stays(stage: Stage, widt
     assert again == sizes
 
 
-async def test_the_picture_is_there_before_the_bars(stage: Stage) -> None:
+async def test_the_picture_is_there_before_the_bars(whole_stage: Stage) -> None:
     release = anyio.Event()
-    tools = stage.tools()
+    tools = whole_stage.tools()
     drawn = await tools.image(CHART)
 
     async def held(_name: str, _arguments: object) -> None:
         await release.wait()
 
     tools.instead = held
-    async with stage.view(tools=tools, result=drawn) as view:
+    async with whole_stage.view(tools=tools, result=drawn) as view:
         width = await view.until(POSTER)
         words = await view.frame.evaluate("() => document.getElementById('words').textContent")
         release.set()
@@ -114,10 +114,10 @@ async def test_the_picture_is_there_before_the_bars(stage: Stage) -> None:
     assert view.problems == []
 
 
-async def test_where_calls_are_not_passed_on_the_picture_stays(stage: Stage) -> None:
+async def test_where_calls_are_not_passed_on_the_picture_stays(whole_stage: Stage) -> None:
     capabilities = {name: value for name, value in CAPABILITIES.items() if name != "serverTools"}
-    drawn = await stage.tools().image(CHART)
-    async with stage.view(result=drawn, capabilities=capabilities) as view:
+    drawn = await whole_stage.tools().image(CHART)
+    async with whole_stage.view(result=drawn, capabilities=capabilities) as view:
         await view.state("This host shows the picture only: it does not pass on calls")
         await view.until(POSTER)
         hidden = [await is_hidden(view, name) for name in ("symbol", "interval", "fit", "ask")]
@@ -129,10 +129,10 @@ async def test_where_calls_are_not_passed_on_the_picture_stays(stage: Stage) -> 
     assert view.problems == []
 
 
-async def test_a_picture_by_chart_img_stays_a_picture(stage: Stage) -> None:
+async def test_a_picture_by_chart_img_stays_a_picture(whole_stage: Stage) -> None:
     picture = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     result: Answer = {"content": [picture], "_meta": {META: {"renderer": "chart-img", "legend": [], "as_of_ms": 0}}}
-    async with stage.view({"symbol": "NASDAQ:AAPL", "interval": "1D"}, result=result, is_timed=True) as view:
+    async with whole_stage.view({"symbol": "NASDAQ:AAPL", "interval": "1D"}, result=result, is_timed=True) as view:
         await view.state("A picture by chart-img.com; only Binance spot pairs are live")
         await view.until(POSTER)
         await view.pass_ms(60_000)
@@ -141,17 +141,17 @@ async def test_a_picture_by_chart_img_stays_a_picture(stage: Stage) -> None:
     assert view.problems == []
 
 
-async def test_what_is_no_picture_is_not_shown_as_one(stage: Stage) -> None:
+async def test_what_is_no_picture_is_not_shown_as_one(whole_stage: Stage) -> None:
     picture = {"type": "image", "mimeType": "image/svg+xml", "data": "PHN2Zy8+"}
-    async with stage.view(result={"content": [picture]}) as view:
+    async with whole_stage.view(result={"content": [picture]}) as view:
         await view.drawn()
         source = await view.frame.get_attribute("#poster", "src")
 
     assert source is None
 
 
-async def test_a_host_that_sends_no_result_is_served_by_the_input(stage: Stage) -> None:
-    async with stage.view(result=None, is_timed=True) as view:
+async def test_a_host_that_sends_no_result_is_served_by_the_input(whole_stage: Stage) -> None:
+    async with whole_stage.view(result=None, is_timed=True) as view:
         await view.pass_ms(10_000)
         before = view.tools.asked
         await view.pass_ms(5_100)
@@ -160,10 +160,10 @@ async def test_a_host_that_sends_no_result_is_served_by_the_input(stage: Stage) 
     assert (before, view.tools.asked) == (0, 1)
 
 
-async def test_a_host_that_sends_no_input_is_served_by_the_result(stage: Stage) -> None:
-    tools = stage.tools()
+async def test_a_host_that_sends_no_input_is_served_by_the_result(whole_stage: Stage) -> None:
+    tools = whole_stage.tools()
     drawn = await tools.image(CHART)
-    async with stage.view(tools=tools, result=drawn, has_input=False) as view:
+    async with whole_stage.view(tools=tools, result=drawn, has_input=False) as view:
         await view.drawn()
         asked = view.tools.calls[0].arguments["config"]
 
@@ -171,8 +171,8 @@ async def test_a_host_that_sends_no_input_is_served_by_the_result(stage: Stage) 
     assert drawn["_meta"][META]["config"] == CHART
 
 
-async def test_what_a_host_asks_that_no_view_knows_is_refused(stage: Stage) -> None:
-    async with stage.view(result=PICTURELESS) as view:
+async def test_what_a_host_asks_that_no_view_knows_is_refused(whole_stage: Stage) -> None:
+    async with whole_stage.view(result=PICTURELESS) as view:
         await view.drawn()
         code = await view.page.evaluate("() => unknownRequest()")
 

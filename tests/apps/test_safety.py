@@ -30,8 +30,8 @@ MARKET = """whole => {
 }"""
 
 
-async def test_nothing_is_loaded_and_nobody_is_called(stage: Stage) -> None:
-    async with stage.view() as view:
+async def test_nothing_is_loaded_and_nobody_is_called(whole_stage: Stage) -> None:
+    async with whole_stage.view() as view:
         await view.drawn()
         quiet = [*view.problems]
         outcome = await view.frame.evaluate(
@@ -43,8 +43,8 @@ async def test_nothing_is_loaded_and_nobody_is_called(stage: Stage) -> None:
     assert any("Content Security Policy" in each for each in view.problems)  # the alarm works
 
 
-async def test_a_message_from_anybody_but_the_host_is_not_heard(stage: Stage) -> None:
-    async with stage.view() as view:
+async def test_a_message_from_anybody_but_the_host_is_not_heard(whole_stage: Stage) -> None:
+    async with whole_stage.view() as view:
         await view.drawn()
         cancelled = {"jsonrpc": "2.0", "method": "ui/notifications/tool-cancelled", "params": {"reason": "by nobody"}}
         await view.frame.evaluate("message => window.postMessage(message, '*')", cancelled)
@@ -55,8 +55,8 @@ async def test_a_message_from_anybody_but_the_host_is_not_heard(stage: Stage) ->
 
 
 @pytest.mark.slow
-async def test_ten_minutes_of_questions_leave_no_memory_behind(stage: Stage) -> None:
-    async with stage.view(speed=SPEED) as view:
+async def test_ten_minutes_of_questions_leave_no_memory_behind(whole_stage: Stage) -> None:
+    async with whole_stage.view(speed=SPEED) as view:
         await view.drawn()
         await view.host(MARKET, view.answer)
         session = await session_of(view)
