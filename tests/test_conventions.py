@@ -218,6 +218,14 @@ def test_every_error_is_drawn_in_the_tree_and_can_be_read_by_a_program() -> None
         assert "data" not in {item.name for item in fields(kind)}
 
 
+def test_no_pattern_has_a_possessive_group() -> None:
+    possessive = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
+
+    # Python before 3.11.5 goes on after what such a group took before it failed: https://github.com/python/cpython/issues/100061
+    assert possessive.search(r"(?:\.[0-9]+)?+")
+    assert [file.name for file in PACKAGE.rglob("*.py") if possessive.search(file.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize("module", ["settings", "surface.catalogue", "simulator.control", "app"])
 def test_importing_does_nothing(module: str, recwarn: pytest.WarningsRecorder) -> None:
     import_module(f"mcp_binance_server.{module}")

@@ -16,8 +16,9 @@ from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import OrderLimit
 
 # More than the exchange ever writes, and so few digits that Decimal computes with them exactly.
-_NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?+"
-_NOT_ZERO = r"(?!0(?:\.0+)?+(?: |\Z))"
+# No group is possessive: early 3.11, Debian's among them, goes on after the part of one that failed, and takes "5.".
+_NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?"
+_NOT_ZERO = r"(?!0(?:\.0+)?(?: |\Z))"
 # The last moment that a calendar of ours can write.
 _LAST_MS = 253_402_300_799_999
 
@@ -45,7 +46,7 @@ Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
 """A symbol, or what an index is called: words of any script, on one line."""
 
 # One look at a whole event costs less than half of what a look at each of its numbers does.
-_LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*+\Z")
+_LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*\Z")
 
 TOO_MANY_REQUESTS, IP_BANNED, RESTRICTED, UNAUTHORIZED, SERVER_ERROR = 429, 418, 451, 401, 500
 TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, TIMESTAMP, UNKNOWN_SYMBOL = -1003, -1015, -1021, -1121
@@ -86,7 +87,7 @@ _FORMS = {
     "number": _NUMBER,
     "above zero": rf"{_NOT_ZERO}{_NUMBER}",
     "signed": rf"-?{_NUMBER}",
-    "signed or nothing": rf"(?:-?{_NUMBER})?+",
+    "signed or nothing": rf"(?:-?{_NUMBER})?",
 }
 
 
