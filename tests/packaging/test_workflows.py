@@ -126,6 +126,13 @@ def test_changes_are_tested_by_the_same_command_as_everywhere() -> None:
     assert jobs("release.yml")["test"]["uses"] == "$/.github/workflows/ci.yml"
 
 
+def test_the_suite_runs_on_the_python_that_a_job_has_set_up() -> None:
+    steps = [step for name in ("ci.yml", "newest.yml") for job in jobs(name).values() for step in job["steps"]]
+
+    # Without it .ci/run looks for a system's own first.
+    assert [step.get("env") for step in steps if ".ci/run" in step.get("run", "")] == [{"PYTHON": "python"}] * 2
+
+
 def test_only_the_job_that_publishes_may_and_it_builds_nothing() -> None:
     publish = jobs("release.yml")["pypi"]
 

@@ -16,7 +16,7 @@ from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import OrderLimit
 
 # More than the exchange ever writes, and so few digits that Decimal computes with them exactly.
-# No group is possessive: early 3.11, Debian's among them, goes on after the part of one that failed, and takes "5.".
+# No group is possessive: Python before 3.11.5 goes on after the part of one that failed, and takes "5." for a number.
 _NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?"
 _NOT_ZERO = r"(?!0(?:\.0+)?(?: |\Z))"
 # The last moment that a calendar of ours can write.

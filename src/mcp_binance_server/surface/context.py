@@ -50,7 +50,7 @@ def ways_to_accounts(whole: object) -> Ways:
     """
     ways: dict[int, tuple[str, ...]] = {}
     seen: set[int] = set()
-    are_accounts: dict[type, bool] = {}  # what a protocol is is asked once for each class: the question is slow
+    are_accounts: dict[type, bool] = {}  # to ask a protocol is slow: once for each class
 
     def is_account(node: object) -> bool:
         kind = type(node)

@@ -19,7 +19,7 @@ FRAME_CAP = 4 * 2**20
 SCAN_LIMIT = 16 * 2**10
 Id = str | int
 
-# Strings, numbers and punctuation; possessive, so that an unclosed string is given up in one pass and its way back.
+# Strings, numbers and punctuation; possessive runs give an unclosed string up in one pass and its way back.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"|"|-?[0-9.eE+-]+|[{}\[\],:]', re.DOTALL)
 
 

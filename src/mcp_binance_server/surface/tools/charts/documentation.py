@@ -98,13 +98,13 @@ def input_row(rule: StudyInput) -> InputRow:
     return InputRow(type=type_of(rule), default=rule.default, description=rule.label, min=least, max=most)
 
 
-def indicator_row(indicator: CatalogueStudy) -> StudyRow:
+def study_row(study: CatalogueStudy) -> StudyRow:
     return StudyRow(
-        name=indicator.name,
-        display_name=indicator.display_name,
-        category=indicator.category,
-        inputs={rule.public: input_row(rule) for rule in indicator.input.values()},
-        api_name=indicator.api_name,
+        name=study.name,
+        display_name=study.display_name,
+        category=study.category,
+        inputs={rule.public: input_row(rule) for rule in study.input.values()},
+        api_name=study.api_name,
     )
 
 
@@ -112,7 +112,7 @@ def documentation_data(documentation: Documentation, section: Section) -> Docume
     """Return one section; the members of the others are there, and empty."""
     catalogue = documentation.catalogue
     has_indicators, has_parameters = section in {"indicators", "all"}, section in {"parameters", "all"}
-    indicators = [indicator_row(each) for each in catalogue.indicators] if has_indicators else []
+    indicators = [study_row(each) for each in catalogue.indicators] if has_indicators else []
     examples = documentation.examples if has_parameters else ()
     return DocumentationData(
         indicators=indicators,
