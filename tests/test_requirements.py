@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from requirements.audit import Audit, audit, read_namings, tally
-from requirements.contracts import SUBJECTS, demanded_ids, demanded_rulings, subject
+from requirements.contracts import SUBJECTS, demanded_ids, subject
 from requirements.manifest import REQUIREMENTS
 from requirements.record import Document, Requirement
-from support.fixtures import BESIDE, CONTRACT_DOCUMENTS, UNPUBLISHED, needs
+from support.fixtures import CONTRACT_DOCUMENTS, UNPUBLISHED, needs
 from support.requirement import requirement
 
 TESTS = Path(__file__).parent
 CONTRACTS = UNPUBLISHED[CONTRACT_DOCUMENTS].path
-RULINGS = BESIDE / "design" / "rulings.md"
 PREFIXES = {
     "resources": "resources/",
     "prompts": "prompts/",
@@ -82,14 +81,6 @@ def test_every_contract_document_has_all_its_entries() -> None:
     demand_none(sorted(demanded - known_ids()), "The contract documents have these, the tables do not:")
 
 
-@needs(CONTRACT_DOCUMENTS)
-def test_every_ruling_has_its_entry() -> None:
-    demanded = demanded_rulings(RULINGS.read_text(encoding="utf-8"))
-
-    assert demanded
-    demand_none(sorted(demanded - known_ids()), "These rulings are in no table:")
-
-
 def test_a_document_demands_its_numbers_scenarios_tools_and_acceptance_lines() -> None:
     text = "\n".join(
         (
@@ -124,12 +115,6 @@ def test_the_data_model_demands_its_rules_and_prompts() -> None:
     text = "1. `trading_analysis` - Analysis\n2. **Max Sessions**: Fifty\n- **Not** numbered\n"
 
     assert demanded_ids("data model", text) == {"data-model/prompt-trading-analysis", "data-model/max-sessions"}
-
-
-def test_a_numbered_paragraph_in_bold_is_a_ruling() -> None:
-    text = "# Rulings\n1. **One.** Text\n   12. **not this**\n12. **Twelve.** Text\n"
-
-    assert demanded_rulings(text) == {"ruling/01", "ruling/12"}
 
 
 def test_an_unknown_id_is_found(tmp_path: Path) -> None:

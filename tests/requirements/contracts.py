@@ -35,11 +35,6 @@ def demanded_ids(document: Document, text: str) -> frozenset[str]:
     )
 
 
-def demanded_rulings(text: str) -> frozenset[str]:
-    """List the ids of all numbered rulings."""
-    return frozenset(f"ruling/{int(number):02}" for number in _lines(r"(\d+)\. \*\*", text))
-
-
 def _acceptance_ids(document: Document, text: str) -> Iterator[str]:
     story = ""
     counts: Counter[str] = Counter()

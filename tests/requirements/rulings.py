@@ -322,4 +322,43 @@ RULINGS: Final = contract(
             "Data model forbids to persist sessions; public pasts and trading need a place of their own.",
         ),
     ),
+    # Taught by use
+    section(
+        "ruling",
+        planned(
+            "ruling/49",
+            "A recommendation is printed only if the page's own what-if lowers the expected shortfall.",
+            "Prompts asks for recommendations and does not say when one is true.",
+        ),
+        planned(
+            "ruling/50",
+            "The flow word is ONE-SIDED, USUAL or NOT JUDGED, and missing data is never printed as a verdict.",
+            "Prompts names words that read as signals.",
+        ),
+        planned(
+            "ruling/51",
+            "Limits bound the risk that is taken, never an order that does not raise the largest loss.",
+            "No document speaks of limits; one that refuses a protective exit does harm.",
+        ),
+        planned(
+            "ruling/52",
+            "Paper in a fleet is kept by the lease holder, in its journal and a typed, sealed snapshot in the engine.",
+            "Data model knows one process; a fleet needs an owner for each paper account.",
+        ),
+        planned(
+            "ruling/53",
+            "Tools take a loose spelling of a symbol where exactly one pair fits, and say which; pages refuse it.",
+            "Resources refuses every other spelling; models write what people say.",
+        ),
+        planned(
+            "ruling/54",
+            "Words of the product are plain English of the field, and the contract's own texts stay as they are.",
+            "The documents have no rule for words beyond their own samples.",
+        ),
+        planned(
+            "ruling/55",
+            "Only the operator's own account may have a history on disk, with mode 0600 and under the key's id.",
+            "Data model forbids to persist sessions; what the account did must outlive a process.",
+        ),
+    ),
 )
