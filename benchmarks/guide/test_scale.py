@@ -71,6 +71,7 @@ async def test_list_glob_and_search_stay_quick_and_a_change_is_seen(folder: Guid
     clock.advance(2 * CHECK_MS)
     (hit,) = await service.search("kangaroo", None, 5)
     assert hit.entry.facts.title == "Marsupials"
+    await service.close()
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 16, "a*" * 15 + "b", "**/" * 7 + "*b", "?*" * 15 + "[!a]"])

@@ -205,7 +205,7 @@ async def app_on(
         language = ChartLanguageService(market.directory, time, charts.plans, Flights(clock), docs.catalogue)
         stack.push_async_callback(language.flights.close)
         guides = GuideService(Library(clock, settings.guide_config), clock, client.pace)
-        stack.push_async_callback(guides.flights.close)
+        stack.push_async_callback(guides.close)
         boards = _boards(upstream, settings)
         stack.push_async_callback(boards.flights.close)
         screener = _screener(upstream, boards)

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -34,7 +35,7 @@ def state_in(file: Path) -> str:
 
 
 def _tables(file: Path) -> dict[str, list[Row]]:
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
         tables = {name: _rows(db.execute(f"SELECT * FROM {name}")) for name in TABLES}  # noqa: S608 - names of ours
     db.close()
     return tables

@@ -68,6 +68,15 @@ class Index:
             ranked.sort(key=lambda found: found[1])
             return [_hit(database, either, wanted[row], row, rank) for row, rank in ranked[:limit]]
 
+    def close(self) -> None:
+        """Close the database, unless a search still reads a file in its thread."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if self._database is not None:
+                    self._database.close()
+            finally:
+                self._lock.release()
+
     def _in_step(self, snapshot: LibrarySnapshot) -> "sqlite3.Connection":
         database = self._database or self._created()
         if snapshot is not self._snapshot:

@@ -59,6 +59,11 @@ class GuideService:
         self._readers = anyio.CapacityLimiter(MOST_READERS)
         self._help: tuple[LibrarySnapshot, GuideContent] | None = None
 
+    async def close(self) -> None:
+        """Cancel the reads in flight and close the search index."""
+        await self.flights.close()
+        self._index.close()
+
     async def read(self, uri: str) -> GuideContent:
         """Return what an address leads to.
 

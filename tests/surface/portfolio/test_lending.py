@@ -1,5 +1,6 @@
 """Whose account a caller's services read: found by the services' own fields, and nobody's where that misses one."""
 
+import asyncio
 import gc
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -207,7 +208,7 @@ def reachable(root: object) -> list[object]:
     ahead: list[Any] = [root]
     while ahead:
         node = ahead.pop()
-        if id(node) in seen or isinstance(node, ModuleType | type):
+        if id(node) in seen or isinstance(node, ModuleType | type | asyncio.Task):
             continue
         seen[id(node)] = node
         ahead += [node.__closure__, node.__defaults__] if hasattr(node, "__globals__") else gc.get_referents(node)

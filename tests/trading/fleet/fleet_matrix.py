@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import count
@@ -261,7 +262,7 @@ class FleetMatrix:
 
     def _judge_journal(self, file: Path) -> None:
         orders = {each["clientOrderId"]: each for each in self.exchange.orders()["orders"]}
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
             rows = db.execute("SELECT client_order_id, state, executed FROM intent").fetchall()
         db.close()
         for name, state, executed in rows:

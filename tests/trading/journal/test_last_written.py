@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -175,7 +176,7 @@ async def test_of_two_processes_the_slower_does_not_take_the_file_back(tmp_path:
 
 async def test_a_changed_past_stops_every_order_until_a_person_accepts_it(tmp_path: Path) -> None:
     await claim(tmp_path, 1, 2, 3)
-    with sqlite3.connect(tmp_path / FILE) as db:
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as db:
         db.execute("UPDATE event SET facts='{}' WHERE seq=2")
 
     async with opened_store(tmp_path) as store, opened_store(tmp_path) as command:
@@ -203,7 +204,7 @@ async def test_a_start_looks_at_the_newest_events_alone(tmp_path: Path, monkeypa
     for seq in (4, 5, 6, 10):
         copy = tmp_path / str(seq)
         shutil.copytree(tmp_path, copy, ignore=shutil.ignore_patterns("[0-9]*"))
-        with sqlite3.connect(copy / FILE) as db:
+        with closing(sqlite3.connect(copy / FILE, isolation_level=None)) as db:
             db.execute("UPDATE event SET at_ms=1 WHERE seq=?", (seq,))
         found[seq] = await stopped(copy) is not None
 

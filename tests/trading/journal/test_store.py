@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,7 +190,7 @@ async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 async def test_a_newer_file_is_left_alone(tmp_path: Path) -> None:
     folder = tmp_path / "trading"
     assert await opens(folder) is None
-    with sqlite3.connect(folder / FILE) as db:
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as db:
         db.execute(f"PRAGMA user_version={NEWEST + 1}")
     before = (folder / FILE).read_bytes()
 
