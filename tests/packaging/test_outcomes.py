@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from outcomes import PROTECTED
 from support.fixtures import RECORDED_MARKET, UNPUBLISHED, reason
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "outcomes.py"
@@ -58,3 +59,41 @@ def test_of_a_test_that_ran_again_the_later_outcome_counts(tmp_path: Path, first
     returned, said = outcomes_of(*files)
 
     assert (returned, said.splitlines()[-1]) == (code, f"{2 - code} passed, {code} failed, 0 skipped")
+
+
+ORDER = '<testcase classname="tests.trading.test_guards" name="five">{}</testcase>'
+BROKEN = ORDER.format('<failure message="no"/>')
+
+
+def test_a_test_that_passes_when_it_runs_again_is_named_as_flaky(tmp_path: Path) -> None:
+    files = (written(tmp_path / "first.xml", PASSED + FAILED), written(tmp_path / "again.xml", MENDED))
+
+    assert outcomes_of(*files) == (0, "FLAKY: a::four\n2 passed, 0 failed, 0 skipped\n")
+
+
+def test_a_test_about_money_that_failed_once_fails_the_run(tmp_path: Path) -> None:
+    files = (written(tmp_path / "first.xml", PASSED + BROKEN), written(tmp_path / "again.xml", ORDER.format("")))
+
+    returned, said = outcomes_of(*files)
+
+    assert (returned, said.splitlines()[-1]) == (1, "1 passed, 1 failed, 0 skipped")
+    assert "FLAKY: tests.trading.test_guards::five" in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tests.trading.journal.test_store",
+        "tests.wire.test_signing",
+        "tests.state.test_claims_contract",
+        "tests.surface.test_confirm_rounds",
+        "tests.transports.http.mcp.test_isolation",
+        "tests.transports.http.auth.test_whose_account",
+        "tests.cli.trading.test_refused_starts",
+        "tests.faults.test_denied_orders",
+        "tests.wire.test_budget",
+    ],
+)
+def test_orders_limits_signing_and_tenants_are_protected(name: str) -> None:
+    assert PROTECTED.match(f"{name}::test_it")
+    assert Path(SCRIPT.parents[1], *name.split(".")).with_suffix(".py").is_file()
