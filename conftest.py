@@ -7,6 +7,7 @@ import gc
 import signal
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,15 @@ import pytest
 from hypothesis import settings as settings_of_hypothesis
 
 from support.clock import FakeClock
-from support.counting import uncounted
-from support.eras import ERAS, repeated
+from support.counting import uncounted, uncounted_processes
+from support.eras import ERAS
 from support.evidence import log_everything
-from support.fast import chosen, folder_of, is_of_all
 from support.fixtures import COLLECTED, UNPUBLISHED, Collected, needed_by, reason
 from support.golden import Golden
+from support.tiers import COMMIT, NIGHT, QUICK, TIERS, chosen, folder_of, is_of_all
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator
+    from collections.abc import AsyncIterator, Callable, Generator
 
     from mcp import Client
 
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden-write", action="store_true", help="write the golden files anew")
-    parser.addoption("--fast", action="store_true", help="one case of every test that is quick; see support/fast.py")
-    parser.addoption("--every-era", action="store_true", help="ask everything in both eras; see support/eras.py")
+    parser.addoption("--tier", choices=TIERS, default=COMMIT, help="which tests run; see support/tiers.py")
     parser.addoption("--scale", type=int, default=1, help="how many times longer the long tests run")
     parser.addoption(
         "--live",
@@ -52,7 +52,12 @@ settings_of_hypothesis.load_profile("steady")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    return True if config.getoption("--fast") and is_of_all(collection_path) else None
+    return True if tier_of(config) == QUICK and is_of_all(collection_path) else None
+
+
+def tier_of(config: pytest.Config) -> str:
+    """Return the tier of a run; a longer run than usual is a night's."""
+    return NIGHT if config.getoption("--scale") > 1 else config.getoption("--tier")
 
 
 def pytest_configure() -> None:
@@ -98,22 +103,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if not UNPUBLISHED[name].is_here:
                 item.add_marker(pytest.mark.skip(reason=reason(name)))
     config.stash[COLLECTED] = Collected({item.path for item in items}, needed)
-    if not config.getoption("--every-era"):
-        taken_out = {*repeated(items)}
-        config.hook.pytest_deselected(items=[*taken_out])
-        items[:] = [item for item in items if item not in taken_out]
     for item in [*uncounted(items)]:
         item.add_marker("flood")
     for item in items:
         if folder_of(item) == "simulator":
             item.add_marker("simulator")
-    if config.getoption("--fast"):
-        items[:] = chosen(items)
+    kept = chosen(items, tier_of(config), config.args)
+    config.hook.pytest_deselected(items=[*({*items} - {*kept})])
+    items[:] = kept
 
     yield
 
     # Whoever takes long begins early, so that one core does not wait for another at the end.
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> "Generator[None, object, object]":
+    with uncounted_processes() if item.get_closest_marker("flood") else nullcontext():
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +142,13 @@ def golden(pytestconfig: pytest.Config) -> Golden:
 @pytest.fixture
 def scale(pytestconfig: pytest.Config) -> int:
     return int(pytestconfig.getoption("--scale") or 1)
+
+
+@pytest.fixture
+def sized(pytestconfig: pytest.Config, scale: int) -> "Callable[[int, int], int]":
+    """Return the first of two sizes, times `--scale`, at night, and the second in a commit."""
+    is_full = tier_of(pytestconfig) == NIGHT
+    return lambda full, commit: full * scale if is_full else commit
 
 
 @pytest.fixture

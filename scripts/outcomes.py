@@ -16,18 +16,13 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from support.fixtures import UNPUBLISHED, reason
+from support.tiers import is_protected
 
 # What may be skipped in a run that installs everything, and why; anything else is a test that silently proves nothing.
 EXPECTED = {
     r"root may write everywhere": "a refused write cannot be shown to root; who runs CI as another user sees the test",
     r"this machine has no IPv6": "containers often have none, and it cannot be installed",
 }
-# Orders, journal, limits, confirmation, signing and tenants: one failure is a failure.
-PROTECTED = re.compile(
-    r"tests\.(trading|sessions|wire\.orders|simulator\.orders|surface\.(trading|orders|portfolio)|cli\.trading|transports\.http\.auth)\."
-    r"|tests\.[\w.]*test_\w*(confirm|order|journal|limit|sign|tenant|whose|isolation|lending|credential|secret|canary|budget|"
-    r"paper|trading|claims|key|kill)"
-)
 ABSENT = {reason(name): each.tests for name, each in UNPUBLISHED.items()}
 
 
@@ -52,7 +47,7 @@ def main(files: list[str]) -> int:
     flaky = sorted({name for name, outcome, _ in found if outcome == "failed" and seen[name][0] == "passed"})
     for name in flaky:
         print(f"FLAKY: {name}")
-    protected = [name for name in flaky if PROTECTED.match(name)]
+    protected = [name for name in flaky if is_protected(name)]
     wrong = [f"failed once, and may not: {name}" for name in protected]
     wrong += [
         f"unexpected skip: {name}: {why}"

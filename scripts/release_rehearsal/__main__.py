@@ -27,7 +27,8 @@ NOTE = "is not published yet"
 WORKFLOW = ".github/workflows/release.yml"
 # What RELEASING.md asks of a person in any case; the numbers are its steps.
 BY_A_PERSON = (
-    "step 4: bash .ci/run on a quiet machine; demo --http in a browser, doctor with a real key that may only read",
+    "step 4: scripts/nightly, scripts/upstream_mutants 1000000, scripts/kill_matrix and scripts/fleet_kills on a quiet "
+    "machine; demo --http in a browser, doctor with a real key that may only read",
     "step 5: push, wait for CI, then git tag -s {tag} && git push origin {tag}",
     "step 6: approve the environment pypi when the workflow asks",
     "step 7: uvx mcp-binance-server@{version} --version; open the bundle in Claude Desktop; look into the registry",

@@ -59,6 +59,7 @@ async def looked_at(view: View) -> tuple[dict[str, Any], list[Box], Pixels]:
     return view.answer, await panes(view), await view.pixels()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("theme", THEMES)
 async def test_everything_is_in_its_place_and_no_word_over_another(each_stage: Stage, theme: str, width: int) -> None:
@@ -87,6 +88,7 @@ async def test_everything_is_in_its_place_and_no_word_over_another(each_stage: S
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_bars_too_narrow_to_be_read_are_left_to_scrolling(stage: Stage) -> None:
     many = {**CHART, "range": "1D"}
     async with stage.view(many, size=(420, HEIGHT)) as view:
@@ -102,6 +104,7 @@ async def test_bars_too_narrow_to_be_read_are_left_to_scrolling(stage: Stage) ->
     assert seen.within(price).differing(again.within(price)) == 0
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("style", "inks"),
     [
@@ -130,6 +133,7 @@ async def test_every_style_is_drawn_in_its_colours(stage: Stage, style: str, ink
     assert view.problems == []
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("scale", ["percent", "indexedTo100"])
 async def test_a_relative_scale_moves_no_bar(stage: Stage, scale: str) -> None:
     config = {**CHART, "interval": "1D"}
@@ -157,6 +161,7 @@ async def test_a_logarithmic_scale_draws_other_heights(stage: Stage) -> None:
     assert other.problems == []
 
 
+@pytest.mark.night
 async def test_overrides_of_the_price_are_seen(stage: Stage) -> None:
     style = {"candleStyle.upColor": "#ff00aa", "candleStyle.downColor": "#88ff00", "candleStyle.wickUpColor": "#00e5ff"}
     async with stage.view({**CHART, "studies": [], "override": {"style": style}}) as view:

@@ -65,6 +65,7 @@ async def test_every_study_is_seen(stage: Stage, studies: list[str]) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_what_is_not_drawn_is_said(stage: Stage) -> None:
     async with stage.view(chart_of([NOT_LIVE])) as view:
         await view.drawn()

@@ -26,6 +26,7 @@ def refuse(tools: Tools, answer: Answer) -> None:
     tools.instead = instead
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("member", "secs"), [("retry_after_secs", 7), ("retryAfter", 90)])
 async def test_after_a_rate_limit_it_waits_as_long_as_it_was_told(stage: Stage, member: str, secs: int) -> None:
     async with stage.view(BARE, is_timed=True) as view:
@@ -47,6 +48,7 @@ async def test_after_a_rate_limit_it_waits_as_long_as_it_was_told(stage: Stage, 
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_without_a_told_wait_it_waits_longer_each_time_and_at_most_a_minute(stage: Stage) -> None:
     waited: list[str] = []
     async with stage.view(BARE, is_timed=True) as view:
@@ -65,6 +67,7 @@ async def test_without_a_told_wait_it_waits_longer_each_time_and_at_most_a_minut
     assert len(waited) == 7
 
 
+@pytest.mark.night
 async def test_an_unknown_pair_is_answered_with_likely_ones_and_the_chart_stays(stage: Stage) -> None:
     async with stage.view(BARE, is_timed=True) as view:
         await view.begun()
@@ -103,6 +106,7 @@ async def test_markup_is_shown_as_text(stage: Stage) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_a_contract_it_does_not_know_asks_for_a_reload(stage: Stage) -> None:
     async with stage.view(BARE, is_timed=True) as view:
         await view.begun()
@@ -122,6 +126,7 @@ async def test_a_contract_it_does_not_know_asks_for_a_reload(stage: Stage) -> No
     assert view.tools.asked == asked
 
 
+@pytest.mark.night
 async def test_bars_that_do_not_come_at_first_come_later(stage: Stage) -> None:
     tools = stage.tools()
     refuse(tools, refusing(retry_after_secs=3))
@@ -134,6 +139,7 @@ async def test_bars_that_do_not_come_at_first_come_later(stage: Stage) -> None:
     assert tools.asked == 2
 
 
+@pytest.mark.night
 async def test_a_host_that_never_answers_is_asked_again(stage: Stage) -> None:
     async with stage.view(BARE, is_timed=True) as view:
         await view.begun()
@@ -162,6 +168,7 @@ async def test_a_chart_that_failed_says_why(stage: Stage, result: Answer, said: 
     assert view.tools.asked == 0
 
 
+@pytest.mark.night
 async def test_a_cancelled_call_is_said(stage: Stage) -> None:
     async with stage.view(result=None, is_timed=True) as view:
         await view.pass_ms(100)

@@ -114,6 +114,7 @@ async def repeated(fault: Fault, broken: Stage) -> None:
         await fault.check(broken)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", FAULTS)
 async def test_every_fault_is_caught(whole_stage: Stage, packages: Path, tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]

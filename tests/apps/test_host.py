@@ -36,6 +36,7 @@ async def test_theme_and_width_follow_the_host(whole_stage: Stage) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_without_a_theme_the_browsers_is_taken(whole_stage: Stage) -> None:
     async with whole_stage.view(theme="") as view:
         await view.drawn()
@@ -44,6 +45,7 @@ async def test_without_a_theme_the_browsers_is_taken(whole_stage: Stage) -> None
     assert seen.share(PAPER["dark"]) > 0.6
 
 
+@pytest.mark.night
 async def test_full_screen_is_asked_for_and_left(whole_stage: Stage) -> None:
     async with whole_stage.view(is_fixed=False) as view:
         await view.drawn()
@@ -62,6 +64,7 @@ async def test_full_screen_is_asked_for_and_left(whole_stage: Stage) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_a_host_is_not_offered_what_it_cannot_do(whole_stage: Stage) -> None:
     async with whole_stage.view(capabilities={"serverTools": {}}) as view:
         await view.drawn()
@@ -76,6 +79,7 @@ async def test_a_host_is_not_offered_what_it_cannot_do(whole_stage: Stage) -> No
     assert (has_question, modes) == (False, [])
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("width", "height"), [(420, 360), (760, 420)])
 async def test_a_host_without_a_height_is_told_one_that_stays(whole_stage: Stage, width: int, height: int) -> None:
     async with whole_stage.view(size=(width, 300), is_fixed=False) as view:
@@ -92,6 +96,7 @@ async def test_a_host_without_a_height_is_told_one_that_stays(whole_stage: Stage
     assert again == sizes
 
 
+@pytest.mark.night
 async def test_the_picture_is_there_before_the_bars(whole_stage: Stage) -> None:
     release = anyio.Event()
     tools = whole_stage.tools()
@@ -129,6 +134,7 @@ async def test_where_calls_are_not_passed_on_the_picture_stays(whole_stage: Stag
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_a_picture_by_chart_img_stays_a_picture(whole_stage: Stage) -> None:
     picture = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     result: Answer = {"content": [picture], "_meta": {META: {"renderer": "chart-img", "legend": [], "as_of_ms": 0}}}
@@ -141,6 +147,7 @@ async def test_a_picture_by_chart_img_stays_a_picture(whole_stage: Stage) -> Non
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_what_is_no_picture_is_not_shown_as_one(whole_stage: Stage) -> None:
     picture = {"type": "image", "mimeType": "image/svg+xml", "data": "PHN2Zy8+"}
     async with whole_stage.view(result={"content": [picture]}) as view:
@@ -150,6 +157,7 @@ async def test_what_is_no_picture_is_not_shown_as_one(whole_stage: Stage) -> Non
     assert source is None
 
 
+@pytest.mark.night
 async def test_a_host_that_sends_no_result_is_served_by_the_input(whole_stage: Stage) -> None:
     async with whole_stage.view(result=None, is_timed=True) as view:
         await view.pass_ms(10_000)
@@ -160,6 +168,7 @@ async def test_a_host_that_sends_no_result_is_served_by_the_input(whole_stage: S
     assert (before, view.tools.asked) == (0, 1)
 
 
+@pytest.mark.night
 async def test_a_host_that_sends_no_input_is_served_by_the_result(whole_stage: Stage) -> None:
     tools = whole_stage.tools()
     drawn = await tools.image(CHART)
@@ -171,6 +180,7 @@ async def test_a_host_that_sends_no_input_is_served_by_the_result(whole_stage: S
     assert drawn["_meta"][META]["config"] == CHART
 
 
+@pytest.mark.night
 async def test_what_a_host_asks_that_no_view_knows_is_refused(whole_stage: Stage) -> None:
     async with whole_stage.view(result=PICTURELESS) as view:
         await view.drawn()

@@ -58,6 +58,7 @@ async def test_it_moves_and_new_bars_follow_the_last(stage: Stage) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_several_bars_may_end_between_two_questions(stage: Stage) -> None:
     async with stage.view(SECONDS, is_timed=True) as view:
         await view.begun()
@@ -75,6 +76,7 @@ async def test_several_bars_may_end_between_two_questions(stage: Stage) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("interval", "every_ms"), [("1s", 1_000), ("1m", 2_000), ("1h", 2_000), ("4h", 5_000), ("1D", 15_000)]
 )
@@ -88,6 +90,7 @@ async def test_it_asks_as_often_as_its_bars_are_worth(stage: Stage, interval: st
     assert (before, view.tools.asked) == (1, 2)
 
 
+@pytest.mark.night
 async def test_a_slow_host_is_asked_less_often(stage: Stage) -> None:
     release = anyio.Event()
     tools = stage.tools()
@@ -108,6 +111,7 @@ async def test_a_slow_host_is_asked_less_often(stage: Stage) -> None:
     assert (before, tools.asked) == (1, 2)
 
 
+@pytest.mark.night
 async def test_out_of_sight_it_does_not_ask(stage: Stage) -> None:
     async with stage.view(BARE, is_timed=True) as view:
         await view.begun()
@@ -123,6 +127,7 @@ async def test_out_of_sight_it_does_not_ask(stage: Stage) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_in_a_hidden_window_it_does_not_ask(stage: Stage) -> None:
     async with stage.view(BARE, is_timed=True) as view:
         await view.begun()
@@ -153,6 +158,7 @@ async def asked_more(view: View, than: int) -> None:
     raise AssertionError(f"it rests: {await view.text('#state')}")
 
 
+@pytest.mark.night
 async def test_after_a_quarter_of_an_hour_alone_it_waits_for_somebody(stage: Stage) -> None:
     async with stage.view({**BARE, "interval": "1D"}, is_timed=True) as view:
         await view.begun()
@@ -178,6 +184,7 @@ async def test_after_a_quarter_of_an_hour_alone_it_waits_for_somebody(stage: Sta
     assert is_hidden
 
 
+@pytest.mark.night
 async def test_a_range_that_has_ended_is_asked_for_once(stage: Stage) -> None:
     past = {**CHART, "range": {"from": "2026-07-10T06:00:00Z", "to": "2026-07-10T08:00:00Z"}}
     async with stage.view(past, is_timed=True) as view:
@@ -189,6 +196,7 @@ async def test_a_range_that_has_ended_is_asked_for_once(stage: Stage) -> None:
     assert state.startswith("Past range, as of")
 
 
+@pytest.mark.night
 async def test_missed_bars_are_loaded_anew_instead_of_a_hole(stage: Stage) -> None:
     async with stage.view(SECONDS, is_timed=True) as view:
         await view.begun()
@@ -211,6 +219,7 @@ async def test_missed_bars_are_loaded_anew_instead_of_a_hole(stage: Stage) -> No
     assert shown == written(bars)
 
 
+@pytest.mark.night
 async def test_what_repaints_is_loaded_anew_at_each_bar_into_the_same_chart(stage: Stage) -> None:
     cloud = {**SECONDS, "studies": [{"name": "Ichimoku Cloud"}]}
     async with stage.view(cloud, is_timed=True) as view:
@@ -228,6 +237,7 @@ async def test_what_repaints_is_loaded_anew_at_each_bar_into_the_same_chart(stag
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_an_answer_that_was_overtaken_is_dropped(stage: Stage) -> None:
     async with stage.view(BARE, is_timed=True) as view:
         await view.begun()
@@ -249,6 +259,7 @@ async def test_an_answer_that_was_overtaken_is_dropped(stage: Stage) -> None:
     assert state.startswith("Live")
 
 
+@pytest.mark.night
 async def test_a_chart_that_has_grown_long_lets_the_oldest_bars_go(stage: Stage) -> None:
     labels: list[str | None] = []
     async with stage.view(SECONDS, is_timed=True) as view:
@@ -276,6 +287,7 @@ async def test_a_chart_that_has_grown_long_lets_the_oldest_bars_go(stage: Stage)
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_an_answer_to_a_pair_no_longer_chosen_is_dropped(stage: Stage) -> None:
     release = anyio.Event()
     async with stage.view(BARE) as view:
@@ -301,6 +313,7 @@ async def test_an_answer_to_a_pair_no_longer_chosen_is_dropped(stage: Stage) -> 
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_another_interval_and_another_pair_are_drawn(stage: Stage) -> None:
     level = {"name": "Horizontal Line", "input": {"price": 118_000, "text": "mine"}}
     async with stage.view({**CHART, "drawings": [level], "range": "2D"}) as view:
@@ -319,6 +332,7 @@ async def test_another_interval_and_another_pair_are_drawn(stage: Stage) -> None
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_torn_down_it_asks_no_more(stage: Stage) -> None:
     async with stage.view(BARE, is_timed=True) as view:
         await view.begun()

@@ -54,6 +54,7 @@ async def test_a_message_from_anybody_but_the_host_is_not_heard(whole_stage: Sta
     assert state.startswith("Live")
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_ten_minutes_of_questions_leave_no_memory_behind(whole_stage: Stage) -> None:
     async with whole_stage.view(speed=SPEED) as view:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from apps.harness import CHART, Stage, View
 
 CHINESE = "币安人生USDT"
@@ -55,6 +57,7 @@ async def test_a_closed_bar_has_the_values_of_get_indicators(stage: Stage) -> No
         assert min(abs(float(texts[name]) - value) for value in computed) < 0.0051, name
 
 
+@pytest.mark.night
 async def test_under_the_crosshair_stand_the_texts_of_that_bar(stage: Stage) -> None:
     async with stage.view() as view:
         await view.drawn()
@@ -83,6 +86,7 @@ async def test_under_the_crosshair_stand_the_texts_of_that_bar(stage: Stage) -> 
     assert rested == [written(each) for each in answer["legend"]]
 
 
+@pytest.mark.night
 async def test_keys_move_the_crosshair_and_the_look(stage: Stage) -> None:
     async with stage.view() as view:
         await view.drawn()
@@ -109,6 +113,7 @@ async def test_keys_move_the_crosshair_and_the_look(stage: Stage) -> None:
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_a_screen_reader_hears_the_pair_the_bars_and_the_legend(stage: Stage) -> None:
     async with stage.view() as view:
         await view.drawn()
@@ -124,6 +129,7 @@ async def test_a_screen_reader_hears_the_pair_the_bars_and_the_legend(stage: Sta
     assert roles == ["Live"]  # the moment beside it changes every second, and is not read aloud
 
 
+@pytest.mark.night
 async def test_a_question_goes_to_the_chat_and_the_logo_to_tradingview(stage: Stage) -> None:
     async with stage.view() as view:
         await view.drawn()
@@ -140,6 +146,7 @@ async def test_a_question_goes_to_the_chat_and_the_logo_to_tradingview(stage: St
     assert view.problems == []
 
 
+@pytest.mark.night
 async def test_a_symbol_in_chinese_is_shown(stage: Stage) -> None:
     async with stage.view({**CHART, "symbol": f"BINANCE:{CHINESE}"}) as view:
         await view.drawn()

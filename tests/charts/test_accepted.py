@@ -25,6 +25,7 @@ async def drawn(exchange: SimulatedExchange, clock: FakeClock, configs: list[dic
     assert {request.status for request in exchange.requests} - {429} == {200}
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_every_study_in_the_tools_dialect_is_drawn(exchange: SimulatedExchange, clock: FakeClock) -> None:
     bodies = [{**SMALL, "studies": [study_off_default(each)]} for each in CATALOGUE.indicators]

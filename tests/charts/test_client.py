@@ -525,6 +525,7 @@ async def test_a_list_that_moved_is_found_where_the_contract_has_it(
     assert paths(exchange) == ["/v3/tradingview/exchange/list", "/v3/tradingview/exchanges"]
 
 
+@pytest.mark.slow
 async def test_our_own_limit_of_the_day_is_kept_without_asking(exchange: SimulatedExchange, clock: FakeClock) -> None:
     exchange.charts.plan_name = "BASIC"
 

@@ -97,6 +97,7 @@ async def test_symbols_have_no_bundled_copy_so_the_reason_is_told(
     assert asked == 4
 
 
+@pytest.mark.slow
 async def test_a_list_too_long_to_keep_is_refused_with_advice(exchange: SimulatedExchange, clock: FakeClock) -> None:
     # Letters that do not pack: a megabyte, whatever one does.
     random = Random(7)

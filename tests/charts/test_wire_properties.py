@@ -53,6 +53,7 @@ def test_what_is_sent_is_taken_and_sending_it_again_changes_nothing(body: dict[s
     assert body == before
 
 
+@pytest.mark.night
 @settings(max_examples=120)
 @given(st.dictionaries(st.sampled_from(CHART_KEYS) | st.text(max_size=8), PLAUSIBLE, max_size=8))
 def test_whatever_is_sent_there_is_a_verdict_and_never_a_crash(config: dict[str, Any]) -> None:
@@ -86,6 +87,7 @@ def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
     return [place for key, each in inner for place in ((*path, key), *places(each, (*path, key)))]
 
 
+@pytest.mark.night
 @settings(max_examples=120)
 @given(bodies(), JSON | NAMES, st.data())
 def test_a_sound_chart_with_one_value_spoilt_is_refused_or_still_taken(

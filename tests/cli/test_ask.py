@@ -172,6 +172,7 @@ def test_a_picture_is_saved_and_its_place_is_said(ask: Asker, tmp_path: Path) ->
     assert b"PNG" in done.stdout.upper()
 
 
+@pytest.mark.night
 def test_a_picture_goes_to_standard_output_alone() -> None:
     done = run_warm("ask", "--demo", "generate_chart_image", CHART, "--output", "-")
 
@@ -180,6 +181,7 @@ def test_a_picture_goes_to_standard_output_alone() -> None:
     assert b"PNG" in done.stderr.upper()
 
 
+@pytest.mark.night
 def test_a_picture_that_nobody_saves_is_not_printed(ask: Asker) -> None:
     done = ask("--demo", "generate_chart_image", CHART)
 

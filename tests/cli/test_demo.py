@@ -94,6 +94,7 @@ async def test_the_first_order_on_paper_takes_two_calls_and_no_key(mode: Literal
     assert held["BTC"] == Decimal("0.25") + Decimal(placed["executed"]) - Decimal(placed["fees"]["BTC"])
 
 
+@pytest.mark.night
 def test_a_demo_without_the_tools_of_trading_shows_the_simulated_account() -> None:
     with Process("demo", "--quiet", environment={"MCP_BINANCE_TOOLSETS": "market,account"}) as demo:
         demo.shake_hands()
@@ -101,6 +102,7 @@ def test_a_demo_without_the_tools_of_trading_shows_the_simulated_account() -> No
         assert demo.answer()["result"]["structuredContent"]["host"] == "simulator.invalid"
 
 
+@pytest.mark.night
 def test_a_demo_leaves_no_folder_behind(tmp_path: Path) -> None:
     with Process("demo", "--quiet", environment={"TMPDIR": str(tmp_path)}) as demo:
         demo.shake_hands()
@@ -113,6 +115,7 @@ def test_a_demo_leaves_no_folder_behind(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.night
 def test_a_demo_on_a_pipe_says_nothing_of_its_own() -> None:
     with Process("demo", "--quiet") as demo:
         assert demo.shake_hands()["result"]["serverInfo"]["name"] == "mcp-binance-server"

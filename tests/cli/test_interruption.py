@@ -190,6 +190,7 @@ def test_the_first_signal_ends_an_http_server_with_requests_in_hand(black_hole: 
     assert_clean(process.errors.read_text())
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.skipif(BINARY is None, reason="no redis-server or valkey-server is installed")
 def test_the_first_ctrl_c_ends_all_workers(black_hole: BlackHole) -> None:
@@ -319,6 +320,7 @@ def test_a_reader_that_has_seen_enough_ends_the_doctor_without_a_word(arguments:
     assert done.returncode in {0, 1, UNREAD}
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "<&-", ">&-", "2>&-"])
 def test_a_closed_descriptor_is_no_fault(closed: str) -> None:
     command = f'"$@" {closed}'

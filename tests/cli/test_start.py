@@ -100,6 +100,7 @@ def loaded_by(tmp_path: Path, unmeasured: None) -> Loaded:  # noqa: ARG001 - ask
     return loaded
 
 
+@pytest.mark.night
 def test_a_client_is_greeted_before_the_catalogue_is_loaded(loaded_by: Loaded) -> None:
     loaded = loaded_by(lambda process: process.say(INITIALIZE) or process.answer())
 
@@ -133,6 +134,7 @@ async def capabilities_of(settings: dict[str, str]) -> dict[str, object]:
     return told.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=never_sent)
 
 
+@pytest.mark.night
 def test_a_client_that_is_ready_finds_the_catalogue_and_nothing_that_it_may_never_need(loaded_by: Loaded) -> None:
     def talk(process: Process) -> None:
         process.shake_hands()
@@ -144,6 +146,7 @@ def test_a_client_that_is_ready_finds_the_catalogue_and_nothing_that_it_may_neve
     assert "mcp_binance_server.surface.catalogue" in loaded
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("modern", [False, True])
 def test_questions_that_do_not_wait_for_the_catalogue_are_all_answered_from_it(*, modern: bool) -> None:
     methods = ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "tools/list"]
@@ -162,6 +165,7 @@ def test_questions_that_do_not_wait_for_the_catalogue_are_all_answered_from_it(*
     assert len(answers[3]["resourceTemplates"]) == len(CATALOGUE.templates)
 
 
+@pytest.mark.night
 def test_a_catalogue_that_cannot_be_loaded_is_told_to_all_who_need_it() -> None:
     with Process(code=BROKEN) as process:
         greeting = process.shake_hands()

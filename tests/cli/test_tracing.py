@@ -110,6 +110,7 @@ def test_every_request_is_a_span_at_the_collector_and_holds_no_key() -> None:
     assert secret.encode() not in sent
 
 
+@pytest.mark.night
 def test_an_address_that_cannot_be_used_stops_the_start() -> None:
     environment = clean_environment({"MCP_BINANCE_OTLP_URL": "collector:4318"})
 

@@ -72,6 +72,7 @@ def test_grpc_serves_the_provider_and_not_mcp() -> None:
     assert code == 0
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("flag", "ready"), [("--http", announced), ("--grpc", announced_by_grpc)])
 def test_a_server_for_many_says_that_it_is_ready_when_no_caller_has_to_wait_for_it(
     flag: str, ready: Callable[[Process], Awaitable[str]]

@@ -44,6 +44,7 @@ def test_every_scenario_of_a_revision_passes_unless_it_does_not_apply(
     assert warned == {(name, check) for name, check in WARNED if name in played}
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_a_scenario_that_does_not_apply_exists_and_does_not_pass(suite: Suite, address: str, tmp_path: Path) -> None:
     played = suite.play(address, tmp_path / "results", "--suite", "pending")

@@ -56,6 +56,7 @@ def address(suite: Suite) -> Iterator[str]:  # noqa: ARG001 - without a suite no
         simulator.terminate()
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.parametrize("revision", OF_ANY_SERVER)
 def test_the_product_passes_what_is_asked_of_any_server(

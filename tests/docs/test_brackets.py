@@ -22,6 +22,7 @@ PLAYBOOK = CONTENT / "trading" / "brackets.md"
 TEXTS = [pytest.param(page.read_text(encoding="utf-8"), id=kind) for kind, page in (("page", PAGE), ("book", PLAYBOOK))]
 
 
+@pytest.mark.night
 @pytest.mark.flood
 def test_the_program_buys_with_exits_pairs_cancels_and_replaces_on_the_demo() -> None:
     (program,) = blocks(PAGE, "python")

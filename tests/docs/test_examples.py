@@ -22,6 +22,7 @@ CONFIGURATIONS = [
 ]
 
 
+@pytest.mark.night
 @pytest.mark.flood
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "quickstart.md"], ids=name_of)
 def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
@@ -31,6 +32,7 @@ def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
     assert "simulated exchange, no real market" in said
 
 
+@pytest.mark.night
 @pytest.mark.flood
 def test_the_program_that_listens_is_told_three_times_and_reads_the_page() -> None:
     with TemporaryDirectory() as folder, warm_command(Path(folder)) as warm:
@@ -52,6 +54,7 @@ def run(page: Path, installed: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_the_page_of_order_flow_is_made_again_character_by_character() -> None:
     async with live_market("one_sided") as market:

@@ -31,6 +31,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
         simulator.terminate()
 
 
+@pytest.mark.night
 def test_the_program_places_an_order_on_the_demo() -> None:
     (program,) = blocks(PAGE, "python")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
@@ -44,6 +45,7 @@ def test_the_program_places_an_order_on_the_demo() -> None:
     assert "FILLED" in done.stdout
 
 
+@pytest.mark.night
 async def test_the_page_works_from_its_first_line_to_its_last(environment: dict[str, str], tmp_path: Path) -> None:
     (configuration,) = blocks(PAGE, "json")
     entry = json.loads(configuration.text)["mcpServers"]["binance"]

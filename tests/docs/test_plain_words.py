@@ -48,6 +48,7 @@ def test_what_a_client_lists_is_in_plain_words() -> None:
     assert house_words("\n".join(each.wire.model_dump_json() for specs in lists for each in specs)) == []
 
 
+@pytest.mark.night
 def test_no_sentence_that_the_program_says_has_a_word_of_the_house() -> None:
     said = [f"{path.relative_to(PACKAGE)}: {text}" for path in SOURCES for text in sentences(path) if house_words(text)]
 

@@ -99,6 +99,7 @@ async def called(client: Client, tool: str, **arguments: str) -> dict[str, Any]:
     return result.structured_content
 
 
+@pytest.mark.night
 def test_the_testnet_page_leads_from_nothing_to_an_order_and_its_cancel(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -153,6 +154,7 @@ def key_id_told(environment: dict[str, str]) -> str:
     return told
 
 
+@pytest.mark.night
 async def test_the_page_on_money_works_from_its_first_line_to_its_last(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ def words(picture: str) -> list[str]:
     return [re.sub(r"[-+]?\$?[\d.,]+", "0", unescape(re.sub(r"<[^>]+>", "", line))) for line in lines]
 
 
+@pytest.mark.night
 def test_a_new_recording_says_what_the_picture_shows(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "scripts" / "terminal_picture.py"), str(tmp_path / "new.svg")]
 

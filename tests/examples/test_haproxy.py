@@ -81,6 +81,7 @@ def uses_both(port: int, servers: tuple[int, int]) -> bool:
     return False
 
 
+@pytest.mark.night
 async def test_a_session_keeps_to_its_server_through_forty_requests(balanced: tuple[int, tuple[int, int]]) -> None:
     port, servers = balanced
     limits = httpx2.Limits(max_keepalive_connections=0)  # a connection for each request: only the id can tell

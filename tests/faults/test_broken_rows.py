@@ -20,7 +20,7 @@ from support.whole_market import WITH_FUTURES
 
 pytestmark = [pytest.mark.flood, pytest.mark.anyio]
 
-TURNS = 12
+TURNS, TURNS_OF_A_COMMIT = 12, 6
 QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_derivatives", {"symbol": "BTCUSDT"}),
     ("scan_market", {"limit": 50, "sort": "price", "show": ["spread_bps", "range_24h", "trades_24h"]}),
@@ -92,10 +92,11 @@ class ChangedLoop(httpx2.AsyncBaseTransport):
 
 
 async def test_an_answer_with_broken_rows_is_the_answer_without_them_and_each_is_counted(
-    clock: FakeClock, exchange: SimulatedExchange, scale: int
+    clock: FakeClock, exchange: SimulatedExchange, sized: Callable[[int, int], int]
 ) -> None:
+    turns = sized(TURNS, TURNS_OF_A_COMMIT)
     network, met, refused = ChangedLoop(Loop(exchange)), set[str](), 0
-    for seed in range(TURNS * scale):
+    for seed in range(turns):
         network.begin(seed, without)
         expected, none = await network.answers(clock)
         network.begin(seed, broken)
@@ -108,14 +109,15 @@ async def test_an_answer_with_broken_rows_is_the_answer_without_them_and_each_is
         refused += sum(each["is_error"] for each in told)
 
     assert met == {*ROWS, CONTRACTS}
-    assert refused < TURNS * scale / 4
+    assert refused < turns / 4
 
 
 async def test_numbers_at_the_edge_of_what_can_be_written_end_in_an_answer(
-    clock: FakeClock, exchange: SimulatedExchange, scale: int
+    clock: FakeClock, exchange: SimulatedExchange, sized: Callable[[int, int], int]
 ) -> None:
+    turns = sized(TURNS, TURNS_OF_A_COMMIT)
     network = ChangedLoop(Loop(exchange))
-    for seed in range(TURNS * scale):
+    for seed in range(turns):
         network.begin(seed, at_the_edge)
         told, _ = await network.answers(clock, ANALYSIS)
 

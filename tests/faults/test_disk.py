@@ -1,5 +1,7 @@
 """Nothing of a caller is kept on disk: a server that answers everything opens no file to write."""
 
+import pytest
+
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.answers import EXAMPLES
 from support.process import Process
@@ -25,6 +27,7 @@ sys.exit(main(["demo"]))
 READS_ONLY = {"MCP_BINANCE_TOOLSETS": ",".join(sorted({spec.toolset for spec in CATALOGUE.tools}))}
 
 
+@pytest.mark.night
 @requirement("data-model/in-memory")
 def test_no_page_prompt_or_tool_writes_a_file() -> None:
     with Process(code=WATCHED, environment=READS_ONLY) as server:

@@ -96,6 +96,7 @@ async def answers(client: Client) -> AsyncGenerator[tuple[str, object]]:
                 yield resource.uri, [error.message, error.data]
 
 
+@pytest.mark.night
 @requirement("ruling/05")
 @pytest.mark.parametrize("plant", [hidden_everywhere, order_where_words_are])
 async def test_nothing_that_hides_or_breaks_a_line_comes_through_any_tool_page_or_prompt(

@@ -1,5 +1,7 @@
 """Thousands of broken requests at a real socket: none is a fault of the server, and the next client is served."""
 
+from collections.abc import Callable
+
 import pytest
 
 from support.http_mutants import bombard, check, valid_requests
@@ -8,7 +10,7 @@ from support.product import product_code
 from support.sockets import exchanged
 from support.toy import toy_code
 
-MUTANTS = 1_000
+MUTANTS, MUTANTS_OF_A_COMMIT = 1_000, 400
 pytestmark = pytest.mark.flood
 # A program that serves; its first line on standard output is the port.
 PATIENCE = {"head_secs": 0.3, "reading_secs": 0.3, "idle_secs": 1}
@@ -17,15 +19,17 @@ SERVERS = {"toy": toy_code(**PATIENCE, body_secs=0.3), "product": product_code(*
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("server", SERVERS)
-async def test_no_broken_request_is_a_fault_of_the_server(server: str, scale: int) -> None:
+async def test_no_broken_request_is_a_fault_of_the_server(server: str, sized: Callable[[int, int], int]) -> None:
+    mutants = sized(MUTANTS, MUTANTS_OF_A_COMMIT)
+
     with Process(code=SERVERS[server], warm=True) as process:
         port = int(process.line())
 
-        statuses = await bombard(port, scale * MUTANTS, seed=f"http-{server}")
+        statuses = await bombard(port, mutants, seed=f"http-{server}")
         afterwards = [await exchanged(port, valid) for valid in valid_requests()]
         process.terminate()
 
-    assert statuses.total() == scale * MUTANTS
+    assert statuses.total() == mutants
     assert min(statuses[status] for status in (None, 200, 400, 415, 421)) > 5, statuses
     for answer, valid in zip(afterwards, valid_requests(), strict=True):
         assert answer.status is not None

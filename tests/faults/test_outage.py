@@ -39,6 +39,7 @@ async def connected(served: ServedExchange) -> AsyncGenerator[tuple[App, Client]
         yield app, client
 
 
+@pytest.mark.night
 async def test_an_outage_is_met_with_one_try_a_second_and_its_end_with_no_herd(
     exchange_socket: ServedExchange, scale: int
 ) -> None:

@@ -57,6 +57,7 @@ async def test_who_needs_the_best_levels_is_shown_the_leaders_and_replays_nothin
             assert feed.counts.lost == feed.counts.gaps == 0
 
 
+@pytest.mark.slow
 async def test_from_the_first_who_needs_events_on_they_are_replayed_and_the_book_never_goes_back() -> None:
     ids = list[int]()
     async with led_by_the_first() as (both, _), AsyncExitStack() as stack:
@@ -79,6 +80,7 @@ async def test_from_the_first_who_needs_events_on_they_are_replayed_and_the_book
             assert feed.counts.lost == 0
 
 
+@pytest.mark.slow
 async def test_who_was_shown_books_leads_when_the_leader_has_gone_and_collects_from_then_on() -> None:
     async with pair() as both:
         both.first.hub.most = 1
@@ -98,6 +100,7 @@ async def test_who_was_shown_books_leads_when_the_leader_has_gone_and_collects_f
                 assert len(feed.tape) > 0
 
 
+@pytest.mark.night
 async def test_a_leader_writes_finished_books_only_as_long_as_somebody_needs_them() -> None:
     async with led_by_the_first() as (both, _):
         leader = both.first.leader(BTC)

@@ -55,6 +55,7 @@ async def pair() -> AsyncGenerator[Pair]:
     await engine.close()
 
 
+@pytest.mark.night
 async def test_a_symbol_that_only_another_process_reads_is_kept_and_left_when_that_has_gone() -> None:
     async with pair() as both:
         with both.second.hub.reading(BTC) as followed:

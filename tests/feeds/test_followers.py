@@ -18,6 +18,7 @@ BTC, ETH = Symbol("BTCUSDT"), Symbol("ETHUSDT")
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.slow
 async def test_a_follower_is_told_of_its_symbol_alone_and_of_its_loss(open_floor: OpenFloor) -> None:
     told = {BTC: 0, ETH: 0}
 

@@ -220,6 +220,7 @@ async def test_a_shutdown_notice_is_obeyed_before_the_server_goes(open_floor: Op
             assert floor.snapshots() == 1
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_a_day_passes_without_a_stale_mark(open_floor: OpenFloor) -> None:
     async with open_floor() as floor:

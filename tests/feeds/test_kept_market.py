@@ -32,6 +32,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
 
+@pytest.mark.night
 @requirement("ruling/48")
 async def test_a_restart_keeps_what_was_learned(tmp_path: Path) -> None:
     async with watched(str(tmp_path)) as (market, feed):

@@ -49,6 +49,7 @@ async def is_refused(app: App, party: str, limit: int) -> bool:
     return bool(told.is_error)
 
 
+@pytest.mark.night
 async def test_one_who_spends_on_every_server_leaves_the_others_something_on_each(
     apps: tuple[list[App], SimulatedExchange],
 ) -> None:
@@ -84,6 +85,7 @@ def read_series(exchange: SimulatedExchange) -> int:
     return sum(each.path == "/api/v3/klines" for each in exchange.requests)
 
 
+@pytest.mark.night
 async def test_one_who_screens_everything_on_every_server_leaves_others_their_candles(
     apps: tuple[list[App], SimulatedExchange],
 ) -> None:

@@ -118,6 +118,7 @@ async def test_a_killed_leader_is_replaced_and_no_book_goes_back(
     assert max(took) < (TAKEOVER_MS if scale == 1 else TAKEOVER_MS_AT_SCALE)
 
 
+@pytest.mark.night
 async def test_a_leader_that_stood_still_writes_nothing_more_and_leaves_its_streams(
     server: StateServer, connect: Connect, addresses: dict[str, str]
 ) -> None:
@@ -144,6 +145,7 @@ async def test_a_leader_that_stood_still_writes_nothing_more_and_leaves_its_stre
         assert await one.engine.get(key) == stolen
 
 
+@pytest.mark.night
 async def test_a_server_that_stood_still_is_followed_again(
     server: StateServer, connect: Connect, addresses: dict[str, str]
 ) -> None:

@@ -93,6 +93,7 @@ async def answering(members: list[Member]) -> None:
                 await anyio.lowlevel.checkpoint()
 
 
+@pytest.mark.night
 async def test_three_processes_that_read_four_symbols_open_four_and_fetch_four_books(
     members: list[Member], fleet: HeldFleet
 ) -> None:
@@ -142,6 +143,7 @@ async def test_a_follower_sees_every_book_trade_and_quote_that_the_leader_saw(
             assert feed.age_ms(fleet.clock.now_ms()) < 2_000
 
 
+@pytest.mark.night
 async def test_a_reader_who_comes_late_needs_no_call_of_its_own(members: list[Member], fleet: HeldFleet) -> None:
     with ExitStack() as stack:
         await fleet.until(all_live(opened(stack, members[:1], BTC)))
@@ -152,6 +154,7 @@ async def test_a_reader_who_comes_late_needs_no_call_of_its_own(members: list[Me
         assert len(fleet.exchange.requests) == before
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("skew_ms", [0, 9_000])
 async def test_a_reader_who_comes_late_learns_how_old_the_leaders_book_is_though_its_clock_is_behind(
     members: list[Member], fleet: HeldFleet, skew_ms: int
@@ -173,6 +176,7 @@ async def test_a_reader_who_comes_late_learns_how_old_the_leaders_book_is_though
         assert late.age_ms(members[1].hub.time.now_ms()) >= 3_000
 
 
+@pytest.mark.night
 async def test_a_leader_that_leaves_hands_its_symbols_over(
     connect: Connect, members: list[Member], fleet: HeldFleet
 ) -> None:
@@ -205,6 +209,7 @@ async def test_what_breaks_at_the_leader_is_mended_everywhere_by_one_snapshot(
         assert snapshots(fleet.exchange) == 2
 
 
+@pytest.mark.night
 async def test_an_engine_that_is_killed_leaves_the_leader_live_and_followers_old_then_silent(
     members: list[Member], fleet: HeldFleet
 ) -> None:
@@ -227,6 +232,7 @@ async def test_an_engine_that_is_killed_leaves_the_leader_live_and_followers_old
         assert leading(members, BTC)
 
 
+@pytest.mark.night
 async def test_an_engine_that_was_emptied_costs_no_stream_and_no_snapshot(
     members: list[Member], fleet: HeldFleet
 ) -> None:
@@ -248,6 +254,7 @@ async def test_an_engine_that_was_emptied_costs_no_stream_and_no_snapshot(
         assert set(fleet.exchange.hub.streams().values()) == {1}
 
 
+@pytest.mark.night
 async def test_an_old_page_that_is_published_past_the_fence_is_refused_by_its_readers(
     members: list[Member], fleet: HeldFleet
 ) -> None:

@@ -133,6 +133,7 @@ async def test_when_the_lock_ends_another_engine_produces_and_the_first_still_en
     assert await producer == b"late"
 
 
+@pytest.mark.night
 async def test_a_lock_that_nobody_holds_any_more_keeps_the_others_waiting_for_a_moment_only(
     server: StateServer, connect: Connect
 ) -> None:

@@ -215,6 +215,7 @@ async def test_members_of_a_lost_memory_still_count_for_their_parties(server: St
     assert not (await first.admit("p", "m9", ttl_ms=60_000, cap=5, party="m")).admitted
 
 
+@pytest.mark.night
 async def test_whatever_happens_to_the_server_budget_and_cap_hold(
     server: StateServer, connect: Connect, scale: int
 ) -> None:

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.anyio
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "fleet.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.night
 async def test_the_user_of_the_page_can_do_all_that_the_engine_does_and_nothing_else(
     server: StateServer, connect: Connect
 ) -> None:

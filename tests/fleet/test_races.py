@@ -122,6 +122,7 @@ async def test_an_engine_that_forgot_lets_nothing_be_claimed_or_leave_until_it_w
     assert (full.verdict, full.used) == ("full", 800)
 
 
+@pytest.mark.night
 async def test_two_hundred_callers_in_four_processes_share_one_production(
     server: StateServer, connect: Connect, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from mcp_binance_server.guide.document import Facts, headings, read_text
 from mcp_binance_server.words import one_line, visible
 
 
+@pytest.mark.slow
 def test_no_control_format_or_separator_character_leaves_us_but_tab_and_line_feed() -> None:
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
 

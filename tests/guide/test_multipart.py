@@ -83,6 +83,7 @@ lines = st.one_of(st.sampled_from(LINES), st.text(max_size=20))
 bodies = st.lists(lines, max_size=8).map("\n".join).map(visible)
 
 
+@pytest.mark.night
 @requirement("ruling/31", "guide/multiple-documents-response")
 @pytest.mark.flood
 @settings(max_examples=250)

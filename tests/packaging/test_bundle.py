@@ -32,6 +32,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packed
 
 
+@pytest.mark.night
 def test_a_bundle_holds_what_its_build_needs_and_no_cache(bundle: Path) -> None:
     names = set(zipfile.ZipFile(bundle).namelist())
 
@@ -42,6 +43,7 @@ def test_a_bundle_holds_what_its_build_needs_and_no_cache(bundle: Path) -> None:
     assert not any("__pycache__" in name or name.startswith("tests/") for name in names)
 
 
+@pytest.mark.night
 def test_the_server_of_a_bundle_answers(bundle: Path, tmp_path: Path) -> None:
     if shutil.which("uv") is None:
         pytest.skip("uv, with which a client starts a bundle, is not installed")

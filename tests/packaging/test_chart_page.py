@@ -68,6 +68,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory, without_node: dict[str, str])
     return place / "package"
 
 
+@pytest.mark.night
 def test_two_builds_in_new_folders_are_equal_byte_by_byte(tmp_path: Path) -> None:
     first, second = made(tmp_path / "one" / "page.html"), made(tmp_path / "another" / "deeper" / "page.html")
 
@@ -75,11 +76,13 @@ def test_two_builds_in_new_folders_are_equal_byte_by_byte(tmp_path: Path) -> Non
     assert 100_000 < len(first) <= MOST_BYTES
 
 
+@pytest.mark.night
 def test_what_was_built_for_the_wheel_is_what_these_sources_give(tmp_path: Path) -> None:
     with zipfile.ZipFile(built_wheel()) as archive:
         assert archive.read(PAGE) == made(tmp_path / "page.html")
 
 
+@pytest.mark.night
 def test_the_page_leaves_nothing_beside_its_sources(tmp_path: Path) -> None:
     before = {*(ROOT / "web").rglob("*")}
 
@@ -110,6 +113,7 @@ def test_a_release_is_not_built_without_it(tmp_path: Path, without_node: dict[st
     assert [*tmp_path.glob("*.whl")] == []
 
 
+@pytest.mark.night
 def test_a_wheel_of_the_source_distribution_needs_no_node(tmp_path: Path, without_node: dict[str, str]) -> None:
     (source,) = built_wheel().parent.glob("*.tar.gz")
 
@@ -120,6 +124,7 @@ def test_a_wheel_of_the_source_distribution_needs_no_node(tmp_path: Path, withou
     assert wheel.read_bytes() == built_wheel().read_bytes()
 
 
+@pytest.mark.night
 def test_an_installation_without_the_page_draws_pictures_and_speaks_of_no_live_chart(bare: Path) -> None:
     with Process("demo", environment={"PYTHONPATH": str(bare)}) as process:
         greeting = process.shake_hands()
@@ -134,6 +139,7 @@ def test_an_installation_without_the_page_draws_pictures_and_speaks_of_no_live_c
     assert [tool["name"] for tool in tools if "_meta" in tool] == []
 
 
+@pytest.mark.night
 def test_the_doctor_says_why_there_is_no_live_chart(bare: Path) -> None:
     nowhere = {"BINANCE_REST_URL": "http://127.0.0.1:9", "PYTHONPATH": str(bare)}
     done = subprocess.run(

@@ -87,6 +87,7 @@ def test_a_demo_answers_over_its_pipes(newcomer: Newcomer) -> None:
     assert done.stdout.startswith(f"mcp-binance-server {__version__}: BTCUSDT "), done.stderr
 
 
+@pytest.mark.night
 def test_the_doctor_finds_it_healthy(newcomer: Newcomer, exchange: dict[str, str]) -> None:
     keys = {"BINANCE_API_KEY": exchange["api_key"], "BINANCE_SECRET_KEY": exchange["secret_key"]}
     places = {"BINANCE_REST_URL": exchange["rest"], "BINANCE_STREAM_URL": exchange["streams"]}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from outcomes import PROTECTED
 from support.fixtures import RECORDED_MARKET, UNPUBLISHED, reason
+from support.tiers import is_protected
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "outcomes.py"
 PASSED = '<testcase classname="a" name="one"/>'
@@ -95,5 +95,6 @@ def test_a_test_about_money_that_failed_once_fails_the_run(tmp_path: Path) -> No
     ],
 )
 def test_orders_limits_signing_and_tenants_are_protected(name: str) -> None:
-    assert PROTECTED.match(f"{name}::test_it")
+    assert is_protected(f"{name}::test_it")
+    assert is_protected(f"{name.replace('.', '/')}.py::test_it[one]")
     assert Path(SCRIPT.parents[1], *name.split(".")).with_suffix(".py").is_file()

@@ -17,14 +17,15 @@ def jobs(name: str) -> dict[str, dict[str, Any]]:
     return yaml.safe_load(WORKFLOWS[name])["jobs"]
 
 
-def test_there_is_one_for_changes_one_for_releases_one_for_the_site_and_one_for_each_week() -> None:
-    assert sorted(WORKFLOWS) == ["ci.yml", "newest.yml", "release.yml", "site.yml"]
+def test_there_is_one_for_changes_nights_weeks_releases_and_the_site() -> None:
+    assert sorted(WORKFLOWS) == ["ci.yml", "newest.yml", "nightly.yml", "release.yml", "site.yml"]
 
 
 def test_every_python_that_the_package_names_is_tested() -> None:
     named = re.findall(r"Python :: (3\.\d+)", (FOLDER.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert jobs("ci.yml")["everything"]["strategy"]["matrix"]["python"] == named
+    assert jobs("nightly.yml")["everything"]["strategy"]["matrix"]["python"] == named
     assert named[-1] == "3.14"
 
 
@@ -86,7 +87,7 @@ def test_once_a_week_the_suite_meets_the_newest_releases_within_and_beyond_our_b
     steps = [step.get("run", "") for step in suite["steps"]]
 
     assert suite["strategy"]["matrix"]["bounds"] == ["within", "beyond"]
-    assert steps.index('python scripts/newest.py "$BOUNDS"') < steps.index("bash .ci/run --every-era")
+    assert steps.index('python scripts/newest.py "$BOUNDS"') < steps.index("bash .ci/run --tier night")
     assert "scripts/audit" in [step.get("run") for step in audit["steps"]]
     assert "schedule:" in WORKFLOWS["newest.yml"]
 

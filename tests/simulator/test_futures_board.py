@@ -63,6 +63,7 @@ async def test_mark_is_index_and_premium_and_the_index_is_the_mid_of_spot(
             assert 0 <= mid - Decimal(row["indexPrice"]) < Decimal("0.00000001"), name
 
 
+@pytest.mark.slow
 async def test_the_last_price_and_the_mark_lie_within_the_quote(clock: FakeClock, ask_futures: Get) -> None:
     clock.advance(-clock.now_ms() % 1000)
 

@@ -159,6 +159,7 @@ async def test_all_of_it_is_set_from_outside(
     assert [answer.status_code for answer in wrong] == [400, 400, 400]
 
 
+@pytest.mark.night
 async def test_where_there_is_only_noise_one_in_twenty_stands_above_nineteen_twentieths_of_its_past(
     clock: FakeClock,
 ) -> None:

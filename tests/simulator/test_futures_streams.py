@@ -41,6 +41,7 @@ def due(session: FuturesSession, clock: FakeClock, after_ms: int) -> list[Frame]
     return [msgspec.json.decode(text) for text in texts]
 
 
+@pytest.mark.night
 async def test_forced_orders_are_told_at_most_once_a_symbol_and_second(
     exchange: SimulatedExchange, clock: FakeClock
 ) -> None:
@@ -65,6 +66,7 @@ async def test_forced_orders_are_told_at_most_once_a_symbol_and_second(
         assert event["o"]["S"] == ("SELL" if order.sells else "BUY")
 
 
+@pytest.mark.slow
 async def test_liquidations_come_in_the_minutes_that_move_far(exchange: SimulatedExchange, clock: FakeClock) -> None:
     market, first_hour = exchange.futures.market, clock.now_ms() // HOUR_MS - 48
     judged = 0

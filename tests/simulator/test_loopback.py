@@ -162,6 +162,7 @@ async def test_faults_strike_here_too(
     assert exchange.hub.open_connections == 0
 
 
+@pytest.mark.slow
 async def test_a_silent_connection_stays_open(
     by_hand: Loopback, exchange: SimulatedExchange, step: Callable[[int], None]
 ) -> None:

@@ -136,6 +136,7 @@ async def test_an_error_has_the_words_of_its_example(
     assert answer.json() == examples["errors"][name]["body"]
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_limits_are_refused_in_the_words_of_the_examples(
     get: Get, exchange: SimulatedExchange, clock: FakeClock, examples: Examples

@@ -302,6 +302,7 @@ async def test_whoever_leaves_while_two_speak_to_it_ends_both(exchange: Simulate
     assert exchange.hub.open_connections == 0
 
 
+@pytest.mark.slow
 async def test_what_is_written_at_once_arrives_whole_and_in_order(
     address: str, exchange: SimulatedExchange, step: Callable[[int], None]
 ) -> None:

@@ -90,6 +90,7 @@ async def test_a_book_kept_from_events_is_the_book_of_the_rest_api_for_a_minute(
     assert max(sizes) < 1000
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_an_event_is_the_difference_of_two_books(exchange: SimulatedExchange, clock: FakeClock) -> None:
     clock.advance(-clock.now_ms() % 100)

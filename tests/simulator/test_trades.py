@@ -60,6 +60,7 @@ async def test_the_top_of_the_book_is_the_book_ticker(get: Get, clock: FakeClock
         assert book["asks"][0] == [top["askPrice"], top["askQty"]]
 
 
+@pytest.mark.slow
 async def test_a_book_that_differs_has_a_later_id_and_an_equal_id_means_an_equal_book(
     get: Get, clock: FakeClock
 ) -> None:

@@ -52,6 +52,7 @@ async def test_volatility_is_that_of_a_market(market: httpx2.AsyncClient, interv
     assert 0.70 < min(small) <= max(small) < 1.50
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("interval", "count"), [("1d", 366), ("1h", 720)])
 async def test_coins_follow_bitcoin(market: httpx2.AsyncClient, interval: str, count: int) -> None:
     bitcoin = returns(await candles(market, "BTCUSDT", interval, count))

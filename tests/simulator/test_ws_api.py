@@ -164,6 +164,7 @@ def test_what_is_not_json_is_refused_without_an_id(session: WsApiSession) -> Non
     assert json.loads(answer)["error"]["code"] == -1135
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_a_used_up_minute_says_when_to_come_back_as_a_moment(
     exchange: SimulatedExchange, ask: Ask, clock: FakeClock, stream_examples: dict[str, Any]

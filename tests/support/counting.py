@@ -1,10 +1,13 @@
-"""Which tests count lines: not every test runs a line that no other does, and those that do not say so by a mark."""
+"""Tests whose processes count no lines: they run none that other tests miss, and counting doubles a start."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from support.fast import TESTS, folder_of, takes_long
+from support.lines.loader import VARIABLE
+from support.tiers import TESTS, folder_of, takes_long
 
 # Where a case is a server and an exchange of its own, or a process; elsewhere a case costs too little to care.
 COSTLY = ("cli", "simulator", "surface", "transports")
@@ -28,6 +31,17 @@ def uncounted(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
             if name in seen:
                 yield item
             seen.add(name)
+
+
+@contextmanager
+def uncounted_processes() -> Generator[None]:
+    """Have processes that start meanwhile count no lines."""
+    counted = os.environ.pop(VARIABLE, None)  # noqa: TID251 - what a process inherits
+    try:
+        yield
+    finally:
+        if counted is not None:
+            os.environ[VARIABLE] = counted  # noqa: TID251 - likewise
 
 
 def _is_costly(item: pytest.Function) -> bool:

@@ -10,7 +10,7 @@ ERAS = (pytest.param(OLDER, marks=pytest.mark.flood), "auto")
 
 
 def repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """Return what is asked in the older era a second time in one file; `--every-era` asks everything in both.
+    """Return what a file asks in the older era a second time; the tier `night` asks everything in both.
 
     That all tools, prompts and pages are the same in both eras is shown by tests of its own, on every transport.
     """

@@ -137,6 +137,7 @@ async def test_a_round_is_good_for_no_other_thing_and_no_other_tool(
     assert effects.done == []
 
 
+@pytest.mark.slow
 async def test_no_byte_of_a_round_can_be_changed(app: App, effects: Effects) -> None:
     async with ROUNDS["memory, 2026-07-28"](effects.offered_by(app), User()) as client:
         state = await begun(client)

@@ -38,6 +38,7 @@ def changed(**given: str) -> dict[str, str]:
     return {f"{PREFIX}{name.upper()}": text for name, text in given.items()}
 
 
+@pytest.mark.night
 async def test_flow_is_judged_by_as_many_events_as_the_threshold_asks_for() -> None:
     async with live_market(environment=changed(min_events="4000")) as live:
         await live.watch("BTCUSDT", 12)
@@ -57,6 +58,7 @@ async def test_flow_is_judged_by_as_many_events_as_the_threshold_asks_for() -> N
     assert "_Thresholds: min_events 4000 (default 30)_" in page
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("percentile", "top"), [("50", 50), ("90", 10)])
 async def test_a_large_trade_is_in_the_top_that_the_threshold_leaves(percentile: str, top: int) -> None:
     given = changed(large_trade_min_n="10", large_trade_percentile=percentile)

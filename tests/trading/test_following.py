@@ -86,6 +86,7 @@ async def test_what_happened_before_the_subscription_is_read_after_it(tmp_path: 
         assert floor.stream.counts.opened == 2
 
 
+@pytest.mark.slow
 async def test_the_stream_stays_a_minute_longer_than_the_last_order(tmp_path: Path) -> None:
     async with streamed_desk(tmp_path) as floor:
         name = await begun(floor)

@@ -1,6 +1,7 @@
 """Generated histories of orders, people, faults, processes and time against a simple model of what may be."""
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from decimal import Decimal
 from itertools import count
@@ -32,7 +33,8 @@ from trading.killing import Late, Resending, name_of
 
 pytestmark = [pytest.mark.flood, pytest.mark.slow]
 
-EXAMPLES, STEPS, LEAST = 75, 80, 5_000
+EXAMPLES, EXAMPLES_OF_A_COMMIT, STEPS = 75, 25, 80
+LEAST, LEAST_OF_A_COMMIT = 5_000, 1_000
 # What the histories must come to, over and over.
 MET = (
     "ACKED", "REJECTED", "NOT_SENT", "UNKNOWN", "NOT_PLACED", "STATUS", "DENIED", "limit", "STOPPED", "RESUMED",
@@ -366,14 +368,16 @@ def play(examples: int, phases: tuple[Phase, ...]) -> None:
 
 
 @pytest.mark.timeout(3_600)
-def test_whatever_happens_the_exchange_and_the_journal_agree(scale: int) -> None:
+def test_whatever_happens_the_exchange_and_the_journal_agree(sized: Callable[[int, int], int]) -> None:
     Histories.desk = Desk
     Histories.seen.clear()
 
-    play(EXAMPLES * scale, (Phase.generate, Phase.shrink))
+    examples = sized(EXAMPLES, EXAMPLES_OF_A_COMMIT)
 
-    assert Histories.steps >= LEAST * scale
-    wanted = dict.fromkeys(MET, 5 * scale) | (dict.fromkeys(RARE, 5) if scale > 1 else {})
+    play(examples, (Phase.generate, Phase.shrink))
+
+    assert Histories.steps >= sized(LEAST, LEAST_OF_A_COMMIT)
+    wanted = dict.fromkeys(MET, examples // 15) | (dict.fromkeys(RARE, 5) if examples > EXAMPLES else {})
     unmet = {each for each, least in wanted.items() if Histories.seen[each] < least}
     assert not unmet, Histories.seen
 

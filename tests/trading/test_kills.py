@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, so that their start costs little"),
 ]
 
-RUNS, WRONG_RUNS = 150, 40
+RUNS, RUNS_OF_A_COMMIT, WRONG_RUNS = 150, 40, 40
 
 
 def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:
@@ -31,12 +32,16 @@ def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(3_600)
-def test_a_process_killed_at_any_label_neither_doubles_nor_loses_an_order(tmp_path: Path, scale: int) -> None:
-    told = killed(tmp_path, "desk", RUNS * scale)
+def test_a_process_killed_at_any_label_neither_doubles_nor_loses_an_order(
+    tmp_path: Path, sized: Callable[[int, int], int]
+) -> None:
+    runs = sized(RUNS, RUNS_OF_A_COMMIT)
+
+    told = killed(tmp_path, "desk", runs)
 
     assert told["wrong"] == []
-    assert told["runs"] == RUNS * scale
-    assert told["killed"] == min(RUNS * scale, told["labels"])
+    assert told["runs"] == runs
+    assert told["killed"] == min(runs, told["labels"])
 
 
 @pytest.mark.parametrize(("desk", "fault"), [("late", "the exchange has it"), ("resending", "was sent 2 times")])

@@ -125,6 +125,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.night
 def test_a_practice_process_opens_no_socket_but_on_this_machine(tmp_path: Path) -> None:
     heard = tmp_path / "dialled"
     with Process("simulator", warm=True) as simulator:

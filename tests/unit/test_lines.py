@@ -87,6 +87,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
 def test_marks_find_the_lines_and_branches_that_tracing_finds(calls: str, tmp_path: Path) -> None:
     path = tmp_path / "sample.py"

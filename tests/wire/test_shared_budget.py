@@ -88,6 +88,7 @@ async def test_one_who_is_refused_near_the_end_of_a_minute_waits_for_the_next(de
     assert clock.slept_ms == [1_900]
 
 
+@pytest.mark.slow
 async def test_a_share_of_a_limit_that_is_not_known_yet_waits_for_the_true_one(
     exchange: SimulatedExchange, desk: Desk
 ) -> None:

@@ -40,6 +40,7 @@ def walked(chance: Random, step: float) -> list[float]:
     return levels
 
 
+@pytest.mark.night
 def test_changes_of_open_interest_are_beyond_their_95th_percentile_in_one_of_twenty() -> None:
     changes: list[Percentile] = []
     levels: list[Percentile] = []
@@ -54,6 +55,7 @@ def test_changes_of_open_interest_are_beyond_their_95th_percentile_in_one_of_twe
     assert share_above(levels) > 0.09
 
 
+@pytest.mark.night
 def test_changes_of_a_long_share_are_beyond_their_95th_percentile_in_one_of_twenty() -> None:
     ranks: list[Percentile] = []
     for chance in chances():
@@ -63,6 +65,7 @@ def test_changes_of_a_long_share_are_beyond_their_95th_percentile_in_one_of_twen
     assert 0.03 <= share_above(ranks) <= 0.07
 
 
+@pytest.mark.night
 def test_independent_funding_and_premiums_are_beyond_their_95th_percentile_in_one_of_twenty() -> None:
     funding: list[Percentile] = []
     basis: list[Percentile] = []

@@ -55,12 +55,14 @@ def covers(found: Sequence[ThinRange] | None, ticks: Sequence[int]) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_a_walk_has_none_beyond_chance() -> None:
     spoke = [seed for seed in range(60) if thin_ranges(traded(walk(seed, 900), seed), TICK).found]
 
     assert len(spoke) <= 3, "one of twenty at most"
 
 
+@pytest.mark.night
 def test_a_hole_of_half_a_deviation_is_found_where_it_is() -> None:
     tapes = [walk(seed, 900, hole=0.5) for seed in range(20)]
 

@@ -152,6 +152,7 @@ def test_a_class_that_was_kept_names_the_one_its_value_is_in() -> None:
     assert (fallen.label, fallen.near) == ("High volatility", "Medium-high volatility")
 
 
+@pytest.mark.slow
 def test_beside_an_edge_the_word_changes_much_less_often() -> None:
     chance = Random(7)
     closes = [100.0]

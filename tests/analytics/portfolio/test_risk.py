@@ -89,6 +89,7 @@ def test_wild_days_that_came_in_runs_widen_the_range() -> None:
     assert sum(widths[0]) > 1.2 * sum(widths[1])
 
 
+@pytest.mark.slow
 def test_a_range_holds_the_truth_in_most_markets_whose_days_are_independent() -> None:
     true_var = 0.01 * 1.645
     chance = Random(11)

@@ -92,6 +92,7 @@ def test_a_market_that_stands_still_leans_nowhere() -> None:
     assert self_normalised([]) == 0.0
 
 
+@pytest.mark.slow
 def test_without_drift_a_week_has_a_direction_as_often_as_the_page_says() -> None:
     found = [find_bias(clustered(seed, 168)) for seed in range(800)]
 
@@ -115,6 +116,7 @@ def test_only_the_conservative_strategy_waits_and_only_in_a_downtrend() -> None:
     assert offers_entry("conservative", unknown)
 
 
+@pytest.mark.slow
 def test_without_drift_a_day_has_a_word_in_at_most_one_case_of_twenty() -> None:
     words = [judged(clustered(seed)).sentiment for seed in range(400)]
 

@@ -88,6 +88,7 @@ def assert_readable(scene: Scene) -> None:
     assert texts_outside(scene.canvas) == []
 
 
+@pytest.mark.night
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(tapes(), specs(drawings=False))
 def test_any_market_is_drawn_readably(candles: list[Candle], spec: ChartSpec) -> None:
@@ -98,6 +99,7 @@ def test_any_market_is_drawn_readably(candles: list[Candle], spec: ChartSpec) ->
     assert spec.scale == "logarithmic" or strokes_cut_off(scene.canvas) == []
 
 
+@pytest.mark.night
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(specs(drawings=True))
 def test_any_drawing_is_placed_readably(spec: ChartSpec) -> None:

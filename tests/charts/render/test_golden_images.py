@@ -79,6 +79,7 @@ def test_the_pixels_are_those_of_the_size_asked_for(name: str) -> None:
     assert size_of(drawn(name).png) == (spec.width, spec.height)
 
 
+@pytest.mark.night
 @pytest.mark.flood
 def test_one_changed_pixel_in_a_thousand_is_counted() -> None:
     dark, again = drawn("flat-price-dark").png, drawn("flat-price-dark").png

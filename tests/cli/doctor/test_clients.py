@@ -29,6 +29,7 @@ def entries(tmp_path: Path) -> Any:  # noqa: ANN401 - a function with names of i
     return write
 
 
+@pytest.mark.night
 def test_an_entry_that_works_is_started_and_greeted(patient: Patient, entries: Any, tmp_path: Path) -> None:  # noqa: ANN401 - the fixture above
     entries(binance=OURS, other={"command": "/nonexistent/other"})
     (tmp_path / ".codex").mkdir()

@@ -275,6 +275,7 @@ def test_a_wrong_secret_is_told_as_such(served: ServedExchange, tmp_path: Path) 
     assert SECRET not in repr(verdict)
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is a Unix thing")
 def test_at_a_terminal_everything_is_asked_and_the_key_is_tried(served: ServedExchange, tmp_path: Path) -> None:
     served.heal()

@@ -66,6 +66,7 @@ def bare(document: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in document.items() if key != "mcpServers" or value}
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("relaxed", [False, True])
 @given(data=st.data())
 def test_any_file_keeps_everything_else(data: st.DataObject, *, relaxed: bool) -> None:
@@ -83,6 +84,7 @@ def test_any_file_keeps_everything_else(data: st.DataObject, *, relaxed: bool) -
     assert take_from_json(removed, "mcpServers", "binance", relaxed=relaxed) == removed
 
 
+@pytest.mark.night
 @given(data=st.data())
 def test_every_comment_survives_beside_the_entry(data: st.DataObject) -> None:
     text, document = data.draw(texts(relaxed=True))

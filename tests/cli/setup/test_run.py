@@ -301,6 +301,7 @@ def test_removal_leaves_keys_and_says_how_to_delete_them(tmp_path: Path) -> None
     assert json.loads(file_of(tmp_path, "cursor").read_text()) == {}
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is a Unix thing")
 def test_at_a_terminal_what_is_typed_is_not_shown(tmp_path: Path) -> None:
     terminal, end = pty.openpty()

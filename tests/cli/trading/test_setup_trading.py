@@ -31,6 +31,7 @@ def files(folder: TradingFolder) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in found}
 
 
+@pytest.mark.slow
 def test_limits_for_paper_and_an_approver_are_shown_agreed_to_and_written(folder: TradingFolder) -> None:
     typist = Typist("setup", "--trading").answers(WRITE, "y")
     typist.answers("New passphrase: ", PASSPHRASE).answers("The same again: ", PASSPHRASE)
@@ -54,6 +55,7 @@ def test_limits_for_paper_and_an_approver_are_shown_agreed_to_and_written(folder
     assert (live.lacks_for_live(), [each.mode for each in live.keys.values()]) == ((), ["live"])
 
 
+@pytest.mark.slow
 def test_limits_of_ones_own_are_kept_but_for_the_approver_and_a_client_trades_on_paper(
     folder: TradingFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +77,7 @@ def test_limits_of_ones_own_are_kept_but_for_the_approver_and_a_client_trades_on
     assert entry["env"]["MCP_BINANCE_TRADING"] == "paper"
 
 
+@pytest.mark.slow
 def test_a_key_that_is_there_is_named_only_by_who_can_open_it(folder: TradingFolder) -> None:
     made = folder.approver()
     folder.policy.unlink()

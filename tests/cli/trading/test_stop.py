@@ -88,6 +88,7 @@ def test_limits_that_cannot_be_read_do_not_keep_anybody_from_stopping(folder: Tr
     assert folder.stopped() is not None
 
 
+@pytest.mark.slow
 def test_resume_needs_the_approvers_passphrase_where_there_is_one(folder: TradingFolder) -> None:
     folder.approver()
     main(["stop", "for a reason"])
@@ -162,6 +163,7 @@ def test_an_account_without_a_stop_of_its_own_is_not_resumed(folder: TradingFold
         main(["resume", "--account", " "])
 
 
+@pytest.mark.slow
 def test_one_account_too_is_resumed_by_the_passphrase_alone(folder: TradingFolder) -> None:
     folder.approver()
     folder.stop("too dear", "paper-ann")

@@ -12,6 +12,7 @@ from support.orders.reference_desk import UNIT, Leg
 FLOWS = 50  # in one run of all tests; --scale 204 --timeout 0 makes it 10,200
 
 
+@pytest.mark.slow
 def test_lists_amendments_and_replacements_end_as_the_reference_says(scale: int) -> None:
     exchange, said, ends = quiet_exchange(), Counter[str](), Counter[str]()
 

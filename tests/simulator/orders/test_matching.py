@@ -248,6 +248,7 @@ def _sums(fills: list[tuple[int, int]]) -> dict[int, int]:
     return sums
 
 
+@pytest.mark.slow
 def test_the_book_fills_as_the_reference_does(scale: int) -> None:
     flows = [Flow(seed) for seed in range(FLOWS * scale)]
 

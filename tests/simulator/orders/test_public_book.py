@@ -75,6 +75,7 @@ async def test_the_best_bid_may_be_an_accounts(trader: Trader, clock: FakeClock)
     assert next(iter((await snapshot(trader, 5))["bids"])) == Decimal(json.loads(partial.text)["bids"][0][0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["btcusdt@depth@100ms", "btcusdt@depth"])
 async def test_a_book_kept_by_events_is_the_book_of_the_snapshot(
     trader: Trader, exchange: SimulatedExchange, clock: FakeClock, name: str
@@ -109,6 +110,7 @@ async def test_a_book_kept_by_events_is_the_book_of_the_snapshot(
     assert filled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [0, 2], ids=["seeded", "crowd"])
 def test_a_single_level_is_that_of_the_snapshot(exchange: SimulatedExchange, crowd: int) -> None:
     exchange.set_crowd(crowd)

@@ -202,6 +202,7 @@ async def test_plain_reads_of_a_live_symbol_cost_nothing_and_say_that_they_are_s
     assert after.structured_content["last_update_id"] == book["lastUpdateId"]
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_the_ticker_and_the_trades_of_a_live_symbol_are_streamed_too() -> None:
     async with live_market() as live:

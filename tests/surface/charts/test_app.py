@@ -77,6 +77,7 @@ async def test_a_host_is_told_of_it_over_http(app: App, mode: str) -> None:
         assert read.contents[0].text == page.text()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("modern", [False, True])
 @pytest.mark.parametrize(("chosen", "told"), [("on", EXTENSIONS), ("off", None)])
 def test_a_host_on_a_pipe_is_told_of_it_before_anything_is_loaded(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.lowlevel
 import httpx2
+import pytest
 from mcp import Client
 
 from mcp_binance_server.app import App, running_app
@@ -86,6 +87,7 @@ async def test_a_poll_asks_for_the_newest_candles_only(
     assert fresh["rows"][-4:] == poll["rows"]
 
 
+@pytest.mark.night
 async def test_ten_views_of_one_pair_cost_one_read_a_second(
     client: Client, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
@@ -281,6 +283,7 @@ async def poll(client: HttpClient, width: int, **headers: str) -> dict[str, Any]
     return answer.json()["result"]["structuredContent"]
 
 
+@pytest.mark.slow
 async def test_one_who_asks_for_many_charts_keeps_nobody_else_waiting(
     clock: FakeClock, exchange: SimulatedExchange, settings: Settings, tmp_path: Path
 ) -> None:

@@ -302,6 +302,7 @@ class Gathering(Loop):
         return await super().handle_async_request(request)
 
 
+@pytest.mark.slow
 @requirement("charts/parallel")
 async def test_tools_that_do_not_need_each_other_run_at_the_same_time(
     settings: Settings, clock: FakeClock, exchange: SimulatedExchange, era: str
@@ -330,6 +331,7 @@ async def test_tools_that_do_not_need_each_other_run_at_the_same_time(
     ]
 
 
+@pytest.mark.slow
 @requirement("charts/rule-values")
 @pytest.mark.parametrize(
     ("field", "value", "row"),

@@ -237,6 +237,7 @@ async def test_when_both_fail_the_service_s_own_failure_is_told(client: Client, 
     assert answer["error_type"] == "chart_unavailable"
 
 
+@pytest.mark.slow
 async def test_the_key_is_in_no_answer_and_no_log(
     app: App, exchange: SimulatedExchange, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -186,6 +186,7 @@ async def test_without_a_key_a_binance_pair_is_drawn_here_and_the_answer_says_so
     assert not [path for path in paths(exchange) if not path.startswith("/api/v3/")]
 
 
+@pytest.mark.slow
 async def test_a_long_warm_up_beyond_one_request_is_loaded_in_two_and_nothing_is_unsettled(
     place: Place, exchange: SimulatedExchange
 ) -> None:
@@ -380,6 +381,7 @@ async def test_a_slow_image_is_reported_until_it_is_there(
     assert len(reported) == quick
 
 
+@pytest.mark.slow
 @requirement("charts/pattern-exploration", "charts/pattern-documentation")
 async def test_a_chart_can_be_found_by_looking_around(client: Client, exchange: SimulatedExchange) -> None:
     exchanges = (await client.call_tool("get_exchanges", {})).structured_content["exchanges"]

@@ -61,6 +61,7 @@ def said(metadata: dict[str, Any]) -> list[str]:
     return [each for each in metadata["warnings"] if not each.startswith(("drawn_locally", "kept_here"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "bars"),
     [
@@ -83,6 +84,7 @@ async def test_the_last_candles_are_as_many_as_asked_for_and_nothing_is_warned_o
     assert said(metadata) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "shown"),
     [
@@ -99,6 +101,7 @@ async def test_volume_is_shown_once_unless_switched_off(place: Place, config: di
     assert said(metadata) == []
 
 
+@pytest.mark.slow
 async def test_words_switch_volume_off_as_well(place: Place) -> None:
     async with place.served(ENVIRONMENT) as client:
         without = await constructed(client, "BTC 4h without volume")
@@ -110,6 +113,7 @@ async def test_words_switch_volume_off_as_well(place: Place) -> None:
     assert "Vol" not in words_of(svg)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [{"range": "3D"}, {"range": {"from": "2026-07-10T00:00Z", "to": "2026-07-15T00:00Z"}}])
 async def test_a_position_begins_at_the_last_bar_and_lies_ahead_of_it(place: Place, span: dict[str, Any]) -> None:
     async with place.served(ENVIRONMENT) as client:
@@ -132,6 +136,7 @@ async def test_a_position_begins_at_the_last_bar_and_lies_ahead_of_it(place: Pla
     assert said(metadata) == []
 
 
+@pytest.mark.slow
 async def test_a_volume_profile_is_that_of_the_bars_shown(place: Place) -> None:
     config = {**BTC, "range": "3D", "studies": [{"name": "VPVR"}]}
 
@@ -167,6 +172,7 @@ async def test_a_retracement_between_two_prices_spans_the_chart(place: Place, po
     assert {"0 (120,500.00)", "0.5 (116,750.00)", "1 (113,000.00)"} <= set(words_of(svg))
 
 
+@pytest.mark.slow
 async def test_a_retracement_can_be_said(place: Place) -> None:
     async with place.served(ENVIRONMENT) as client:
         config = await constructed(client, "BTC 1h fib from 113000 to 120500")
@@ -208,6 +214,7 @@ async def test_what_cannot_be_compared_is_refused(place: Place, compare: object,
     assert problem in str(result.content)
 
 
+@pytest.mark.slow
 async def test_a_scale_given_up_for_comparing_is_said(place: Place) -> None:
     config = {**BTC, "scale": "logarithmic", "compare": ["BINANCE:ETHUSDT"]}
 
@@ -217,6 +224,7 @@ async def test_a_scale_given_up_for_comparing_is_said(place: Place) -> None:
     assert said(metadata) == ["scale_percent: markets are compared in percent, whatever the scale"]
 
 
+@pytest.mark.slow
 async def test_values_and_names_without_room_are_said(place: Place) -> None:
     averages = [{"name": "EMA", "inputs": {"length": length}} for length in range(5, 100, 5)]
 

@@ -91,6 +91,7 @@ async def test_each_percentile_has_its_n_and_window(place: FuturesPlace, symbol:
         assert window is not None
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.flood
 @pytest.mark.timeout(300)

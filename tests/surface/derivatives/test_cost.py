@@ -5,6 +5,7 @@ import pytest
 from support.futures import PLAIN, FuturesPlace, futures_place, warmed
 
 
+@pytest.mark.slow
 async def test_one_perpetual_is_eleven_requests_of_four_and_two_weight(place: FuturesPlace) -> None:
     await warmed(place)
     before = place.exchange.futures.meter.used(place.clock.now_ms()), place.exchange.meter.used(place.clock.now_ms())
@@ -31,6 +32,7 @@ async def test_one_perpetual_is_eleven_requests_of_four_and_two_weight(place: Fu
     assert (after[0] - before[0], after[1] - before[1]) == (4, 2)
 
 
+@pytest.mark.slow
 async def test_in_the_same_second_nothing_more_is_asked(place: FuturesPlace) -> None:
     await warmed(place)
     first = await place.told(PLAIN)
@@ -43,6 +45,7 @@ async def test_in_the_same_second_nothing_more_is_asked(place: FuturesPlace) -> 
     assert again["funding"] == first["funding"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later_ms", [1_500, 290_000])
 async def test_within_five_minutes_only_the_present_is_asked_again(place: FuturesPlace, later_ms: int) -> None:
     await warmed(place)
@@ -57,6 +60,7 @@ async def test_within_five_minutes_only_the_present_is_asked_again(place: Future
     assert not any(path.startswith("/futures/data") for path in futures)
 
 
+@pytest.mark.slow
 async def test_each_quarterly_is_one_premium_more(place: FuturesPlace) -> None:
     await warmed(place)
 

@@ -9,6 +9,7 @@ from support.futures import PLAIN, FuturesPlace, warmed
 from support.served import Place, text_of
 
 
+@pytest.mark.slow
 async def test_a_part_that_fails_is_named_and_the_rest_is_told(place: FuturesPlace) -> None:
     await warmed(place)
     place.exchange.futures.faults.add(Fault(kind="status", status=500, path="*/openInterestHist", times=None))
@@ -25,6 +26,7 @@ async def test_a_part_that_fails_is_named_and_the_rest_is_told(place: FuturesPla
     assert (Text(text).missing(told), Structure(told).missing(text)) == ([], [])
 
 
+@pytest.mark.slow
 async def test_a_rate_limit_is_the_error_and_stops_futures_alone(place: FuturesPlace) -> None:
     await warmed(place)
     place.exchange.futures.faults.add(Fault(kind="status", status=429, code=-1003, path="*/premiumIndex"))
@@ -87,6 +89,7 @@ async def test_odd_lists_cost_their_part_alone(place: FuturesPlace, kind: str) -
     assert (Text(text).missing(told), Structure(told).missing(text)) == ([], [])
 
 
+@pytest.mark.slow
 async def test_half_of_everything_is_an_error(place: FuturesPlace) -> None:
     await warmed(place)
     place.exchange.futures.faults.add(Fault(kind="truncated", times=None))
@@ -96,6 +99,7 @@ async def test_half_of_everything_is_an_error(place: FuturesPlace) -> None:
     assert refused["error_type"] == "exchange_unavailable"
 
 
+@pytest.mark.slow
 async def test_spot_that_fails_costs_the_comparison_with_spot_alone(place: FuturesPlace) -> None:
     await warmed(place)
     place.exchange.faults.add(Fault(kind="status", status=500, times=None))

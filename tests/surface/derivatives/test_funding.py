@@ -76,6 +76,7 @@ async def test_the_contract_that_changed_its_interval_has_both_in_its_past(place
     assert len(month) != 90  # three a day would be wrong here
 
 
+@pytest.mark.slow
 async def test_a_dividend_changes_nothing(place: FuturesPlace) -> None:
     rows: list[dict[str, Any]] = await raw_futures(place.exchange, "/fapi/v1/fundingRate?symbol=TSLAUSDT&limit=1000")
     special = [row for row in rows if row["rateType"] == "Special"]
@@ -90,6 +91,7 @@ async def test_a_dividend_changes_nothing(place: FuturesPlace) -> None:
     assert told["contract"]["underlying"] == "tradfi"
 
 
+@pytest.mark.slow
 async def test_a_rate_at_its_cap_is_said_to_be(place: FuturesPlace) -> None:
     told = await place.told("DOTUSDT")
 
@@ -124,6 +126,7 @@ class SameRate(Loop):
         return httpx2.Response(200, stream=httpx2.ByteStream(json.dumps(row).encode()), request=request)
 
 
+@pytest.mark.slow
 async def test_one_rate_is_another_year_at_each_interval() -> None:
     """Three payments a day for all is a mistake that others made in public (binance-skills-hub #90, #123)."""
     clock = FakeClock()

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
+
 from support.channels import Structure, Text
 from support.futures import LIQUIDATED
 from support.served import text_of
@@ -66,6 +68,7 @@ async def test_ten_in_one_second_are_one_of_a_sample() -> None:
     assert not re.search(r"\btotals?\b|per day|per hour", text, re.IGNORECASE)
 
 
+@pytest.mark.night
 async def test_half_an_hour_after_the_last_question_no_socket_is_open() -> None:
     async with listened() as floor:
         await floor.ask()

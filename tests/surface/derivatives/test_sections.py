@@ -36,6 +36,7 @@ async def test_open_interest_is_contracts_times_mark_and_its_changes_are_between
     assert told["n"] == len(past) == 499
 
 
+@pytest.mark.slow
 async def test_mark_against_index_is_of_one_answer_and_ranked_by_the_hourly_basis(place: FuturesPlace) -> None:
     told = (await place.told(PLAIN))["basis"]
 
@@ -51,6 +52,7 @@ async def test_mark_against_index_is_of_one_answer_and_ranked_by_the_hourly_basi
     assert told["n"] == 480
 
 
+@pytest.mark.slow
 async def test_perpetual_against_spot_is_of_two_mids_of_one_moment(place: FuturesPlace) -> None:
     told = (await place.told(PLAIN))["basis"]
 
@@ -63,6 +65,7 @@ async def test_perpetual_against_spot_is_of_two_mids_of_one_moment(place: Future
     assert told["apart_ms"] <= 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["futures", "spot"])
 async def test_prices_of_two_moments_are_not_compared(place: FuturesPlace, host: str) -> None:
     await warmed(place)

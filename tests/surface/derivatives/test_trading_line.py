@@ -33,6 +33,7 @@ def lines_of(page: str) -> list[str]:
     return [line for line in page.splitlines() if line.startswith(LINE)]
 
 
+@pytest.mark.slow
 async def test_the_line_says_what_get_derivatives_says(place: FuturesPlace) -> None:
     told = await place.told("SOLUSDT")
 

@@ -178,6 +178,7 @@ async def test_a_page_names_a_side_and_says_how_often_that_is_chance(
     ) in text
 
 
+@pytest.mark.night
 async def test_a_past_that_cannot_be_had_is_not_judged_and_a_rate_limit_is_an_error() -> None:
     async with live_market("busy") as market:
         await market.page("liquidity_mapping", symbol="ETHUSDT")
@@ -197,6 +198,7 @@ async def test_a_past_that_cannot_be_had_is_not_judged_and_a_rate_limit_is_an_er
     assert refused.is_error
 
 
+@pytest.mark.night
 async def test_takers_paid_what_the_raw_quotes_and_trades_say() -> None:
     quotes: list[tuple[int, float]] = []
     prints: list[tuple[int, float, bool]] = []
@@ -237,6 +239,7 @@ async def test_takers_paid_what_the_raw_quotes_and_trades_say() -> None:
     assert abs(line["t"]) < 3  # trades of the simulator do not move its price
 
 
+@pytest.mark.night
 async def test_with_streams_the_first_answer_collects_and_a_later_one_has_it_all(era: str) -> None:
     heard: list[tuple[int, dict[str, Any]]] = []
     answers: list[dict[str, Any]] = []
@@ -269,6 +272,7 @@ async def test_with_streams_the_first_answer_collects_and_a_later_one_has_it_all
     assert later["metrics"]["flow_rates"]["value"]["bids"] > 0
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("scenario", ["busy", "market"])
 async def test_the_tape_says_what_the_candles_say_and_asks_for_nothing(scenario: str, era: str) -> None:
     async with live_market(scenario, era=era) as market:
@@ -299,6 +303,7 @@ async def test_the_tape_says_what_the_candles_say_and_asks_for_nothing(scenario:
     assert 0 < metrics["vpin"]["p"] <= 1
 
 
+@pytest.mark.night
 async def test_after_a_lost_connection_the_tape_is_not_trusted_until_it_is_whole_again() -> None:
     async with live_market("busy") as market:
         await market.watch("ETHUSDT", 25)

@@ -55,6 +55,7 @@ async def pages(client: Client, symbol: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 @requirement("ruling/11")
 @pytest.mark.parametrize("symbol", TICKS)
 async def test_every_price_on_every_surface_has_the_decimals_of_its_tick(client: Client, symbol: str) -> None:
@@ -82,6 +83,7 @@ async def test_price_day_and_levels_are_printed_as_what_they_are(
     assert len({*levels, day[0]}) >= 6
 
 
+@pytest.mark.slow
 @requirement("ruling/11")
 async def test_a_spread_in_basis_points_is_not_zero_on_any_surface(client: Client) -> None:
     for text in (await pages(client, "BTCUSDT")).values():

@@ -81,6 +81,7 @@ async def test_without_a_book_the_same_lines_say_why_they_are_empty(
     assert cost == spread
 
 
+@pytest.mark.night
 async def test_coarse_ticks_are_counted_and_the_pages_agree(watched: LiveMarket) -> None:
     opened = [first_lines(await watched.page(name, symbol="PEPEUSDT")) for name in PAGES]
 
@@ -125,6 +126,7 @@ async def test_every_page_says_when_its_parts_were_read(client: Client, clock: F
     assert re.search(pattern + r" \(\d\d s before\)$", later, re.MULTILINE), later
 
 
+@pytest.mark.night
 async def test_a_streamed_trade_outside_the_book_gives_way_to_the_mid_on_every_page(watched: LiveMarket) -> None:
     feed, now_ms = watched.feed, watched.clock.now_ms()
     newest, bid, ask = feed.tape.newest, feed.book.best_bid, feed.book.best_ask

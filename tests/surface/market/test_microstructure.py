@@ -144,6 +144,7 @@ async def test_a_cold_page_says_when_the_rest_is_ready(market: LiveMarket, golde
     golden.check("views/microstructure.cold.md", text + "\n")
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) -> None:
     await market.watch("BTCUSDT", 1)
@@ -190,6 +191,7 @@ async def test_a_market_without_any_data_prints_no_number_it_does_not_know(golde
     golden.check("views/microstructure.no_data.md", text + "\n")
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_found(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 1)
@@ -207,6 +209,7 @@ async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_
     assert "not judged: 13 of 49 minutes" in answer["summary"]
 
 
+@pytest.mark.night
 @requirement("ruling/39")
 @pytest.mark.flood
 async def test_what_is_usual_for_markets_alike_is_said_in_both_channels_and_on_the_page(market: LiveMarket) -> None:
@@ -253,6 +256,7 @@ async def test_stress_that_became_usual_is_told_once_on_page_and_tool(market: Li
     ]
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_equal_refills_in_the_stream_are_told_with_their_base_rate_and_nobodys_intent(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 1)
@@ -275,6 +279,7 @@ async def test_equal_refills_in_the_stream_are_told_with_their_base_rate_and_nob
     assert not INTENT.search(text)
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_a_lost_connection_spoils_its_minute_and_no_other(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 125)
@@ -290,6 +295,7 @@ async def test_a_lost_connection_spoils_its_minute_and_no_other(market: LiveMark
     assert len(feed.minutes.ended) == before + 1, "the minute of the loss is none"
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_health_has_a_score_once_there_is_half_an_hour(market: LiveMarket) -> None:
     cold = await measures(market.client, "get_microstructure_health")
@@ -310,6 +316,7 @@ async def test_health_has_a_score_once_there_is_half_an_hour(market: LiveMarket)
     assert warm["context"]["source"] == ["book"]
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_a_book_that_falls_silent_has_no_health_at_all(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 2)

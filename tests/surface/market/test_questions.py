@@ -122,6 +122,7 @@ async def test_what_fell_most_of_what_is_traded(client: Client, exchange: Simula
     assert answer["matched"] == len(days) > 3
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("fall", [-5.0, 50.0], ids=["as asked", "of whatever change"])
 async def test_who_fell_on_twice_the_volume_below_the_average(
     fall: float, client: Client, exchange: SimulatedExchange
@@ -152,6 +153,7 @@ async def test_who_fell_on_twice_the_volume_below_the_average(
     assert set(symbols(then)) == beneath
 
 
+@pytest.mark.night
 async def test_what_is_near_its_high(client: Client, exchange: SimulatedExchange) -> None:
     answer = await asked(client, "What is near its 20-day high, with little noise?")
 

@@ -277,6 +277,7 @@ async def test_a_candle_that_has_closed_is_asked_for_once(whole: WholeMarket, cl
     assert then.closes["1h"] == first.closes["1h"] + HOUR_MS
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("market", ["spot", "perpetual"])
 async def test_screens_are_what_brute_force_finds(
     whole: WholeMarket, clock: FakeClock, market: BoardMarket, scale: int
@@ -333,6 +334,7 @@ def weights(exchange: SimulatedExchange, since_ms: int = 0) -> Counter[int]:
     return spent
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_a_cold_screen_of_a_whole_market_keeps_to_its_share_and_ends_complete() -> None:
     clock = SteppedClock()

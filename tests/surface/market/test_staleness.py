@@ -74,6 +74,7 @@ async def said(client: Client, symbol: str) -> dict[str, str]:
     return pages
 
 
+@pytest.mark.slow
 @requirement("resources/stale-symbol", "ruling/15")
 async def test_a_silent_market_is_called_so_on_every_surface(client: Client, exchange: SimulatedExchange) -> None:
     exchange.set_scenario("quiet")
@@ -84,6 +85,7 @@ async def test_a_silent_market_is_called_so_on_every_surface(client: Client, exc
     assert [name for name, text in pages.items() if f"*{SILENT}*" not in text] == []
 
 
+@pytest.mark.slow
 @requirement("resources/stale-symbol", "ruling/15")
 async def test_a_closed_market_is_called_so_on_every_surface(client: Client, exchange: SimulatedExchange) -> None:
     closed = next(each.name for each in exchange.listing.symbols.values() if not each.trading)
@@ -97,6 +99,7 @@ async def ticker_body(exchange: SimulatedExchange, **changes: object) -> str:
     return json.dumps(await raw(exchange, "ticker/24hr?symbol=XRPUSDT") | changes)
 
 
+@pytest.mark.slow
 @requirement("resources/stale-symbol", "ruling/15")
 @pytest.mark.parametrize("name", ["resource", "trading_analysis", "get_ticker"])
 async def test_old_data_is_called_old(client: Client, exchange: SimulatedExchange, name: str) -> None:
@@ -122,6 +125,7 @@ async def test_an_old_ticker_among_others_says_its_age_below_the_table(
     assert result.structured_content["warnings"] == [warning]
 
 
+@pytest.mark.slow
 @requirement("ruling/15")
 async def test_a_last_price_that_the_book_and_the_candles_refute_is_not_averaged(
     client: Client, exchange: SimulatedExchange
@@ -208,6 +212,7 @@ async def test_a_market_that_trades_costs_no_further_question(client: Client, ex
     assert not [each for each in exchange.requests if "ticker" in each.path]
 
 
+@pytest.mark.slow
 @requirement("ruling/42")
 async def test_a_page_measures_from_the_mid_when_the_last_trade_is_history(
     client: Client, exchange: SimulatedExchange

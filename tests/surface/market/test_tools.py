@@ -603,6 +603,7 @@ async def test_every_indicator_of_the_table_answers(client: Client, name: str) -
     assert all(value is not None for row in answer["rows"] for value in row["values"].values())
 
 
+@pytest.mark.slow
 async def test_more_bars_of_the_same_indicators_are_the_next_step(client: Client) -> None:
     one = await call(client, "get_indicators", symbol="BTCUSDT", indicators=["obv", "obv"], interval="1d")
     ten = await follow(client, one["more"])

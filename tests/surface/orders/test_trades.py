@@ -94,6 +94,7 @@ async def test_walking_back_from_the_newest_tells_every_trade_once(client: Clien
     assert ids(pages[::-1]) == [(each.symbol, each.trade_id) for each in expected]
 
 
+@pytest.mark.slow
 async def test_more_than_one_answer_of_the_exchange_holds_is_walked_whole(
     client: Client, exchange: SimulatedExchange
 ) -> None:

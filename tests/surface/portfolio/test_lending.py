@@ -194,6 +194,7 @@ async def test_on_paper_each_visitor_reads_their_own_account_whatever_the_keys(
         assert not context.account.client.has_key
 
 
+@pytest.mark.slow
 async def test_nothing_that_a_service_holds_leads_to_the_owner(app: App) -> None:
     assert app.dispatcher.owner is not None
 

@@ -236,6 +236,7 @@ async def test_a_fee_in_an_asset_without_a_price_is_said(
     assert "**Fees Unvalued**: 0.00000007 NOBODY" in text_of(result)
 
 
+@pytest.mark.slow
 async def test_prices_there_was_no_room_for_are_read_the_next_time(
     client: Client, exchange: SimulatedExchange, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,6 +181,7 @@ async def test_an_account_whose_holdings_have_no_price_is_not_judged(
     assert "_Not valued, and not in the total: NOWHERE (no route to USDT)_" in text
 
 
+@pytest.mark.slow
 @requirement("prompts/us2-3")
 async def test_the_accounts_above_meet_every_verdict(
     client: Client, exchange: SimulatedExchange, clock: FakeClock

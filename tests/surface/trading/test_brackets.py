@@ -26,6 +26,7 @@ def statuses(told: Told) -> dict[str, str]:
     return {name: words.split()[1].rstrip(",") for name, words in told.data["legs"].items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", WAYS)
 async def test_an_entry_that_is_filled_starts_its_exits_and_one_request_was_all(tmp_path: Path, opened: Opened) -> None:
     async with opened(tmp_path, MANY) as trader:
@@ -44,6 +45,7 @@ async def test_an_entry_that_is_filled_starts_its_exits_and_one_request_was_all(
     assert len(status.data["open_orders"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", WAYS)
 async def test_a_pair_is_one_order_that_its_user_can_take_back_by_any_of_its_names(
     tmp_path: Path, opened: Opened
@@ -64,6 +66,7 @@ async def test_a_pair_is_one_order_that_its_user_can_take_back_by_any_of_its_nam
     assert balances.data["open_orders"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", WAYS)
 async def test_a_smaller_order_keeps_its_name_and_another_price_takes_its_place(tmp_path: Path, opened: Opened) -> None:
     order = {"symbol": SYMBOL, "side": "BUY", "price": LOW, "quantity": "0.0005"}
@@ -82,6 +85,7 @@ async def test_a_smaller_order_keeps_its_name_and_another_price_takes_its_place(
     assert Decimal(old.data["order"]["quantity"]) == Decimal("0.0003")
 
 
+@pytest.mark.slow
 async def test_an_order_that_is_gone_for_one_that_is_refused_is_told_first_and_can_be_placed_again(
     tmp_path: Path,
 ) -> None:
@@ -105,6 +109,7 @@ async def test_an_order_that_is_gone_for_one_that_is_refused_is_told_first_and_c
     assert (back.data["outcome"], back.data["order"]) == ("placed", told.data["gone"])
 
 
+@pytest.mark.slow
 async def test_a_list_called_for_by_many_at_once_is_one_list(tmp_path: Path) -> None:
     told: list[object] = []
     async with spot_trader(tmp_path, MANY) as trader:
@@ -127,6 +132,7 @@ async def test_a_list_called_for_by_many_at_once_is_one_list(tmp_path: Path) -> 
     assert sorted(accepted) == [f"mbt-{preview_id}-{leg}" for leg in "abw"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -48,6 +48,7 @@ def needed(trader: PaperTrader) -> TradingService:
     return trading
 
 
+@pytest.mark.slow
 async def test_an_order_is_read_for_once_agreed_to_once_and_written_three_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +78,7 @@ async def test_an_order_is_read_for_once_agreed_to_once_and_written_three_times(
     assert (cancel["DELETE /api/v3/order"], cancel["GET /api/v3/openOrders"]) == (1, 0)
 
 
+@pytest.mark.slow
 async def test_nothing_on_the_way_of_an_order_goes_through_the_whole_journal(tmp_path: Path) -> None:
     said: list[str] = []
     async with spot_trader(tmp_path) as trader:

@@ -79,6 +79,7 @@ async def test_an_adopted_order_does_not_claim_that_somebody_agreed_to_it(tmp_pa
     assert differences(told) == []
 
 
+@pytest.mark.slow
 async def test_an_adopted_order_is_an_alarm_of_the_status_and_known_to_whoever_asks(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         service = trading(trader)

@@ -27,6 +27,7 @@ def questions(trader: PaperTrader) -> int:
     return sum(each.method == "GET" and each.path in QUESTIONS for each in trader.market.exchange.requests)
 
 
+@pytest.mark.slow
 async def test_a_fill_is_told_and_written_down_without_a_question(tmp_path: Path) -> None:
     async with spot_trader(tmp_path) as trader:
         placed = await trader.placed(**RESTING)
@@ -41,6 +42,7 @@ async def test_a_fill_is_told_and_written_down_without_a_question(tmp_path: Path
         assert trader.market.exchange.hub.streams()["user"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later_secs", [0, 1])
 async def test_the_stream_is_opened_as_the_order_is_sent(later_secs: float, tmp_path: Path) -> None:
     # Looks at the journal are two seconds apart: of two orders a second apart at most one could be found by them.
@@ -54,6 +56,7 @@ async def test_the_stream_is_opened_as_the_order_is_sent(later_secs: float, tmp_
         assert (before, trader.market.exchange.hub.streams().get("user", 0)) == (0, 1)
 
 
+@pytest.mark.slow
 async def test_a_fill_whose_event_is_lost_is_found_within_a_minute(tmp_path: Path) -> None:
     async with spot_trader(tmp_path) as trader:
         placed = await trader.placed(**RESTING)

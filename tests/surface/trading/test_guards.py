@@ -38,6 +38,7 @@ def limits(*lines: str) -> str:
     return "\n".join(["[limits]", *lines])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("guard", "passes", "denies"),
     [
@@ -63,6 +64,7 @@ async def test_a_limit_lets_pass_what_reaches_it_and_denies_one_unit_more(
             assert await tried(trader, **RESTING) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "guard"),
     [
@@ -88,6 +90,7 @@ async def test_of_two_previews_that_each_pass_only_one_is_placed(tmp_path: Path,
     assert history.data["count"] == 1
 
 
+@pytest.mark.slow
 async def test_the_collar_is_one_sided_and_exact_to_the_tick(tmp_path: Path) -> None:
     async with paper_trader(tmp_path, limits('collar_percent = "2"')) as trader:
         seen = (await trader.call("preview_order", **RESTING)).data
@@ -104,6 +107,7 @@ async def test_the_collar_is_one_sided_and_exact_to_the_tick(tmp_path: Path) -> 
         assert await tried(trader, **{**RESTING, "price": "60000"}) == []  # who buys low may wait
 
 
+@pytest.mark.slow
 async def test_a_market_order_that_would_slip_too_far_is_denied(tmp_path: Path) -> None:
     async with paper_trader(
         tmp_path, limits('slippage_bps = "0"') + '\n[paper.balances]\nUSDT = "90000000"\n'
@@ -112,6 +116,7 @@ async def test_a_market_order_that_would_slip_too_far_is_denied(tmp_path: Path) 
         assert await tried(trader, **{**AT_ONCE, "quote_quantity": "3000000"}) == ["slippage"]
 
 
+@pytest.mark.slow
 async def test_the_same_order_within_ten_seconds_is_a_duplicate_and_not_after(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         placed = await trader.placed(**RESTING)
@@ -125,6 +130,7 @@ async def test_the_same_order_within_ten_seconds_is_a_duplicate_and_not_after(tm
     assert (other, later) == ([], [])
 
 
+@pytest.mark.slow
 async def test_when_trading_is_stopped_previews_and_placing_say_so_and_cancels_go_on(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         stands = (await trader.placed(**RESTING)).data["client_order_id"]
@@ -147,6 +153,7 @@ async def test_when_trading_is_stopped_previews_and_placing_say_so_and_cancels_g
     assert "**Trading is stopped** for this account: " in journal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", ["", "x" * 201])
 async def test_a_stop_has_a_short_reason(tmp_path: Path, reason: str) -> None:
     async with paper_trader(tmp_path) as trader:
@@ -157,6 +164,7 @@ async def test_a_stop_has_a_short_reason(tmp_path: Path, reason: str) -> None:
     assert status.data["is_stopped"] is False
 
 
+@pytest.mark.slow
 async def test_a_preview_is_placed_until_it_is_over_and_not_when_the_market_has_left_it(tmp_path: Path) -> None:
     async with paper_trader(tmp_path, "[confirm]\nexpires_secs = 10\n") as trader:
         in_time, too_late = [await trader.previewed(**{**RESTING, "price": each}) for each in ("116500", "116400")]
@@ -169,6 +177,7 @@ async def test_a_preview_is_placed_until_it_is_over_and_not_when_the_market_has_
     assert (over.is_error, over.data["error_type"]) == (True, "preview_not_found")
 
 
+@pytest.mark.slow
 async def test_before_the_desk_is_ready_nothing_is_placed_and_the_preview_says_what_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +196,7 @@ async def test_before_the_desk_is_ready_nothing_is_placed_and_the_preview_says_w
     assert told.data["step"] in told.text
 
 
+@pytest.mark.slow
 async def test_while_an_order_may_stand_none_follows_on_its_side_and_the_other_side_is_free(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         ledger = desk_of(trader).ledger

@@ -71,6 +71,7 @@ async def hosting(folder: Path) -> AsyncGenerator[Host]:
         yield Host(own)
 
 
+@pytest.mark.slow
 async def test_many_first_calls_at_once_open_the_account_once(tmp_path: Path) -> None:
     async with hosting(tmp_path) as host:
 
@@ -92,6 +93,7 @@ async def test_many_first_calls_at_once_open_the_account_once(tmp_path: Path) ->
         assert host.openings - before == 1
 
 
+@pytest.mark.slow
 async def test_an_idle_account_is_closed_and_known_again_when_its_key_comes_back(tmp_path: Path) -> None:
     async with hosting(tmp_path) as host:
         shown = await host.call("preview_order", **RESTING)
@@ -119,6 +121,7 @@ def failing(error: Exception) -> KeyOpening:
     return opening
 
 
+@pytest.mark.slow
 async def test_a_key_that_may_do_too_much_is_refused_with_the_reason_and_reads(tmp_path: Path) -> None:
     why = "the box for withdrawals is ticked"
     async with hosting(tmp_path) as host:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.trading.journal.store import read_store
@@ -20,6 +22,7 @@ def open_names(exchange: SimulatedExchange) -> set[str]:
     return {each.client_order_id for each in told if each.status == "NEW"}
 
 
+@pytest.mark.slow
 async def test_an_order_placed_by_hand_is_not_cancelled_unless_the_operator_allows_it(tmp_path: Path) -> None:
     async with spot_trader(tmp_path) as trader:
         await by_hand(trader.market.exchange, BY_HAND)
@@ -32,6 +35,7 @@ async def test_an_order_placed_by_hand_is_not_cancelled_unless_the_operator_allo
         assert writes(trader.market.exchange) == []
 
 
+@pytest.mark.slow
 async def test_where_the_operator_allows_it_it_is_cancelled_once_and_written_down(tmp_path: Path) -> None:
     async with spot_trader(tmp_path, ALL) as trader:
         await by_hand(trader.market.exchange, BY_HAND)
@@ -52,6 +56,7 @@ async def test_where_the_operator_allows_it_it_is_cancelled_once_and_written_dow
         assert (await examine(store)).problems == ()
 
 
+@pytest.mark.slow
 async def test_a_cancel_of_it_without_an_answer_is_not_sent_again(tmp_path: Path) -> None:
     async with spot_trader(tmp_path, ALL) as trader:
         exchange = trader.market.exchange
@@ -64,6 +69,7 @@ async def test_a_cancel_of_it_without_an_answer_is_not_sent_again(tmp_path: Path
         assert writes(exchange) == ["DELETE"]
 
 
+@pytest.mark.slow
 async def test_a_stop_placed_by_hand_is_cancelled_only_after_its_user_said_so(tmp_path: Path) -> None:
     async with spot_trader(tmp_path, f'{ALL}[confirm]\nask = "always"\n') as trader:
         exchange = trader.market.exchange

@@ -19,6 +19,7 @@ def differences(told: Told) -> list[str]:
     return [*Text(told.text).missing(told.data), *Structure(told.data).missing(told.text)]
 
 
+@pytest.mark.slow
 async def test_what_a_first_day_on_paper_looks_like(tmp_path: Path, golden: Golden) -> None:
     async with paper_trader(tmp_path, LIMITED) as trader:
         told = {
@@ -52,6 +53,7 @@ async def _id_of(_trader: PaperTrader, told: Told) -> str:
     return told.data["preview_id"]
 
 
+@pytest.mark.slow
 async def test_what_a_user_is_asked_and_what_waits_for_them(tmp_path: Path, golden: Golden) -> None:
     approver = new_approver("a long passphrase").public
     policy = f'[confirm]\nask = "always"\nclient_per_order = "60"\napprover = "{approver}"\n'
@@ -74,6 +76,7 @@ async def test_every_page_of_an_account_on_paper_says_so_first(tmp_path: Path, u
         assert (await trader.page(uri)).startswith("PAPER: an account on paper, no real money.\n\n# ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["get_account_info", "get_open_orders", "get_all_orders", "get_portfolio"])
 async def test_every_answer_about_an_account_on_paper_says_so_first(tmp_path: Path, tool: str) -> None:
     async with paper_trader(tmp_path) as trader:

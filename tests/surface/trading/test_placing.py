@@ -44,6 +44,7 @@ async def test_a_preview_is_placed_and_the_answer_says_that_no_money_was_moved(t
     assert "No real money" in told.text
 
 
+@pytest.mark.slow
 async def test_the_same_preview_again_is_the_same_order_also_when_two_ask_at_once(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         preview_id = await trader.previewed(**RESTING)
@@ -65,6 +66,7 @@ async def test_the_same_preview_again_is_the_same_order_also_when_two_ask_at_onc
     assert {*answers, later.data["client_order_id"], much_later.data["client_order_id"]} == {f"mbp-{preview_id}"}
 
 
+@pytest.mark.slow
 async def test_the_same_order_in_two_previews_at_once_is_placed_once(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         previews = [await trader.previewed(**RESTING) for _ in range(5)]
@@ -99,6 +101,7 @@ async def test_an_order_that_waits_says_how_to_follow_it_and_how_to_take_it_back
     assert not again.is_error
 
 
+@pytest.mark.slow
 async def test_all_orders_of_a_symbol_are_cancelled_at_once_and_others_stay(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         first = await trader.placed(**RESTING)
@@ -125,6 +128,7 @@ async def test_a_user_who_chooses_so_has_the_order_placed(tmp_path: Path, name: 
     )
 
 
+@pytest.mark.slow
 async def test_a_user_who_does_not_is_not_asked_again(tmp_path: Path, era: str) -> None:
     user = User("accept", {"decision": "do not place it"})
     name = "memory, handshake" if era == "legacy" else "memory, 2026-07-28"
@@ -139,6 +143,7 @@ async def test_a_user_who_does_not_is_not_asked_again(tmp_path: Path, era: str) 
     assert len(user.read) == 1
 
 
+@pytest.mark.slow
 async def test_after_three_noes_nobody_is_asked_for_a_while(tmp_path: Path) -> None:
     user = User("decline")
     async with paper_trader(tmp_path, ASKS_ALWAYS, connect=EVERYWHERE["memory, handshake"], user=user) as trader:
@@ -159,6 +164,7 @@ async def test_where_nobody_can_be_asked_and_nobody_signs_nothing_is_placed(tmp_
     assert "this client cannot show its user a question" in told.text
 
 
+@pytest.mark.slow
 async def test_an_order_waits_for_a_signature_and_is_placed_with_it_alone(tmp_path: Path, era: str) -> None:
     approver = new_approver("a long passphrase")
     policy = f'[confirm]\nask = "always"\nclient_per_order = "10"\napprover = "{approver.public}"\n'
@@ -185,6 +191,7 @@ async def test_an_order_waits_for_a_signature_and_is_placed_with_it_alone(tmp_pa
     assert (placed.data["outcome"], placed.data["confirmed_by"]) == ("placed", "the approver's signature")
 
 
+@pytest.mark.slow
 async def test_a_question_that_nobody_answers_can_be_asked_again(tmp_path: Path) -> None:
     user = willing(may=anyio.Event())
     async with paper_trader(tmp_path, ASKS_ALWAYS) as trader:
@@ -212,6 +219,7 @@ STOP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "outcome"), [("cancel this stop", "cancelled"), ("leave it as it is", "declined")])
 async def test_a_stop_is_taken_away_by_its_user_alone(tmp_path: Path, answer: str, outcome: str) -> None:
     buyer = willing()
@@ -235,6 +243,7 @@ async def test_a_stop_is_taken_away_by_its_user_alone(tmp_path: Path, answer: st
     )
 
 
+@pytest.mark.slow
 async def test_an_order_that_the_exchange_never_had_is_told_from_the_journal(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         service = trading(trader)
@@ -303,6 +312,7 @@ async def test_an_id_that_nobody_was_given_is_none(tmp_path: Path) -> None:
     assert (told.is_error, told.data["error_type"]) == (True, "preview_not_found")
 
 
+@pytest.mark.slow
 async def test_neither_a_prompt_nor_a_page_places_anything(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         preview_id = await trader.previewed(**RESTING)
@@ -315,6 +325,7 @@ async def test_neither_a_prompt_nor_a_page_places_anything(tmp_path: Path) -> No
         assert await orders_of(trader) == 0
 
 
+@pytest.mark.slow
 async def test_all_that_is_free_can_be_sold_and_nothing_cannot(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         nothing = await trader.call("preview_order", symbol=SYMBOL, side="SELL", type="MARKET", quantity="all")
@@ -337,6 +348,7 @@ async def test_an_order_stays_as_long_as_it_says(tmp_path: Path, stays: str, sta
     assert stays in told.data["order"]
 
 
+@pytest.mark.slow
 async def test_the_market_is_streamed_from_the_preview_on(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         hub = trader.market.app.context.live.hub

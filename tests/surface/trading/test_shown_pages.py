@@ -44,6 +44,7 @@ async def desk(tmp_path: Path, light: None) -> AsyncIterator[LiveDesk]:
         yield desk
 
 
+@pytest.mark.slow
 async def test_a_client_opens_the_page_and_the_signature_made_there_places_the_order(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -127,6 +128,7 @@ async def test_where_the_client_cannot_a_browser_is_opened_if_it_can_be_seen_and
     assert (waits["outcome"], placed["outcome"]) == ("waiting_for_approval", "placed")
 
 
+@pytest.mark.slow
 async def test_nobody_elses_client_hears_of_a_page_and_nor_does_one_that_was_said_no_to_too_often(
     desk: LiveDesk,
 ) -> None:

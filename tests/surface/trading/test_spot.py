@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from support.paper import AT_ONCE, RESTING, SYMBOL
 from support.spot import spot_trader
 
 
+@pytest.mark.slow
 async def test_a_preview_is_placed_at_the_exchange_once_and_the_answer_names_it(tmp_path: Path, era: str) -> None:
     async with spot_trader(tmp_path, era=era) as trader:
         preview_id = await trader.previewed(**AT_ONCE)
@@ -19,6 +22,7 @@ async def test_a_preview_is_placed_at_the_exchange_once_and_the_answer_names_it(
     assert [each.client_order_id for each in accepted] == [f"mbt-{preview_id}"]
 
 
+@pytest.mark.slow
 async def test_a_resting_order_is_cancelled_at_the_exchange(tmp_path: Path) -> None:
     async with spot_trader(tmp_path) as trader:
         placed = await trader.placed(**RESTING)

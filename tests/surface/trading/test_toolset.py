@@ -135,6 +135,7 @@ def test_the_greeting_tells_play_money_from_money(mode: str, said: tuple[str, ..
     assert len(told) < 1_400
 
 
+@pytest.mark.slow
 async def test_grpc_offers_nothing_that_trades_or_leads_to_it(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader, provided(trader.market.app.dispatcher) as provider:
         offered = {tool.name for tool in (await provider.capabilities()).tools}
@@ -150,6 +151,7 @@ def caller(name: str, *scopes: Scope) -> Caller:
     return Caller(Visitor(name, frozenset(scopes)), Vault[Principal]())
 
 
+@pytest.mark.slow
 async def test_a_token_without_the_scope_neither_places_nor_cancels_nor_stops(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         ask = trader.market.app.dispatcher.call_tool
@@ -162,6 +164,7 @@ async def test_a_token_without_the_scope_neither_places_nor_cancels_nor_stops(tm
     assert not status.is_error
 
 
+@pytest.mark.slow
 async def test_what_one_visitor_previewed_and_holds_another_does_not_see(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         ask, answered = trader.market.app.dispatcher.call_tool, trader.market.answered

@@ -61,6 +61,7 @@ def caller(principal: Principal | None, name: str = "anybody") -> Caller:
     return Caller(Visitor(name), Vault(principal))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("principal", [NAMESAKE, OTHER, None], ids=["same name", "another key", "no key"])
 async def test_who_is_not_lent_the_key_places_cancels_and_stops_nothing(
     principal: Principal | None, tmp_path: Path
@@ -82,6 +83,7 @@ async def test_who_is_not_lent_the_key_places_cancels_and_stops_nothing(
     assert intents == []
 
 
+@pytest.mark.slow
 async def test_who_is_lent_the_key_trades_on_its_account_under_their_own_name(tmp_path: Path) -> None:
     async with one_account(tmp_path) as server:
         one, other = caller(OWN, "one"), caller(OWN, "other")
@@ -96,6 +98,7 @@ async def test_who_is_lent_the_key_trades_on_its_account_under_their_own_name(tm
     assert intent.visitor not in ("", "local")
 
 
+@pytest.mark.slow
 async def test_the_desk_is_one_for_all_callers(tmp_path: Path) -> None:
     async with one_account(tmp_path) as server:
         dispatcher, desk = server.dispatcher, server.trading.desk
@@ -106,6 +109,7 @@ async def test_the_desk_is_one_for_all_callers(tmp_path: Path) -> None:
             assert trading.surveyor is server.trading.surveyor
 
 
+@pytest.mark.slow
 async def test_what_a_stranger_tries_out_stops_nobody(tmp_path: Path) -> None:
     async with one_account(tmp_path, '[limits]\ndaily_loss = "0"\n') as server:
         tried = await server.ask(caller(OTHER), "preview_order", RESTING)

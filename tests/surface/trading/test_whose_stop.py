@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp import types
 
 from mcp_binance_server.domain.access import Vault, Visitor
@@ -56,6 +57,7 @@ async def visited(folder: Path, policy: str = "") -> AsyncGenerator[Visited]:
         yield Visited(paper)
 
 
+@pytest.mark.slow
 async def test_who_stops_trading_stops_their_own_account_and_nobody_else_hears_why(tmp_path: Path) -> None:
     async with visited(tmp_path) as server:
         anns, bobs = [await server.previewed(each, **RESTING) for each in ("ann", "bob")]
@@ -81,6 +83,7 @@ async def test_who_stops_trading_stops_their_own_account_and_nobody_else_hears_w
     assert tally.is_stopped
 
 
+@pytest.mark.slow
 async def test_the_operators_stop_holds_every_visitor_until_it_is_lifted(tmp_path: Path) -> None:
     async with visited(tmp_path) as server:
         anns, bobs = [await server.previewed(each, **RESTING) for each in ("ann", "bob")]
@@ -102,6 +105,7 @@ async def test_the_operators_stop_holds_every_visitor_until_it_is_lifted(tmp_pat
     assert [each.data["outcome"] for each in placed] == ["placed", "placed"]
 
 
+@pytest.mark.slow
 async def test_what_one_has_lost_stops_them_alone(tmp_path: Path) -> None:
     async with visited(tmp_path, '[limits]\ndaily_loss = "0.01"\n') as server:
         bobs = await server.previewed("bob", **RESTING)

@@ -138,6 +138,7 @@ async def test_tool_page_and_chart_agree_on_the_last_closed_hour(place: Place, s
             assert_alike(chart[legend][0], tool[name], f"{symbol} {name} on the chart and by the tool")
 
 
+@pytest.mark.night
 @requirement("ruling/42")
 @pytest.mark.parametrize(
     ("symbol", "interval", "anchor"),

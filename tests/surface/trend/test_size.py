@@ -166,6 +166,7 @@ def account_of(portfolio: Portfolio) -> domain.Account:
     return domain.Account(tuple(held), can_trade=True, can_withdraw=False, can_deposit=False, updated_ms=0)
 
 
+@pytest.mark.night
 @pytest.mark.flood
 @pytest.mark.timeout(900)
 async def test_every_symbol_with_many_balances_is_sized_within_rules_and_means(

@@ -52,6 +52,7 @@ async def test_the_contracts_page_comes_first_and_in_its_words(
     golden.check("views/trading_analysis.contract.md", text + "\n")
 
 
+@pytest.mark.slow
 @requirement("ruling/20")
 @pytest.mark.parametrize("strategy", ["aggressive", "balanced", "conservative"])
 async def test_the_same_ticker_after_loud_weeks_earns_none_of_the_samples_words(

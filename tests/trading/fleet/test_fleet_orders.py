@@ -215,6 +215,7 @@ async def test_what_a_dead_worker_had_not_sent_never_leaves_and_is_given_back(tm
         assert writes(fleet.exchange) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executed", [True, False])
 async def test_what_a_dead_worker_had_sent_is_asked_for_and_not_sent_again(tmp_path: Path, executed: bool) -> None:  # noqa: FBT001
     fleet = fleet_in(tmp_path)

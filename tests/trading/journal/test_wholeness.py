@@ -98,6 +98,7 @@ async def test_what_was_changed_is_named(tmp_path: Path, change: str, problem: s
     assert problem in (await examined(tmp_path)).problems
 
 
+@pytest.mark.slow
 async def test_a_server_that_writes_meanwhile_is_no_problem(tmp_path: Path) -> None:
     await traded(tmp_path)
     found: list[Wholeness] = []
@@ -154,6 +155,7 @@ async def test_a_copy_holds_what_is_committed_and_waits_for_nobody(tmp_path: Pat
     assert found == Wholeness(events=12, orders=3, problems=())
 
 
+@pytest.mark.slow
 async def test_a_copy_of_a_damaged_file_is_not_kept(tmp_path: Path) -> None:
     folder = tmp_path / "trading"
     await traded(folder, 40)

@@ -152,6 +152,7 @@ async def test_a_cancel_of_nothing_is_refused(bench: Bench) -> None:
     assert told(outcome) == (Fate.REFUSED, None, None)
 
 
+@pytest.mark.slow
 async def test_ten_at_once_are_ten_orders(bench: Bench) -> None:
     outcomes: list[Outcome] = []
 

@@ -34,6 +34,7 @@ async def played(folder: Path, seed: int, members: int) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 async def test_whatever_is_placed_on_whatever_tape_the_rules_of_lists_hold(tmp_path: Path, scale: int) -> None:
     for seed in range(scale):
         folder = tmp_path / str(seed)

@@ -91,6 +91,7 @@ def bracket(name: str, touch: Decimal, away: int) -> WrittenList:
     return WrittenList(name, "OPOCO", (order(f"{name}-w", "BUY", touch + 50), upper, lower))
 
 
+@pytest.mark.slow
 async def test_a_bracket_is_started_by_its_entry_and_ended_by_one_exit(floor: TradingFloor) -> None:
     async with floor.feed().running():
         listed = bracket("l", floor.touch("SELL"), 5)
@@ -135,6 +136,7 @@ async def test_an_order_of_another_process_is_noticed(floor: TradingFloor, tmp_p
     assert floor.told == ["theirs"]
 
 
+@pytest.mark.slow
 async def test_without_a_live_market_an_order_waits_and_says_so(floor: TradingFloor) -> None:
     outcome = await floor.answered(floor.broker().place(order("a", "BUY", floor.touch("SELL") + 50), nothing_sent))
 
@@ -146,6 +148,7 @@ async def test_without_a_live_market_an_order_waits_and_says_so(floor: TradingFl
         await becomes(floor, "a", "FILLED")
 
 
+@pytest.mark.slow
 async def test_an_order_waits_while_there_is_no_room_for_its_symbol(tmp_path: Path) -> None:
     async with trading_floor(tmp_path) as floor:
         most, floor.hub.most = floor.hub.most, 0
@@ -220,6 +223,7 @@ async def test_one_of_two_matches_and_the_other_goes_on_when_it_leaves(floor: Tr
     assert sum(each.quantity for each in fills) == Decimal("0.01")
 
 
+@pytest.mark.slow
 async def test_a_symbol_that_fails_is_said_once_and_costs_the_others_nothing(
     floor: TradingFloor, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -261,6 +265,7 @@ async def test_a_cancel_is_told_like_a_fill(floor: TradingFloor) -> None:
     assert outcome.fate is Fate.ACCEPTED
 
 
+@pytest.mark.slow
 async def test_no_order_arrives_at_a_book_of_which_nothing_was_heard(floor: TradingFloor) -> None:
     async with floor.feed().running():
         floor.market.asked()
@@ -273,6 +278,7 @@ async def test_no_order_arrives_at_a_book_of_which_nothing_was_heard(floor: Trad
         await becomes(floor, "a", "FILLED")
 
 
+@pytest.mark.slow
 async def test_a_hole_in_the_tape_is_filled_before_what_follows_it(floor: TradingFloor) -> None:
     exchange, context = floor.exchange, floor.market.app.context
     token = await matcher_token(floor.store, "me", 0)

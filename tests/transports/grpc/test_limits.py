@@ -52,6 +52,7 @@ async def test_an_unknown_method_is_unimplemented(provider: Provider, path: str)
     assert await is_well(provider)
 
 
+@pytest.mark.slow
 async def test_mutants_of_good_requests_never_look_like_a_defect(provider: Provider, scale: int) -> None:
     random = Random(7)
     good = [
@@ -189,6 +190,7 @@ async def test_work_stops_when_its_deadline_is_over_or_its_caller_gone(slow: App
     assert caught.value.code() is StatusCode.DEADLINE_EXCEEDED
 
 
+@pytest.mark.slow
 async def test_more_calls_than_can_be_borne_are_turned_away(slow: App, stalled: Stalled) -> None:
     # Of little weight: what one caller may spend of a minute must not be the limit that is met.
     asked = pb.InvokeRequest(tool="get_open_orders", arguments_json='{"symbol":"BTCUSDT"}')

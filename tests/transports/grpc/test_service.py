@@ -62,6 +62,7 @@ async def test_a_tool_answers_what_it_answers_over_mcp(app: App, provider: Provi
     assert [each.data for each in answer.attachments if each.HasField("data")] == images
 
 
+@pytest.mark.slow
 async def test_a_picture_comes_as_bytes_and_a_stored_one_as_an_address_that_can_be_read(provider: Provider) -> None:
     drawn = await provider.invoke("generate_chart_image", {"config": CHART})
     stored = await provider.invoke("generate_chart_image", {"config": CHART, "storage": True})

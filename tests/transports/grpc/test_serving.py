@@ -37,6 +37,7 @@ async def health(channel: Channel, service: str) -> int:
     return answer.status
 
 
+@pytest.mark.night
 async def test_a_signal_lets_calls_end_ends_streams_and_leaves_nothing() -> None:
     async with started(delay_ms=3_000) as (process, provider):
         clock = asyncio.get_running_loop().time
@@ -163,6 +164,7 @@ def test_without_the_extra_one_is_told_how_to_install_it(monkeypatch: pytest.Mon
     extra.require_grpc()
 
 
+@pytest.mark.night
 def test_nobody_else_pays_for_grpc() -> None:
     code = (
         "import sys, mcp_binance_server.app, mcp_binance_server.cli.main, mcp_binance_server.cli.serve, "

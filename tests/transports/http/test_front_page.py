@@ -106,6 +106,7 @@ async def shown(open_http: OpenHttp) -> AsyncGenerator[HttpClient]:
         yield http
 
 
+@pytest.mark.slow
 async def test_the_demos_page_shows_prices_that_move_and_a_chart_of_ours(shown: HttpClient, clock: FakeClock) -> None:
     page = await shown.get("/", headers=BROWSER)
     first = (await shown.get("/demo/prices")).json()
@@ -135,6 +136,7 @@ async def test_only_the_script_of_the_demos_page_may_run_and_it_asks_nobody_else
     assert set(re.findall(r'fetch\("([^"]*)"', script)) == {"/demo/prices"}
 
 
+@pytest.mark.slow
 async def test_looking_costs_little_however_often_one_looks(shown: HttpClient, exchange: SimulatedExchange) -> None:
     await shown.get("/demo/prices")
     await shown.get("/demo/chart-dark.png")

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import anyio.to_thread
+import pytest
 
 from mcp_binance_server.trading.journal.store import FILE
 from support.asking import EVERYWHERE, willing
@@ -19,6 +20,7 @@ async def series(http: HttpClient) -> dict[str, str]:
     return dict(SERIES.findall((await http.get("/metrics")).text))
 
 
+@pytest.mark.slow
 async def test_orders_are_counted_by_how_they_stand(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader, assembled(trader.market.app) as app, http_client(app) as http:
         nothing = await series(http)
@@ -36,6 +38,7 @@ async def test_orders_are_counted_by_how_they_stand(tmp_path: Path) -> None:
     assert (lost["orders_unresolved"], lost["trading_stopped"]) == ("NaN", "NaN")
 
 
+@pytest.mark.slow
 async def test_what_guards_refused_and_users_answered_is_counted_by_few_names(tmp_path: Path) -> None:
     user, connect = willing(), EVERYWHERE["memory, 2026-07-28"]
     async with (

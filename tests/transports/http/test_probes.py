@@ -129,6 +129,7 @@ async def test_the_figures_count_what_was_asked(http: HttpClient) -> None:
     assert not any("made" in name for name in figures)
 
 
+@pytest.mark.slow
 async def test_the_figures_tell_what_became_of_the_series_of_a_screen(http: HttpClient) -> None:
     session_id = await http.initialize()
     screen = {"name": "scan_market", "arguments": {"where": ["rsi_14@1h < 101"]}}

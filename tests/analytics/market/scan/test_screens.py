@@ -162,6 +162,7 @@ def comes_before(one: tuple[str, Decimal | None], other: tuple[str, Decimal | No
     return (value < other_value) == is_rising
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["spot", "perpetual"])
 def test_a_screen_in_steps_finds_what_a_look_at_every_row_finds_in_the_same_order(kind: BoardMarket) -> None:
     chance = Random(17)

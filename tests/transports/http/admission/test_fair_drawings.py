@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import httpx2
+import pytest
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import Settings
@@ -42,6 +43,7 @@ async def draw(client: HttpClient, symbol: str, height: int, **headers: str) -> 
     return answer.json()["result"]["structuredContent"]
 
 
+@pytest.mark.slow
 async def test_one_who_has_many_charts_waiting_keeps_nobody_else_waiting(
     clock: FakeClock, exchange: SimulatedExchange, settings: Settings, tmp_path: Path
 ) -> None:

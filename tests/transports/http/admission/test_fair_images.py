@@ -34,6 +34,7 @@ async def draw(http: HttpClient, **headers: str) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.slow
 async def test_one_who_draws_all_it_can_leaves_the_others_some_of_the_day(
     open_http: OpenHttp, clock: FakeClock, tmp_path: Path
 ) -> None:

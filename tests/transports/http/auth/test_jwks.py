@@ -60,6 +60,7 @@ async def test_a_thousand_unknown_keys_cause_one_look_a_minute(
     assert await is_let_in(enter, issuer.token())
 
 
+@pytest.mark.slow
 async def test_a_thousand_unknown_keys_at_once_share_one_look(
     enter: Enter, issuer: AuthorizationServer, clock: FakeClock
 ) -> None:

@@ -45,6 +45,7 @@ async def opened(crowd: HttpClient, bearer: str) -> str:
     return answer.headers["mcp-session-id"]
 
 
+@pytest.mark.slow
 async def test_idle_streams_of_one_token_make_way_for_every_other_token_at_once(
     crowd: HttpClient, holders: Holders, clock: FakeClock
 ) -> None:

@@ -47,6 +47,7 @@ async def hearing_as(url: str, token: dict[str, str], era: str) -> AsyncGenerato
             yield heard
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 async def test_an_order_is_told_to_its_owner_and_to_no_other_visitor(era: str, tmp_path: Path) -> None:
     tokens = Tokens(tmp_path / "tokens", ann=ALL, ben=ALL)
@@ -68,6 +69,7 @@ async def test_an_order_is_told_to_its_owner_and_to_no_other_visitor(era: str, t
             heard[name].clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("granted", "wished", "missing"),
     [

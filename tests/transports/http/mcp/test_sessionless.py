@@ -63,6 +63,7 @@ async def test_a_plain_answer_says_what_a_stream_would_end_with(app: App, method
     assert plain.json() == watched.json()
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_who_watches_a_slow_tool_hears_of_its_progress(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_binance_server.surface.caller.BEAT_SECS", 0.0)

@@ -67,6 +67,7 @@ async def test_a_jump_of_the_wall_clock_ends_nobody(http: HttpClient, clock: Fak
     assert (await http.ask("ping", session_id)).status_code == 200
 
 
+@pytest.mark.night
 @pytest.mark.flood
 @pytest.mark.timeout(300)
 async def test_of_a_thousand_who_come_at_once_exactly_fifty_get_in(app: App, clock: FakeClock) -> None:

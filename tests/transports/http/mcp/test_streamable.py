@@ -43,6 +43,7 @@ async def test_an_answer_that_comes_alone_is_json(http: HttpClient) -> None:
     assert "text/event-stream" not in asked.headers["content-type"]
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_an_answer_after_progress_is_a_stream(http: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_binance_server.surface.caller.BEAT_SECS", 0.0)
@@ -165,6 +166,7 @@ async def test_an_id_that_is_being_answered_is_not_taken_twice(app: App) -> None
     assert (first.status_code, first.json()["id"]) == (200, "same")
 
 
+@pytest.mark.slow
 async def test_equal_ids_of_many_clients_do_not_meet(http: HttpClient) -> None:
     symbols = ["BTCUSDT", "ETHUSDT", "BNBUSDT", "SOLUSDT", "ADAUSDT"] * 8
     sessions = [await http.initialize() for _ in symbols]

@@ -34,6 +34,7 @@ def _uncollected() -> Generator[None]:
         gc.enable()
 
 
+@pytest.mark.night
 @pytest.mark.usefixtures("_uncollected")
 @pytest.mark.parametrize("sent", [b"", b"P", HEAD, HEAD + b"content-length: 9\r\n\r\n{", WHOLE])
 async def test_connections_that_others_have_replaced_are_gone_without_the_collector(sent: bytes) -> None:

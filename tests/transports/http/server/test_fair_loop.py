@@ -18,6 +18,7 @@ CROWD = 60
 MODEST = ("ann", "ben", "cy")
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_a_token_with_a_crowd_of_requests_lets_the_first_of_every_other_token_pass(
     tmp_path: Path, clock: FakeClock
