@@ -115,7 +115,9 @@ def _read(text: str) -> str:
     if not text.startswith("@") or len(text) == 1:
         return text
     try:
-        return sys.stdin.read() if text == "@-" else Path(text[1:]).expanduser().read_text("utf-8-sig")
+        # As bytes: what is piped in is UTF-8, and standard input is cp1252 on Windows.
+        content = sys.stdin.buffer.read() if text == "@-" else Path(text[1:]).expanduser().read_bytes()
+        return content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not a text file"
         raise SettingsError(problems=(f"{echo(text)}: {reason}",)) from None

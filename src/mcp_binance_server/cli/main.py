@@ -18,7 +18,7 @@ from mcp_binance_server.cli.arguments import (
     parse,
     parser,
 )
-from mcp_binance_server.cli.terminal import Verbosity
+from mcp_binance_server.cli.terminal import Verbosity, escape_unencodable
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.loading import uncollected
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     _open_missing_descriptors()
+    escape_unencodable(sys.stdout, sys.stderr)
     try:
         given = sys.argv[1:] if arguments is None else list(arguments)
         return _run(parse(parser(has_commands=bool(given)), given))

@@ -1,6 +1,8 @@
 """How much is said, and how a terminal shows it."""
 
 import argparse
+import codecs
+import io
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +12,30 @@ Colour = Literal["red", "green", "yellow", "cyan", "dim", "bold", "alarm"]
 _CODES: Final = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1", "alarm": "1;97;41"}
 NARROWEST, WIDEST = 40, 100
 
+ESCAPED: Final = "mcp_binance_server.escaped"
+
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 # The commands that they mean something to; None is the server itself.
 HEED_QUIET = (None, "demo", "doctor")
 HEED_LOG_LEVEL = (None, "demo", "ask")
+
+
+def escape_unencodable(*streams: TextIO) -> None:
+    r"""Make streams write a character that their encoding lacks as `\u2192`, which JSON reads too.
+
+    Redirected output on Windows is cp1252, and a character outside of it would end the command with UnicodeEncodeError.
+    """
+    codecs.register_error(ESCAPED, _escaped)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - a stream that writes does not decode
+    # In UTF-16 a character beyond U+FFFF is a pair, as JSON escapes it; a lone surrogate is a byte of a file name.
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)), error.end
 
 
 @dataclass(frozen=True, slots=True)
