@@ -10,6 +10,8 @@ import anyio
 import anyio.to_thread
 import httpx2
 
+from mcp_binance_server.tls.trust_store import client_context
+
 if TYPE_CHECKING:
     import ssl
 
@@ -233,7 +235,7 @@ class Channel:
             return httpx2.AsyncClient(transport=self._transport, limits=limits)
         if self._tls is None:
             # It reads a file of certificates, which takes longer than others should wait.
-            self._tls = await anyio.to_thread.run_sync(httpx2.create_ssl_context)
+            self._tls = await anyio.to_thread.run_sync(client_context)
         return httpx2.AsyncClient(verify=self._tls, limits=limits)
 
     @property

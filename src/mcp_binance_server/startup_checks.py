@@ -11,9 +11,10 @@ from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.endpoints import Network, network_at
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings, Toolset
+from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings, Toolset, surroundings
 from mcp_binance_server.state.engine_factory import MEMORY, open_engine
 from mcp_binance_server.surface.apps.page import is_built
+from mcp_binance_server.tls.trust_store import check_trust_store
 
 if TYPE_CHECKING:
     from mcp_binance_server.analytics.thresholds import Thresholds
@@ -29,9 +30,10 @@ def check(settings: Settings, clock: Clock) -> None:
     """Make what settings can make impossible, so that a wrong one is told before a client is greeted.
 
     Raises:
-        SettingsError: the private key, the address or the folder of the state cannot be used, a threshold is wrong, or
-            trading lacks something.
+        SettingsError: the private key, the certificate authorities, the address or the folder of the state cannot be
+            used, a threshold is wrong, or trading lacks something.
     """
+    check_trust_store(surroundings())
     principal = principal_of(settings)
     round_key_of(settings, "previews")
     if settings.analytics:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import anyio
-import httpx2
 from anyio.streams.tls import TLSAttribute
 
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, good, knock, off, set_clock
 from mcp_binance_server.errors import AppError, ExchangeRejected, ExchangeUnavailable, RateLimited, RegionRestricted
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
 from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire
+from mcp_binance_server.tls.trust_store import client_context
 
 # The exchange refuses what is more than a second ahead; the server corrects for its own calls.
 MOST_OFF_MS = 1_000
@@ -171,7 +171,7 @@ async def tls(bench: Bench) -> CheckResult:
         return off()
     if not target.is_secure:
         return off("none: this is a plain http:// address")
-    context = httpx2.create_ssl_context()
+    context = client_context()
     try:
         with anyio.fail_after(PATIENCE_SECS):
             stream = await anyio.connect_tcp(

@@ -21,6 +21,7 @@ from mcp_binance_server.key_file import key_file_of
 from mcp_binance_server.settings import PREFIXES, VARIABLES, nearest_variable
 from mcp_binance_server.surface.apps.page import is_built
 from mcp_binance_server.surface.uris import CHARTS
+from mcp_binance_server.tls.trust_store import TRUST_VARIABLES, check_trust_store
 
 DISTRIBUTION = "mcp-binance-server"
 OLDEST_PYTHON = (3, 11)
@@ -59,6 +60,7 @@ async def packages(_bench: Bench) -> CheckResult:
 async def configuration(bench: Bench) -> CheckResult:
     try:
         settings = bench.read()
+        check_trust_store(bench.environment)
         await bench.build(settings)
     except SettingsError as error:
         first = next(iter(error.problems), "")
@@ -147,7 +149,7 @@ def _key_source(bench: Bench) -> str:
 
 def _how_to_unset(problem: str) -> str:
     name = problem.partition(":")[0]
-    return forget([name]) if name.startswith((*PREFIXES, CHART_FAMILY)) else ""
+    return forget([name]) if name.startswith((*PREFIXES, CHART_FAMILY, *TRUST_VARIABLES)) else ""
 
 
 def _is_met(requirement: str) -> bool:

@@ -24,6 +24,7 @@ from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.key_file import PAIR
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 from mcp_binance_server.settings import read_settings, surroundings
+from mcp_binance_server.tls.trust_store import check_trust_store
 
 if TYPE_CHECKING:
     from mcp_binance_server.app import App
@@ -144,14 +145,15 @@ async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> K
     try:
         settings = read_settings(around)
         async with running_app(settings) as app:
-            return await _read_with(app, network) if app.account.principal else None
+            return await _read_with(app, network, around) if app.account.principal else None
     except SettingsError as error:
         return KeyTrial("The key cannot be used.", "\n".join(error.problems), "red")
 
 
-async def _read_with(app: "App", network: str) -> KeyTrial:
+async def _read_with(app: "App", network: str, environment: Mapping[str, str]) -> KeyTrial:
     host = host_of(app.network.rest_url)
     try:
+        check_trust_store(environment)
         await app.account.account()
     except InvalidCredentials as error:
         advice = error.explanation or f"Look at the key at {error.help_url} and run this again."

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,7 +18,8 @@ from mcp_binance_server.errors import EngineUnavailable, SettingsError
 from mcp_binance_server.state.redis.keys import Greet, RedisWire, Reply, Script, Word
 
 # Anything else in the address could undo the settings below, certificate checks included.
-OPTIONS = frozenset({"db", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile"})
+TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+OPTIONS = frozenset({"db", *TLS_FILES})
 SCHEMES = ("redis", "rediss", "unix")
 
 LOG = logging.getLogger(__name__)
@@ -58,6 +60,9 @@ class StateAddress:
             raise _unusable("must start with redis://, rediss:// or unix://")
         if strange:
             raise _unusable(f"only the options {', '.join(sorted(OPTIONS))} are known")
+        for option in TLS_FILES:
+            if file := settings.get(option):
+                _require_readable(option, Path(file))
         return cls(f"{split.scheme}://{host or split.path}", settings)
 
     def connection(self, greet: Greet) -> RedisWire:
@@ -77,6 +82,13 @@ class StateAddress:
             driver_info=None,
             redis_connect_func=greet,
         )
+
+
+def _require_readable(option: str, file: Path) -> None:
+    try:
+        file.open("rb").close()
+    except OSError as error:
+        raise _unusable(f"{option}: {file}: {error.strerror}") from None
 
 
 def _unusable(problem: str) -> SettingsError:
