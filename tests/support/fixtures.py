@@ -10,6 +10,7 @@ DATA = Path(__file__).parents[1] / "data"
 BESIDE = Path(__file__).parents[3] / "shared"
 RECORDED_MARKET = "the recorded market"
 CONTRACT_DOCUMENTS = "the contract documents"
+FOREIGN_PAYLOADS = "payloads of other projects"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Unpublished:
 UNPUBLISHED = {
     RECORDED_MARKET: Unpublished(BESIDE / "data" / "binance", 29),
     CONTRACT_DOCUMENTS: Unpublished(BESIDE / "seeds", 14),
+    FOREIGN_PAYLOADS: Unpublished(BESIDE / "data" / "payloads", 4),
 }
 
 

@@ -1,0 +1,1 @@
+"""Captured answers of Binance: their files, the parser of each, and the program that writes them."""
