@@ -171,15 +171,15 @@ async def app_on(
     """
     clock, engine, client = upstream.clock, upstream.engine, upstream.client
     caller, network, time = upstream.caller, upstream.caller.network, upstream.caller.time
-    thresholds = thresholds_of(settings)
+    thresholds, dialer = thresholds_of(settings), dialer or NetworkDialer(settings.proxies)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(flush_spans, settings.otlp_url)
-        hub = _hub(settings, client, dialer or NetworkDialer(), engine)
+        hub = _hub(settings, client, dialer, engine)
         if hub is not None:
             if hub.keeper is not None:
                 await stack.enter_async_context(hub.keeper.running())
             await stack.enter_async_context(hub.running())
-        trading = await _trading(stack, settings, upstream, hub, dialer or NetworkDialer())
+        trading = await _trading(stack, settings, upstream, hub, dialer)
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
@@ -189,9 +189,9 @@ async def app_on(
         live = LiveService(market, client, time, network, hub, thresholds)
         if learns:
             await stack.enter_async_context(LearningService(live, engine, settings.learn_symbols).running())
-        derivatives = await _derivatives(stack, settings, upstream, market, dialer or NetworkDialer(), serves=learns)
+        derivatives = await _derivatives(stack, settings, upstream, market, dialer, serves=learns)
         profiles = VolumeProfileService(market, client, thresholds)
-        chart_channel = Channel(deadline_secs=CHART_SECS, transport=transport)
+        chart_channel = Channel(deadline_secs=CHART_SECS, transport=transport, proxies=settings.proxies)
         stack.push_async_callback(chart_channel.close)
         charts = _chart_client(settings, chart_channel, engine, clock)
         docs = DocumentationSource(settings.chart_docs_url, chart_channel, engine, clock)

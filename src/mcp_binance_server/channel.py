@@ -10,6 +10,8 @@ import anyio
 import anyio.to_thread
 import httpx2
 
+from mcp_binance_server.proxies.environment import OutgoingProxies, ProxyFailure
+from mcp_binance_server.proxies.transport import TUNNEL, ProxiedTransport, Tunnel, is_first_byte
 from mcp_binance_server.tls.trust_store import client_context
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ CONNECT_SECS = 3.0
 LONGEST_RETRY_AFTER_SECS = 600
 LONGEST_COUNT = 12
 MOST_CONNECTIONS = 32
-# What the transport tells before it writes the head of a request; a test holds it to that.
-FIRST_BYTE = "http11.send_request_headers.started"
 WRITE_SECS = 15.0
 
 
@@ -41,13 +41,14 @@ class HttpAnswer:
 class NoAnswer(Exception):
     """Nothing usable came back; `sent` says whether the other side may have acted on it, `cut` that the line broke.
 
-    With `answered` the other side is well: only what it said cannot be used.
+    With `answered` the other side is well: only what it said cannot be used. With `by_proxy` it was never reached.
     """
 
     reason: str
     sent: bool
     cut: bool = False
     answered: bool = False
+    by_proxy: bool = False
 
     def __str__(self) -> str:
         return self.reason
@@ -73,10 +74,10 @@ class _Passage:
 
     gate: Callable[[], Awaitable[None]]
     passed: bool = False
+    request: httpx2.Request | None = None
 
     async def trace(self, event: str, told: Mapping[str, Any]) -> None:
-        # Through a proxy a tunnel is asked for first, by a request of its own.
-        if event == FIRST_BYTE and told["request"].method != b"CONNECT":
+        if is_first_byte(event, told):
             await self.pass_gate()
 
     async def pass_gate(self) -> None:
@@ -92,9 +93,16 @@ class _Passage:
 class Channel:
     """Sends requests; opened on first use, because a TLS context costs more than the rest of a start."""
 
-    def __init__(self, *, deadline_secs: float, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        deadline_secs: float,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        proxies: OutgoingProxies | None = None,
+    ) -> None:
         self._deadline_secs = deadline_secs
         self._transport = transport
+        self._proxies = proxies or OutgoingProxies()
         self._client: httpx2.AsyncClient | None = None
         self._writer: httpx2.AsyncClient | None = None
         self._tls: ssl.SSLContext | None = None
@@ -152,8 +160,12 @@ class Channel:
         except NoAnswer as failure:
             failure.sent = failure.sent or passage.passed
             raise
+        except ProxyFailure as failure:
+            raise NoAnswer(str(failure), sent=passage.passed, by_proxy=True) from None
         except TimeoutError:
-            raise NoAnswer(f"no answer within {longest_secs:g} s", sent=passage.passed) from None
+            late = _late(passage.request, longest_secs)
+            late.sent = passage.passed
+            raise late from None
         except Exception as error:  # noqa: BLE001 - what is certain depends on the gate, not on what an error is called
             what = "connection failed" if passage.passed else "not sent"
             raise NoAnswer(f"{what}: {type(error).__name__}", sent=passage.passed, cut=passage.passed) from None
@@ -173,6 +185,7 @@ class Channel:
         timeout = httpx2.Timeout(longest_secs, connect=min(CONNECT_SECS, longest_secs))
         traced = {"trace": passage.trace}
         request = client.build_request(method, url, headers=sent_headers, timeout=timeout, extensions=traced)
+        passage.request = request
         if not self._tells_first_byte:
             await passage.pass_gate()
         answer = await self._exchange(client, request, body_cap)
@@ -195,8 +208,10 @@ class Channel:
                 return await self._exchange(await self._opened(), request, body_cap)
         except NOT_SENT as error:
             raise NoAnswer(f"not sent: {type(error).__name__}", sent=False) from None
+        except ProxyFailure as failure:
+            raise NoAnswer(str(failure), sent=False, by_proxy=True) from None
         except TimeoutError:
-            raise NoAnswer(f"no answer within {deadline_secs:g} s", sent=True) from None
+            raise _late(request, deadline_secs) from None
         except httpx2.TimeoutException as error:
             raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True) from None
         except httpx2.TransportError as error:
@@ -236,7 +251,8 @@ class Channel:
         if self._tls is None:
             # It reads a file of certificates, which takes longer than others should wait.
             self._tls = await anyio.to_thread.run_sync(client_context)
-        return httpx2.AsyncClient(verify=self._tls, limits=limits)
+        # Never the library's own lookup of the environment: streams must take the same way.
+        return httpx2.AsyncClient(transport=ProxiedTransport(self._proxies, self._tls, limits))
 
     @property
     def _tells_first_byte(self) -> bool:
@@ -246,3 +262,11 @@ class Channel:
         for client in (self._client, self._writer):
             if client is not None:
                 await client.aclose()
+
+
+def _late(request: httpx2.Request | None, secs: float) -> NoAnswer:
+    """Say that the time is over, and whether a proxy has taken it."""
+    tunnel = None if request is None else request.extensions.get(TUNNEL)
+    if isinstance(tunnel, Tunnel) and not tunnel.is_used:
+        return NoAnswer(str(tunnel.late(secs)), sent=False, by_proxy=True)
+    return NoAnswer(f"no answer within {secs:g} s", sent=True)

@@ -34,6 +34,7 @@ AppError
 ├── ExchangeError             -32603  Binance answered, or did not, and nobody here can fix it
 │   ├── ExchangeRejected              definite: it was not executed
 │   ├── ExchangeUnavailable           a read that failed; asking again may work
+│   │   └── ProxyUnavailable          a proxy refused the connection, or gave none; in proxies/errors.py
 │   ├── RegionRestricted              HTTP 451: the exchange does not serve this place
 │   └── OutcomeUnknown                a write that may have been executed; ask, never resend; in trading/errors.py
 ├── FuturesNotOffered         -32602  perpetuals of a server that was set up without them; in exchange/futures/side.py

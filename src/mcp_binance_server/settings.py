@@ -21,6 +21,7 @@ from pydantic import (
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.key_file import with_keys
 from mcp_binance_server.own_folders import own_file, state_folder
+from mcp_binance_server.proxies.environment import PROXY_VARIABLES, OutgoingProxies, ProxySetting, read_proxies
 from mcp_binance_server.setting_types import (
     Address,
     ChartPlan,
@@ -218,6 +219,12 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_GUIDE_CONFIG",
         description="YAML file with your own guide folders, categories and collections",
     )
+    https_proxy: ProxySetting | None = Field(
+        None, alias="HTTPS_PROXY", description="Proxy of https:// and wss:// addresses: Binance, chart-img.com"
+    )
+    http_proxy: ProxySetting | None = Field(None, alias="HTTP_PROXY", description="Proxy of http:// and ws:// ones")
+    all_proxy: ProxySetting | None = Field(None, alias="ALL_PROXY", description="Proxy of all that have no other")
+    no_proxy: str = Field("", alias="NO_PROXY", description="Hosts, addresses and networks that are reached directly")
     session_cap: PositiveInt = Field(
         50, alias="MCP_BINANCE_SESSION_CAP", description="How many HTTP sessions may be open at a time"
     )
@@ -294,6 +301,10 @@ class Settings(BaseModel):
         return self
 
     @property
+    def proxies(self) -> OutgoingProxies:
+        return OutgoingProxies(self.https_proxy, self.http_proxy, self.all_proxy, self.no_proxy)
+
+    @property
     def names_network(self) -> bool:
         """Whether the network was written out; else it is the default."""
         return "network" in self.model_fields_set
@@ -311,7 +322,8 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     around = surroundings() if environment is None else environment
     refuse_unknown_variables(around)
     found = with_keys(around)
-    given: dict[str, str | dict[str, str]] = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
+    given: dict[str, object] = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
+    given = {**{name: text for name, text in given.items() if name not in PROXY_VARIABLES}, **read_proxies(found)}
     given[ANALYTICS] = {
         name: text for name, text in found.items() if name.startswith(ANALYTICS_PREFIX) and text.strip()
     }

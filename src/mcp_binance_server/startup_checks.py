@@ -11,6 +11,7 @@ from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.endpoints import Network, network_at
 from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.proxies.environment import unread_variables
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings, Toolset, surroundings
 from mcp_binance_server.state.engine_factory import MEMORY, open_engine
 from mcp_binance_server.surface.apps.page import is_built
@@ -49,6 +50,8 @@ def check(settings: Settings, clock: Clock) -> None:
         raise SettingsError(problems=(f"MCP_BINANCE_STATE_DIR: {settings.state_dir}: it is no folder",))
     if not is_alone(settings):
         engine_of(settings, clock)
+    if unread := unread_variables(surroundings()):
+        LOG.warning("%s: not read; name the proxy of all connections in HTTPS_PROXY or ALL_PROXY", ", ".join(unread))
     path = settings.private_key_file
     if path is not None and path.stat().st_mode & 0o077:
         LOG.warning("BINANCE_PRIVATE_KEY_FILE can be read by other users: chmod 600 %s", path)

@@ -113,7 +113,7 @@ async def opened_upstream(
         engine = engine_of(settings, clock, _reserves(settings) if has_keys else Reserves.none())
         await engine.start()
         stack.push_async_callback(engine.close)
-        channel = _opened_channel(stack, attempt_secs, transport)
+        channel = _opened_channel(stack, settings, attempt_secs, transport)
         time = ServerTime(clock)
         budget = Budget(engine, time, clock, settings.egress_id)
         attempts = Attempts(network or network_of(settings), channel, budget, time)
@@ -130,7 +130,7 @@ async def opened_upstream(
         asked = caller.network.futures
         if asked is not None and missing_for_futures(settings, caller.network) is None:
             # What hangs there must not hold a connection that spot reads wait for.
-            apart = _opened_channel(stack, attempt_secs, transport)
+            apart = _opened_channel(stack, settings, attempt_secs, transport)
             futures = futures_side(asked, apart, engine, clock, pace, egress_id=settings.egress_id)
             stack.push_async_callback(futures.contracts.close)
             scans["perpetual"] = _scans(futures.client.caller.budget, settings.scan_percent)
@@ -176,8 +176,10 @@ def asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Map
     return {name: each for name, each in networks.items() if name != TELLS_RIGHTS}
 
 
-def _opened_channel(stack: AsyncExitStack, attempt_secs: float, transport: httpx2.AsyncBaseTransport | None) -> Channel:
-    channel = Channel(deadline_secs=attempt_secs, transport=transport)
+def _opened_channel(
+    stack: AsyncExitStack, settings: Settings, attempt_secs: float, transport: httpx2.AsyncBaseTransport | None
+) -> Channel:
+    channel = Channel(deadline_secs=attempt_secs, transport=transport, proxies=settings.proxies)
     stack.push_async_callback(channel.close)
     return channel
 

@@ -45,8 +45,8 @@ TAKEN_OVER = {
         "shutdown",
     },
 }  # fmt: skip
-# Records of these, and a collector of figures, are made by subclassing, as their documentation says.
-MADE_BY_SUBCLASSING = {"msgspec", "prometheus_client", "pydantic", "pydantic_settings"}
+# Records of these, a transport and a collector of figures are made by subclassing, as their documentation says.
+MADE_BY_SUBCLASSING = {"httpx2", "msgspec", "prometheus_client", "pydantic", "pydantic_settings"}
 BOUND = {"h11", "mcp", "redis", "uvicorn"}
 
 

@@ -2,9 +2,10 @@
 
 import socket
 import threading
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import uvicorn
 from mcp import Client
@@ -68,15 +69,27 @@ class ServedExchange:
 
 
 @contextmanager
-def served_exchange(seed: int = 7) -> Generator[ServedExchange]:
-    """Serve an exchange on a free port of this machine."""
+def served_exchange(
+    seed: int = 7,
+    certificate: tuple[Path, Path] | None = None,
+    app_of: Callable[[SimulatedExchange], ASGIApp] = build_app,
+) -> Generator[ServedExchange]:
+    """Serve an exchange on a free port of this machine, with TLS if there is a certificate and its key."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
     exchange = SimulatedExchange(SystemClock(), seed=seed)
-    counting = Counting(build_app(exchange), [])
+    counting = Counting(app_of(exchange), [])
+    chain, key = certificate or (None, None)
     config = uvicorn.Config(
-        counting, http="h11", log_level="error", access_log=False, server_header=False, date_header=False
+        counting,
+        http="h11",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ssl_certfile=chain,
+        ssl_keyfile=key,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

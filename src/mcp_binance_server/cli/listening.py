@@ -74,7 +74,7 @@ async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[
         from mcp_binance_server.transports.http.auth.trust import Trust  # noqa: PLC0415 - likewise
 
         resource, issuer = settings.public_url, settings.oauth_issuer
-        channel = Channel(deadline_secs=KEYS_SECS)
+        channel = Channel(deadline_secs=KEYS_SECS, proxies=settings.proxies)
         oauth = OAuth(Trust(issuer, resource, settings.oauth_jwks_url), channel, clock)
         try:
             yield Authentication(oauth, resource_metadata(resource, issuer, SCOPES - {"trade"}), resource)

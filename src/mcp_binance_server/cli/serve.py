@@ -67,6 +67,7 @@ def prepare_logging(settings: Settings, verbosity: Verbosity) -> None:
     secrets = [credentials.api_key, credentials.secret] if credentials else []
     if settings.chart_key is not None:
         secrets.append(settings.chart_key.get_secret_value())
+    secrets += settings.proxies.secrets
     configure_logging(verbosity.level(settings.log_level), secrets, as_json=settings.log_format == "json")
     if settings.otlp_url is not None:
         from mcp_binance_server.telemetry.logs import start_tracing  # noqa: PLC0415 - few have a collector

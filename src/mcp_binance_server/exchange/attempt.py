@@ -131,7 +131,7 @@ class Attempts:
             answer = await self.channel.get(url, headers, body_cap=endpoint.body_cap, patience=endpoint.patience)
         except NoAnswer as failure:
             if not failure.answered:
-                breaker.failed(sent_ms, failure.reason)
+                breaker.failed(sent_ms, failure.reason, by_proxy=failure.by_proxy)
             raise
         if answer.status >= SERVER_ERROR:
             breaker.failed(sent_ms, f"HTTP {answer.status}")

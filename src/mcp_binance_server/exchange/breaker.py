@@ -9,6 +9,7 @@ from uuid import uuid4
 from mcp_binance_server.channel import MOST_CONNECTIONS
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable, ExchangeUnavailable
+from mcp_binance_server.proxies.errors import ProxyUnavailable
 from mcp_binance_server.state.engine import StateEngine
 
 LOG = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class Breaker:
     _failures: int = field(default=0, init=False)
     _failing_since_ms: float = field(default=0, init=False)
     _reason: str = field(default="", init=False)
+    _by_proxy: bool = field(default=False, init=False)
     _answered_ms: float = field(default=float("-inf"), init=False)
     _returned_ms: float = field(default=0, init=False)
     _next_try_ms: float = field(default=0, init=False)
@@ -55,15 +57,18 @@ class Breaker:
         if self.is_open:
             await self._try()
 
-    def failed(self, sent_ms: float, reason: str) -> None:
-        """Take note that a request sent at a moment was not answered, or with a failure of the host itself."""
+    def failed(self, sent_ms: float, reason: str, *, by_proxy: bool = False) -> None:
+        """Take note that a request sent at a moment was not answered, or with a failure of the host itself.
+
+        With `by_proxy` the host was not reached: a proxy before it failed.
+        """
         if sent_ms < self._answered_ms:
             return  # it has answered since
         now_ms = self.clock.monotonic_ms()
         if self._failures == 0:
             self._failing_since_ms = now_ms
         self._failures += 1
-        self._reason = reason
+        self._reason, self._by_proxy = reason, by_proxy
         lasts = now_ms - self._failing_since_ms >= LEAST_OUTAGE_MS
         if self._failures >= FAILURES and lasts:
             self.open(reason, first_try_ms=now_ms + BETWEEN_TRIES_MS)
@@ -119,7 +124,7 @@ class Breaker:
     def _error(self) -> ExchangeUnavailable:
         now_ms = self.clock.monotonic_ms()
         since_secs = _whole_secs(now_ms - self._failing_since_ms)
-        return ExchangeUnavailable(
+        return (ProxyUnavailable if self._by_proxy else ExchangeUnavailable)(
             reason=f"{self._reason}; it has failed for {since_secs} s and is asked once a second",
             retry_after_secs=_whole_secs(self._next_try_ms - now_ms),
         )

@@ -25,6 +25,7 @@ from mcp_binance_server.exchange.key_probe import OtherNetworks, credentials_err
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
 from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeRefusal, TimeWire
+from mcp_binance_server.proxies.errors import ProxyUnavailable
 
 WireT = TypeVar("WireT")
 
@@ -135,7 +136,8 @@ class ExchangeCaller:
             except (NoAnswer, *UNREADABLE) as failure:
                 if attempt == ATTEMPTS:
                     reason = failure.reason if isinstance(failure, NoAnswer) else "the answer could not be read"
-                    raise ExchangeUnavailable(reason=reason) from None
+                    is_proxys = isinstance(failure, NoAnswer) and failure.by_proxy
+                    raise (ProxyUnavailable if is_proxys else ExchangeUnavailable)(reason=reason) from None
             await self.clock.sleep_ms(self.random.uniform(0.5, 1) * BACKOFF_MS * 2**attempt)
         raise ExchangeUnavailable(reason="the clocks or the hosts keep disagreeing")
 

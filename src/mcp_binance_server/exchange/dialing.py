@@ -5,12 +5,16 @@ from collections import deque
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.loading import load
+from mcp_binance_server.proxies.environment import OutgoingProxies, Proxy, ProxyFailure, explain_status
+from mcp_binance_server.words import one_line
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
+    from websockets.exceptions import ProxyError
 
 # The exchange allows 300 attempts in five minutes and IP; the rest is left to whoever else shares the address.
 MOST_ATTEMPTS = 200
@@ -51,14 +55,18 @@ class Dialer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class NetworkDialer:
     """Dials with the `websockets` library, which answers the exchange's pings by itself."""
+
+    proxies: OutgoingProxies = field(default_factory=OutgoingProxies)
 
     async def connect(self, url: str) -> StreamConnection:
         await load("websockets.asyncio.client")
         from websockets.asyncio.client import connect  # noqa: PLC0415 - only who streams pays for the import
-        from websockets.exceptions import WebSocketException  # noqa: PLC0415
+        from websockets.exceptions import ProxyError, WebSocketException  # noqa: PLC0415
 
+        proxy, host = self.proxies.of(url), urlsplit(url).hostname or ""
         try:
             opened = await connect(
                 url,
@@ -70,9 +78,16 @@ class NetworkDialer:
                 max_queue=(4_096, 512),
                 compression=None,
                 logger=_quiet_logger(),
+                proxy=None if proxy is None else proxy.url,
             )
+        except ProxyError as error:
+            raise _refused(error, proxy, host) from None
         except WebSocketException as error:
             raise ConnectionError(f"the exchange refused the connection: {type(error).__name__}") from None
+        except OSError as error:
+            if proxy is None:
+                raise
+            raise ProxyFailure(proxy, f"gave no connection to {host} ({type(error).__name__})") from None
         return _NetworkConnection(opened)
 
 
@@ -133,6 +148,18 @@ class _NetworkConnection:
 
     async def close(self) -> None:
         await self._opened.close()
+
+
+def _refused(error: "ProxyError", proxy: Proxy | None, host: str) -> ConnectionError:
+    from websockets.exceptions import InvalidProxyStatus  # noqa: PLC0415
+
+    if proxy is None:
+        return ConnectionError(f"no proxy was asked for: {type(error).__name__}")
+    if isinstance(error, InvalidProxyStatus):
+        return explain_status(proxy, error.response.status_code, host)
+    if proxy.is_socks:
+        return ProxyFailure(proxy, f"opens no connection to {host}: {one_line(str(error.__cause__))}")
+    return ProxyFailure(proxy, f"ended the connection before there was one to {host} ({type(error).__name__})")
 
 
 def _quiet_logger() -> logging.Logger:

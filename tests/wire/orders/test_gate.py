@@ -11,9 +11,11 @@ import httpx2
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from mcp_binance_server.channel import FIRST_BYTE, Channel, HttpAnswer, NoAnswer
+from mcp_binance_server.channel import Channel, HttpAnswer, NoAnswer
 from mcp_binance_server.domain.order_requests import Gate
 from mcp_binance_server.errors import RateLimited
+from mcp_binance_server.proxies.transport import FIRST_BYTE
+from mcp_binance_server.settings import read_settings
 from support.certificates import certificate
 from support.order_faults import FAULTS
 from support.order_socket import OrderSocket, answer, serving
@@ -235,9 +237,7 @@ async def test_a_proxy_is_asked_for_a_tunnel_before_the_gate(
 
     async with serving(ACCEPTS, context) as seen, serving(proxy) as between:
         monkeypatch.setenv("SSL_CERT_FILE", str(paths[0]))
-        monkeypatch.setenv("HTTPS_PROXY", between.url)
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        channel = Channel(deadline_secs=5)
+        channel = Channel(deadline_secs=5, proxies=read_settings({"HTTPS_PROXY": between.url}).proxies)
         if lets_through:
             assert (await write(channel, seen.url, gate, longest_secs=5)).status == 200
         else:

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from mcp_binance_server.cli.doctor import clients, exchange, futures, journal, key, local, orders, trading
+from mcp_binance_server.cli.doctor import clients, exchange, futures, journal, key, local, orders, proxy, trading
 from mcp_binance_server.cli.doctor import exchange as reach
 from mcp_binance_server.cli.doctor import local as services
 from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, Rung
@@ -37,6 +37,7 @@ LADDER: Final = (
     Rung("configuration", "Configuration", local.configuration),
     Rung("guide", "Guides", local.guide, ("configuration",)),
     Rung("state", "State engine", local.state, ("configuration",)),
+    Rung("proxy", "Proxy", proxy.proxy, ("configuration",)),
     Rung("dns", "DNS", reach.dns, ("configuration",)),
     Rung("tcp", "TCP", reach.tcp, ("dns",)),
     Rung("tls", "TLS", reach.tls, ("tcp",)),
@@ -81,8 +82,9 @@ EXIT_PROBLEM = 1
 class Cleaner:
     """Cleans the texts of a finding; its repr shows none of what it knows."""
 
-    def __init__(self, secrets: Iterable[str], home: str) -> None:
+    def __init__(self, secrets: Iterable[str], home: str, shown: Iterable[str] = ()) -> None:
         self._redactor = Redactor(secrets)
+        self._shown = {*_PUBLIC, *shown}
         self._home = home.rstrip("/\\")
 
     def clean(self, finding: CheckResult) -> CheckResult:
@@ -93,19 +95,18 @@ class Cleaner:
         text = self._redactor.redact(text)
         if len(self._home) > 1:
             text = text.replace(self._home, "~")
-        shown = "".join(each if each.isprintable() else " " for each in _ADDRESS.sub(_hidden, text))
+        shown = "".join(each if each.isprintable() else " " for each in _ADDRESS.sub(self._hidden, text))
         return shown if len(shown) <= LONGEST else echo(shown)
+
+    def _hidden(self, found: re.Match[str]) -> str:
+        try:
+            address = ip_address(found.group())
+        except ValueError:
+            return found.group()
+        return found.group() if address.is_loopback or found.group() in self._shown else "[address]"
 
     def __repr__(self) -> str:
         return "Cleaner()"
-
-
-def _hidden(found: re.Match[str]) -> str:
-    try:
-        address = ip_address(found.group())
-    except ValueError:
-        return found.group()
-    return found.group() if address.is_loopback or found.group() in _PUBLIC else "[address]"
 
 
 def ladder_of(bench: Bench) -> tuple[Rung, ...]:
@@ -156,7 +157,7 @@ async def examine(
     """Climb the ladder and print the report; a quiet one is of warnings and problems alone."""
     terminal = Terminal.of(sys.stdout, environment)
     told = _Silence() if as_object else _Trouble(terminal) if is_quiet else _Telling(terminal)
-    cleaner = Cleaner(_secrets(environment), str(Path.home()))
+    cleaner = Cleaner(_secrets(environment), str(Path.home()), _proxies_nearby(environment))
 
     def after(rung: Rung, finding: CheckResult) -> None:
         told.after(rung, cleaner.clean(finding))
@@ -215,7 +216,16 @@ def _secrets(environment: Mapping[str, str]) -> list[str]:
     except SettingsError:
         return found
     found += [credentials.api_key, credentials.secret] if credentials else []
+    found += settings.proxies.secrets
     return [*found, settings.chart_key.get_secret_value()] if settings.chart_key else found
+
+
+def _proxies_nearby(environment: Mapping[str, str]) -> list[str]:
+    """Return the proxies that are named by a private address: the report says which proxy a connection uses."""
+    try:
+        return read_settings(environment).proxies.private_hosts
+    except SettingsError:
+        return []
 
 
 def _write(text: str) -> None:

@@ -1,7 +1,6 @@
 """Is the exchange reached, does it answer, and is the clock right?"""
 
 import ssl
-import urllib.request
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -9,9 +8,12 @@ import anyio
 from anyio.streams.tls import TLSAttribute
 
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, good, knock, off, set_clock
+from mcp_binance_server.cli.doctor.proxy import proxy_problem
 from mcp_binance_server.errors import AppError, ExchangeRejected, ExchangeUnavailable, RateLimited, RegionRestricted
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
 from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire
+from mcp_binance_server.proxies.environment import Proxy
+from mcp_binance_server.proxies.errors import ProxyUnavailable
 from mcp_binance_server.tls.trust_store import client_context
 
 # The exchange refuses what is more than a second ahead; the server corrects for its own calls.
@@ -97,6 +99,8 @@ def _rest_problem(host: str, error: AppError) -> CheckResult:
             "Wait five minutes without asking; then try from another network or without VPN",
             f"curl -sS -o /dev/null -w '%{{http_code}}\\n' https://{host}/api/v3/ping",
         )
+    if isinstance(error, ProxyUnavailable):
+        return proxy_problem(host, error.reason)
     reason = error.reason if isinstance(error, ExchangeUnavailable) else error.message
     return CheckResult(
         "problem",
@@ -114,21 +118,20 @@ class HostPort:
     host: str
     port: int
     is_secure: bool
-    proxy: str = ""
+    proxy: Proxy | None = None
 
     @classmethod
-    def of(cls, url: str) -> "HostPort":
+    def of(cls, bench: Bench) -> "HostPort":
+        url = bench.network.rest_url
         parts = urlsplit(url)
         host, is_secure = parts.hostname or "", parts.scheme in {"https", "wss"}
-        proxies = {} if urllib.request.proxy_bypass(host) else urllib.request.getproxies()
-        proxy = next((name for name in (parts.scheme, "all") if proxies.get(name)), "")
-        return cls(host, parts.port or (443 if is_secure else 80), is_secure, proxy and f"{proxy}_proxy")
+        return cls(host, parts.port or (443 if is_secure else 80), is_secure, bench.settings.proxies.of(url))
 
 
 async def dns(bench: Bench) -> CheckResult:
-    target = HostPort.of(bench.network.rest_url)
+    target = HostPort.of(bench)
     if target.proxy:
-        return off(f"left to the proxy in {target.proxy}")
+        return off(f"left to the proxy {target.proxy}")
     try:
         with anyio.fail_after(PATIENCE_SECS):
             found = await anyio.getaddrinfo(target.host, target.port)
@@ -146,7 +149,7 @@ async def dns(bench: Bench) -> CheckResult:
 
 
 async def tcp(bench: Bench) -> CheckResult:
-    target = HostPort.of(bench.network.rest_url)
+    target = HostPort.of(bench)
     if target.proxy:
         return off()
     started_ms = bench.clock.monotonic_ms()
@@ -166,7 +169,7 @@ async def tcp(bench: Bench) -> CheckResult:
 
 
 async def tls(bench: Bench) -> CheckResult:
-    target = HostPort.of(bench.network.rest_url)
+    target = HostPort.of(bench)
     if target.proxy:
         return off()
     if not target.is_secure:

@@ -8,6 +8,7 @@ from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.exchange.futures.stream_wire import MARK_PRICE_PATH
+from mcp_binance_server.proxies.environment import ProxyFailure
 from mcp_binance_server.startup_checks import DERIVATIVES, missing_for_futures
 
 FIRST_MARK_SECS = 5.0
@@ -49,7 +50,7 @@ async def _streamed(bench: Bench, url: str | None, seen: str) -> CheckResult:
     if url is None:
         return good(f"{seen}; no streams, BINANCE_FUTURES_STREAM_URL is not set")
     started_ms = bench.clock.monotonic_ms()
-    if problem := await _first_mark(url):
+    if problem := await _first_mark(bench, url):
         return _warning(
             bench,
             f"{host_of(url)} {problem}",
@@ -59,10 +60,12 @@ async def _streamed(bench: Bench, url: str | None, seen: str) -> CheckResult:
     return good(f"{seen}; marks come after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
 
 
-async def _first_mark(url: str) -> str:
+async def _first_mark(bench: Bench, url: str) -> str:
     """Wait for one mark price; return what is wrong if none comes."""
     try:
-        connection = await NetworkDialer().connect(f"{url}{MARK_PRICE_PATH}")
+        connection = await NetworkDialer(bench.settings.proxies).connect(f"{url}{MARK_PRICE_PATH}")
+    except ProxyFailure as failure:
+        return f"is not reached: {failure}"
     except OSError as error:
         return f"refuses the connection ({type(error).__name__})"
     try:

@@ -12,12 +12,14 @@ import anyio
 from mcp_binance_server import __version__
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartLimitReached, ChartServiceError
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, forget, good, off
+from mcp_binance_server.cli.doctor.proxy import proxy_problem
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.guide.config_file import read_config
 from mcp_binance_server.installation import anew
 from mcp_binance_server.key_file import key_file_of
+from mcp_binance_server.proxies.environment import ProxyFailure
 from mcp_binance_server.settings import PREFIXES, VARIABLES, nearest_variable
 from mcp_binance_server.surface.apps.page import is_built
 from mcp_binance_server.surface.uris import CHARTS
@@ -191,7 +193,9 @@ async def streams(bench: Bench) -> CheckResult:
         return off(f"none: {why}; everything is read by REST")
     host, started_ms = host_of(url), bench.clock.monotonic_ms()
     try:
-        connection = await NetworkDialer().connect(f"{url}/stream?streams={STREAM}")
+        connection = await NetworkDialer(bench.settings.proxies).connect(f"{url}/stream?streams={STREAM}")
+    except ProxyFailure as failure:
+        return proxy_problem(host, failure)
     except OSError as error:
         return _stream_problem(host, f"refuses the connection ({type(error).__name__})")
     try:

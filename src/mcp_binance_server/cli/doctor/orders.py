@@ -1,21 +1,23 @@
 """What orders need of the exchange: a key that may trade, events of orders, and a journal that agrees with it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off
+from mcp_binance_server.cli.doctor.proxy import proxy_problem
 from mcp_binance_server.cli.doctor.trading import LIVE, PAPER
 from mcp_binance_server.domain.account import Account
 from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.domain.orders import Order, Report
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidCredentials
-from mcp_binance_server.exchange.dialing import NetworkDialer, Pacer
+from mcp_binance_server.exchange.dialing import NetworkDialer, Pacer, StreamConnection
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
 from mcp_binance_server.exchange.spot.user_stream import UserStream
 from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire
 from mcp_binance_server.installation import own_command
+from mcp_binance_server.proxies.environment import ProxyFailure
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.key_rights import judge_rights
 from mcp_binance_server.trading_assembly.trial import small_order, try_out
@@ -42,6 +44,21 @@ class _Subscription:
     def on_missed(self) -> None: ...
 
     def on_lost(self) -> None: ...
+
+
+@dataclass
+class _Noting:
+    """Dials, and keeps what a proxy answered: the stream itself only logs it."""
+
+    network: NetworkDialer
+    proxys: ProxyFailure | None = None
+
+    async def connect(self, url: str) -> StreamConnection:
+        try:
+            return await self.network.connect(url)
+        except ProxyFailure as failure:
+            self.proxys = failure
+            raise
 
 
 @dataclass
@@ -81,7 +98,8 @@ async def user_stream(bench: Bench) -> CheckResult:
         return off("none: BINANCE_REST_URL is set, BINANCE_WS_API_URL is not; orders are asked for")
     host, heard, started_ms = host_of(url), _Subscription(), bench.clock.monotonic_ms()
     pacer = _OneTry(bench.clock, scope=heard.scope)
-    stream = UserStream(url, NetworkDialer(), pacer, bench.caller, bench.app.account.require_key())
+    dialer = _Noting(NetworkDialer(bench.settings.proxies))
+    stream = UserStream(url, dialer, pacer, bench.caller, bench.app.account.require_key())
     try:
         with anyio.move_on_after(SUBSCRIBED_SECS), heard.scope:
             await stream.run(heard)
@@ -95,6 +113,8 @@ async def user_stream(bench: Bench) -> CheckResult:
         )
     if heard.stands:
         return good(f"{host} tells of orders, after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+    if dialer.proxys is not None:
+        return replace(proxy_problem(host, dialer.proxys), status="warning")
     return CheckResult(
         "warning",
         f"{host} takes no subscription to events of orders",

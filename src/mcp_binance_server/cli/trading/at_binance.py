@@ -54,7 +54,7 @@ async def _cancelled(settings: Settings, intents: Sequence[Intent]) -> list[Plac
     with anyio.fail_after(LONGEST_SECS):
         async with (
             opened_upstream(settings) as upstream,
-            opened_spot(settings, upstream, None, NetworkDialer(), cancels_only=True) as side,
+            opened_spot(settings, upstream, None, NetworkDialer(settings.proxies), cancels_only=True) as side,
         ):
             return [await _one(side.desk, each) for each in intents]
 

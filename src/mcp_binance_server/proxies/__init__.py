@@ -1,0 +1,1 @@
+"""Proxies of outgoing connections: one decision for every library that connects."""

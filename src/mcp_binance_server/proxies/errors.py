@@ -1,0 +1,21 @@
+"""The error for a proxy that did not lead to Binance."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mcp_binance_server.errors import ExchangeUnavailable
+
+
+@dataclass(kw_only=True, eq=False)
+class ProxyUnavailable(ExchangeUnavailable):
+    """Binance was not reached; `reason` has the proxy, its variable and what it answered."""
+
+    error_type: ClassVar[str] = "proxy_unavailable"
+    recovery_suggestion: ClassVar[str] = (
+        "Have the user check the proxy and the variable that are named; mcp-binance-server doctor lists which "
+        "connection uses which proxy"
+    )
+
+    @property
+    def message(self) -> str:
+        return f"Binance was not reached: {self.reason}."
