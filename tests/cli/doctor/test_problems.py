@@ -205,10 +205,11 @@ def test_what_needs_a_broken_rung_is_skipped_and_says_which(patient: Patient) ->
     report = patient.report(BINANCE_REST_URL="http://127.0.0.1:1")
 
     assert statuses(report) == {
-        "python": "ok", "packages": "ok", "configuration": "ok", "guide": "off", "state": "ok",
-        "proxy": "off", "dns": "ok", "tcp": "problem", "tls": "skipped", "rest": "skipped", "clock": "skipped", "weight": "skipped",
-        "streams": "ok", "futures": "off", "key": "ok", "network": "skipped", "signature": "skipped", "permissions": "skipped",
-        "ip": "skipped", "withdrawals": "skipped", "charts": "ok", "live_chart": "ok", "clients": "off",
+        "python": "ok", "packages": "ok", "configuration": "ok", "guide": "off", "state": "ok", "proxy": "off",
+        "dns": "ok", "tcp": "problem", "tls": "skipped", "rest": "skipped", "clock": "skipped", "weight": "skipped",
+        "streams": "ok", "futures": "off", "key": "ok", "network": "skipped", "signature": "skipped",
+        "permissions": "skipped", "ip": "skipped", "withdrawals": "skipped", "charts": "ok", "live_chart": "ok",
+        "clients": "off",
     }  # fmt: skip
     assert (rung(report, "tls")["seen"], rung(report, "tls")["needs"]) == ("skipped (needs TCP)", "tcp")
     assert (rung(report, "rest")["seen"], rung(report, "rest")["needs"]) == ("skipped (needs TLS)", "tls")
