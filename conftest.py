@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings as settings_of_hypothesis
 
+# Before any of them is imported: an assert in a helper shows its values too. A folder of test files alone is left out,
+# since it may have the name of an installed package: tests/packaging.
+TESTS = Path(__file__).parent / "tests"
+HELPERS = (each for each in TESTS.rglob("*.py") if not each.name.startswith(("test_", "conftest")))
+pytest.register_assert_rewrite(*{each.relative_to(TESTS).parts[0] for each in HELPERS})
+
 from support.clock import FakeClock
 from support.counting import uncounted, uncounted_processes
 from support.eras import ERAS
