@@ -63,7 +63,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def tier_of(config: pytest.Config) -> str:
     """Return the tier of a run; a longer run than usual is a night's."""
-    return NIGHT if config.getoption("--scale") > 1 else config.getoption("--tier")
+    return NIGHT if int(config.getoption("--scale") or 1) > 1 else str(config.getoption("--tier"))
 
 
 def pytest_configure() -> None:
