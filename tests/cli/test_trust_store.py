@@ -9,9 +9,10 @@ import pytest
 
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.state.redis.link import StateAddress
+from mcp_binance_server.state.engine_factory import open_engine
 from mcp_binance_server.tls.trust_store import check_trust_store
 from support.certificates import certificate
+from support.clock import FakeClock
 from support.patient import Patient, rung
 from support.process import COMMAND, PATIENCE_SECS, clean_environment, run_warm
 
@@ -131,6 +132,6 @@ async def test_a_file_that_goes_away_after_the_start_is_no_defect(monkeypatch: p
 @pytest.mark.parametrize("option", ["ssl_ca_certs", "ssl_certfile", "ssl_keyfile"])
 def test_a_file_of_the_state_servers_address_is_read_at_the_start(option: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        StateAddress.parse(f"rediss://user:CaNaRyPassword@127.0.0.1/0?{option}={MISSING}")
+        open_engine(f"rediss://user:CaNaRyPassword@127.0.0.1/0?{option}={MISSING}", FakeClock())
 
     assert caught.value.problems == (f"MCP_BINANCE_STATE_URL: {option}: {MISSING}: No such file or directory",)

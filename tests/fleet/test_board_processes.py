@@ -105,6 +105,7 @@ def fleet(server: StateServer) -> Iterator[Fleet]:
         yield Fleet(members, exchange["rest"])
 
 
+@pytest.mark.night
 def test_a_crowd_of_four_processes_costs_what_one_reader_does(fleet: Fleet) -> None:
     """Four real processes on one real Redis read one simulator over sockets.
 

@@ -27,6 +27,7 @@ def around() -> Iterator[Surroundings]:
         yield running
 
 
+@pytest.mark.night
 async def test_four_processes_open_exactly_as_many_sessions_as_there_may_be(around: Surroundings) -> None:
     opened: list[str] = []
     statuses: Counter[int] = Counter()

@@ -79,6 +79,7 @@ def test_it_knows_its_version(newcomer: Newcomer) -> None:
     assert newcomer.run(*newcomer.command("--version")).stdout == f"mcp-binance-server {__version__}\n"
 
 
+@pytest.mark.night
 def test_a_demo_answers_over_its_pipes(newcomer: Newcomer) -> None:
     ask = str(ROOT / "scripts" / "ask_demo.py")
 

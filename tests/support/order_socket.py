@@ -78,7 +78,8 @@ class OrderSocket:
         """End every connection and wait for what served it."""
         self.over.set()
         for writer in self.tasks:
-            writer.transport.abort()
+            if not writer.is_closing():  # on Python 3.11.2 a TLS transport cannot be aborted twice
+                writer.transport.abort()
         await asyncio.gather(*(task for task in self.tasks.values() if task is not None))
 
     async def take(self, reader: asyncio.StreamReader) -> Received:

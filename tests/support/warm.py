@@ -19,7 +19,6 @@ import threading
 import uuid
 from collections.abc import Mapping
 from functools import cache
-from io import TextIOWrapper
 from mmap import mmap
 from pathlib import Path
 from typing import IO, Any
@@ -199,9 +198,10 @@ def begin(told: dict[str, Any], descriptors: list[int]) -> None:
         os.setsid()  # the terminal of whoever runs the tests is not its own
     if told["in_terminal"]:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        for stream in (sys.stdout, sys.stderr):
-            assert isinstance(stream, TextIOWrapper)
-            stream.reconfigure(line_buffering=True)
+    # The streams that were inherited belong to other files, which may be seekable where these are not.
+    buffering = 1 if told["in_terminal"] else -1
+    sys.stdout = open(1, "w", buffering, encoding="utf-8", closefd=False)  # noqa: SIM115 - as at a start
+    sys.stderr = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     os.chdir(told["folder"])
     os.environ.clear()  # noqa: TID251 - likewise
     os.environ.update(told["environment"])  # noqa: TID251 - likewise

@@ -130,7 +130,9 @@ async def test_a_burst_keeps_to_the_smallest_limit_until_a_larger_one_is_told(
     assert {error.weight_limit for error in refused} == {BOOTSTRAP_LIMIT}
 
 
-@pytest.mark.parametrize(("limit", "skew_ms"), [(100, -600), (250, 0), (100, 600), (1_200, 25_000)])
+@pytest.mark.parametrize(
+    ("limit", "skew_ms"), [(100, -600), (250, 0), (100, 600), pytest.param(1_200, 25_000, marks=pytest.mark.night)]
+)
 async def test_bursts_over_all_symbols_stay_below_nine_tenths_of_every_minute(
     desk: Desk, exchange: SimulatedExchange, clock: FakeClock, limit: int, skew_ms: int
 ) -> None:

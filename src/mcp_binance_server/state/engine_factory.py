@@ -15,7 +15,7 @@ def open_engine(url: str, clock: Clock, *, reserves: "Reserves | None" = None) -
     """Make the engine that an address asks for; it is not started yet.
 
     Raises:
-        SettingsError: the address cannot be used, or what it needs is not installed.
+        SettingsError: the address or a TLS file in it cannot be used, or a package is not installed.
     """
     if url == MEMORY:
         from mcp_binance_server.state.memory import MemoryEngine  # noqa: PLC0415 - a greeting needs no state
@@ -30,4 +30,6 @@ def open_engine(url: str, clock: Clock, *, reserves: "Reserves | None" = None) -
 
         missing = f"MCP_BINANCE_STATE_URL: {error.name} is missing: {with_extra('fleet')}"
         raise SettingsError(problems=(missing,)) from None
-    return RedisEngine(StateAddress.parse(url), clock, reserves=reserves)
+    address = StateAddress.parse(url)
+    address.check_files()
+    return RedisEngine(address, clock, reserves=reserves)

@@ -315,6 +315,7 @@ NETWORK_TEXTS = (None, "mainnet", "testnet", "demo")
 MATRIX = [*product(("off", "paper", "practice", "live"), NETWORK_TEXTS, POLICIES, (True, False))]
 
 
+@pytest.mark.night
 def test_of_all_settings_exactly_those_that_agree_can_start(tmp_path: Path) -> None:
     wrong: list[object] = []
     for mode, network, policy, has_key in MATRIX:

@@ -20,8 +20,10 @@ PACKAGE = "mcp_binance_server"
 class MarkedLoader(SourceFileLoader):
     """Take the marked code of a module."""
 
+    folder = ""
+
     def get_code(self, fullname: str) -> CodeType | None:
-        with open(f"{os.environ[VARIABLE]}/{fullname}.code", "rb") as file:  # noqa: PTH123, TID251 - pathlib is slow to load
+        with open(f"{self.folder}/{fullname}.code", "rb") as file:  # noqa: PTH123 - pathlib is slow to load
             return marshal.load(file)  # noqa: S302 - made by ourselves
 
 
@@ -46,7 +48,8 @@ class MarkedFinder:
 
 def install() -> None:
     """Have the package loaded with its marks from now on."""
-    with open(f"{os.environ[VARIABLE]}/seen", "r+b") as file:  # noqa: PTH123, TID251 - likewise
+    MarkedLoader.folder = os.environ[VARIABLE]  # noqa: TID251 - before any settings
+    with open(f"{MarkedLoader.folder}/seen", "r+b") as file:  # noqa: PTH123 - likewise
         store_into(mmap.mmap(file.fileno(), 0))
     sys.meta_path.insert(0, MarkedFinder)
 

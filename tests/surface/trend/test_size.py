@@ -126,6 +126,7 @@ def orders(symbol: Symbol, price: Decimal, chance: random.Random) -> Iterator[Or
         )  # fmt: skip
 
 
+@pytest.mark.night
 @pytest.mark.flood
 @pytest.mark.timeout(900)
 async def test_every_size_is_taken_by_preview_order_at_that_moment_or_there_is_a_reason(

@@ -60,10 +60,17 @@ class StateAddress:
             raise _unusable("must start with redis://, rediss:// or unix://")
         if strange:
             raise _unusable(f"only the options {', '.join(sorted(OPTIONS))} are known")
-        for option in TLS_FILES:
-            if file := settings.get(option):
-                _require_readable(option, Path(file))
         return cls(f"{split.scheme}://{host or split.path}", settings)
+
+    def check_files(self) -> None:
+        """Open each TLS file that the address names.
+
+        Raises:
+            SettingsError: one cannot be read.
+        """
+        for option in TLS_FILES:
+            if file := self._settings.get(option):
+                _require_readable(option, Path(file))
 
     def connection(self, greet: Greet) -> RedisWire:
         """Make a connection that is not open yet; it greets the server as soon as it is."""
