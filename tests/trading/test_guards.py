@@ -126,6 +126,7 @@ DENIED: list[tuple[Situation, Denied]] = [
         situation("per_day = '100'", used={"per_day": 40_01}),
         Denied("per_day", "60.00", "100.00", left="59.99"),
     ),
+    (situation("per_day = '59.99'"), Denied("per_day", "60.00", "59.99", left="59.99")),
     (
         situation("per_symbol_day = '100'", used={"per_symbol_day:BTCUSDT": 40_01}),
         Denied("per_symbol_day:BTCUSDT", "60.00", "100.00", left="59.99"),
@@ -133,6 +134,10 @@ DENIED: list[tuple[Situation, Denied]] = [
     (
         situation("position = { BTC = '100' }", held=20_00, open_buys=20_01),
         Denied("position:BTC", "100.01", "100.00", left="59.99"),
+    ),
+    (
+        situation("position = { BTC = '100' }", held=99_00, open_buys=1_01),
+        Denied("position:BTC", "160.01", "100.00", left="0.00"),
     ),
     (situation("daily_loss = '10'", lost_today=10_00), Denied("daily_loss", "10.00 lost today", "10.00")),
     (situation(book_age_ms=2_001), Denied("book", "an order book 2001 ms old", "at most 2000 ms")),

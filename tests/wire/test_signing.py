@@ -10,7 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.signing import (
+    AcceptedKeys,
     HmacSigner,
+    Principal,
     PrivateKeySigner,
     Signer,
     rest_query,
@@ -147,3 +149,60 @@ def test_a_key_of_another_kind_is_refused() -> None:
 def test_a_signer_does_not_show_its_secret() -> None:
     assert HMAC_SECRET not in repr(HmacSigner(HMAC_SECRET))
     assert "MC4CAQ" not in repr(ed25519_signer())
+
+
+def principal(number: int, secret: str = HMAC_SECRET) -> Principal:
+    return Principal.of(Credentials(f"{number:064}", secret))
+
+
+def remembered(accepted: AcceptedKeys, numbers: range) -> list[int]:
+    return [number for number in numbers if principal(number) in accepted]
+
+
+def test_accepted_keys_keep_as_many_as_fit_and_drop_the_oldest() -> None:
+    accepted = AcceptedKeys(most=3)
+
+    for number in range(3):
+        accepted.add(principal(number))
+    full = remembered(accepted, range(4))
+    accepted.add(principal(3))
+
+    assert full == [0, 1, 2]
+    assert remembered(accepted, range(4)) == [1, 2, 3]
+
+
+def test_a_key_accepted_again_becomes_the_newest_and_takes_no_second_place() -> None:
+    accepted = AcceptedKeys(most=3)
+    for number in (0, 1, 2, 0):
+        accepted.add(principal(number))
+
+    again = remembered(accepted, range(4))
+    accepted.add(principal(3))
+
+    assert again == [0, 1, 2]
+    assert remembered(accepted, range(4)) == [0, 2, 3]
+
+
+def test_accepted_keys_keep_4096_unless_the_size_is_given() -> None:
+    accepted = AcceptedKeys()
+
+    for number in range(4_096):
+        accepted.add(principal(number))
+    full = remembered(accepted, range(1))
+    accepted.add(principal(4_096))
+
+    assert full == [0]
+    assert remembered(accepted, range(2)) == [1]
+
+
+def test_an_accepted_api_key_does_not_vouch_for_another_secret() -> None:
+    accepted = AcceptedKeys()
+    accepted.add(principal(1))
+
+    assert principal(1) in accepted
+    assert principal(1, "another secret") not in accepted
+    assert principal(2) not in accepted
+
+
+def test_a_principal_does_not_show_its_signer() -> None:
+    assert "signer" not in repr(principal(1))

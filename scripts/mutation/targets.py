@@ -1,0 +1,68 @@
+"""What is mutated, and the tests that must notice."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "mcp_binance_server"
+CALLER_OF_SCRIPTS = PACKAGE / "state" / "redis" / "claims.py"
+
+JUDGED = (
+    *(
+        f"tests/trading/test_{each}.py"
+        for each in (
+            "guards", "filters", "policy", "terms", "preview", "self_trade", "stop", "key_rights", "key_rules", "lists",
+            "desk", "asking", "settling",
+        )
+    ),
+    "tests/surface/trading/test_guards.py",
+)  # fmt: skip
+KEPT = tuple(
+    f"tests/trading/{each}.py"
+    for each in (
+        "journal/test_store", "journal/test_ledger", "journal/test_agreements", "journal/test_limits",
+        "journal/test_stops", "test_settling", "test_stop", "test_lists", "test_desk", "test_reconciling",
+    )
+)  # fmt: skip
+CLAIMED = ("tests/state/test_claims_contract.py",)
+CONFIRMED = tuple(f"tests/surface/test_confirm{each}.py" for each in ("", "_forms", "_rounds"))
+JUDGEMENT = (
+    "guards", "filters", "charges", "intent", "exits", "key_rights", "policy", "policy_lines", "preview", "self_trade",
+    "stop", "terms",
+)  # fmt: skip
+CLAIM_SCRIPTS = (
+    "claims", "reserve", "depart", "tell", "recount", "account_book", "stop_account", "resume_account",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Files of one subject, the tests that run them, and the least share of mutants that must be killed."""
+
+    name: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    least: int = 90
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(PACKAGE / each for each in self.files)
+
+    @property
+    def watched(self) -> tuple[Path, ...]:
+        """The Python files whose lines say which tests run a mutant: scripts are run by one module."""
+        found = tuple(each for each in self.paths if each.suffix == ".py")
+        return found or (CALLER_OF_SCRIPTS,)
+
+
+TARGETS = (
+    Target("judgement", tuple(f"trading/judgement/{each}.py" for each in JUDGEMENT), JUDGED, least=100),
+    Target("journal", ("trading/journal/limits.py", "trading/journal/intents.py"), KEPT, least=100),
+    Target("fates", ("exchange/spot/order_fates.py",), ("tests/wire/orders/test_order_fates.py",), least=100),
+    Target("signing", ("exchange/signing.py",), ("tests/wire/test_signing.py",)),
+    Target("budget", ("exchange/budget.py",), ("tests/wire/test_budget.py", "tests/wire/test_shared_budget.py")),
+    Target("book", ("feeds/book.py",), ("tests/feeds/test_book.py", "tests/feeds/test_book_properties.py")),
+    Target("confirm", ("surface/confirm.py",), (*CONFIRMED, "tests/surface/trading/test_confirmed_orders.py")),
+    Target("claims", ("state/claims.py", "state/redis/claims.py"), CLAIMED),
+    Target("scripts", tuple(f"state/redis/lua/{each}.lua" for each in CLAIM_SCRIPTS), CLAIMED),
+)
