@@ -6,6 +6,7 @@ from decimal import Decimal
 from importlib.resources import files
 from itertools import cycle, islice
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -410,3 +411,79 @@ def test_what_a_symbol_allows_beside_plain_orders_is_what_the_exchange_says(
     )
 
     assert msgspec.convert(told, SymbolWire).to_domain().allows == set(allows)
+
+
+BARE = SymbolRules(Symbol("AB"), "A", "B", "TRADING", price("0.01"), quantity("0.1"), quantity("0"), quote_places=2)
+AT_ONE, AT_THREE = Touch(price("1"), price("1")), Touch(price("3.32"), price("3.33"))
+OFF_GRID = Touch(price("1.005"), price("1.015"))
+SOLD: dict[str, Any] = {"side": "SELL", "quantity": "1"}
+BY_QUOTE: dict[str, Any] = {"side": "BUY", "kind": "MARKET"}
+STOPPED: dict[str, Any] = {"side": "BUY", "kind": "STOP_LOSS_LIMIT", "price": "1", "quantity": "1"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "about", "touch", "edge", "beyond", "broken"),
+    [
+        # A limit that is off the grid is told as the next amount on it.
+        ({"min_price": "0.015"}, {"quantity": "1"}, EMPTY, "0.02", "0.01", "PRICE_FILTER price at least 0.02"),
+        ({}, {"quantity": "1"}, EMPTY, "0.01", "0.001", "PRICE_FILTER price at least 0.01"),
+        ({"min_price": "0.015"}, STOPPED, EMPTY, "0.02", "0.01", "PRICE_FILTER stop_price at least 0.02"),
+        ({}, STOPPED, EMPTY, "0.01", "0.001", "PRICE_FILTER stop_price at least 0.01"),
+        ({"min_quantity": "0.15"}, {"price": "1"}, EMPTY, "0.2", "0.1", "LOT_SIZE quantity at least 0.2"),
+        ({}, {"price": "1"}, EMPTY, "0.1", "0.01", "LOT_SIZE quantity at least 0.1"),
+        ({"max_position": "10.25"}, {"price": "1"}, EMPTY, "0.2", "0.3", "MAX_POSITION quantity at most 0.2"),
+        ({"min_quantity": "0.15"}, BY_QUOTE, AT_THREE, "0.50", "0.49", "LOT_SIZE quote_quantity at least 0.50"),
+        ({}, BY_QUOTE, AT_THREE, "0.34", "0.33", "LOT_SIZE quote_quantity at least 0.34"),
+        ({"market_min_quantity": "2"}, BY_QUOTE, AT_THREE, "6.66", "6.65",
+         "MARKET_LOT_SIZE quote_quantity at least 6.66"),
+        ({"max_position": "10.25"}, BY_QUOTE, AT_THREE, "0.83", "0.84", "MAX_POSITION quote_quantity at most 0.83"),
+        ({"min_notional": "5.005"}, BY_QUOTE, EMPTY, "5.01", "5.00", "NOTIONAL quote_quantity at least 5.01"),
+        ({}, BY_QUOTE, EMPTY, "0.01", "0.001", "NOTIONAL quote_quantity at least 0.01"),
+        # A price between two steps keeps the makers on its either side apart.
+        ({}, {"kind": "LIMIT_MAKER", "quantity": "1"}, OFF_GRID, "1.01", "1.02", "LIMIT_MAKER price at most 1.01"),
+        ({}, SOLD | {"kind": "LIMIT_MAKER"}, OFF_GRID, "1.01", "1", "LIMIT_MAKER price at least 1.01"),
+        # Each side has a band of its own.
+        ({}, {"side": "BUY", "quantity": "1"}, AT_ONE, "1.1", "1.11", "PERCENT_PRICE_BY_SIDE price at most 1.1"),
+        ({}, {"side": "BUY", "quantity": "1"}, AT_ONE, "0.9", "0.89", "PERCENT_PRICE_BY_SIDE price at least 0.9"),
+        ({}, SOLD, AT_ONE, "1.2", "1.21", "PERCENT_PRICE_BY_SIDE price at most 1.2"),
+        ({}, SOLD, AT_ONE, "0.8", "0.79", "PERCENT_PRICE_BY_SIDE price at least 0.8"),
+    ],
+)  # fmt: skip
+def test_a_rule_takes_the_last_amount_on_its_grid_and_refuses_the_next(
+    *, limits: dict[str, str], about: dict[str, Any], touch: Touch, edge: str, beyond: str, broken: str
+) -> None:
+    bands = {
+        "bid_multiplier_up": "1.1",
+        "bid_multiplier_down": "0.9",
+        "ask_multiplier_up": "1.2",
+        "ask_multiplier_down": "0.8",
+    }
+    changes: dict[str, Any] = {name: Decimal(text) for name, text in (bands | limits).items()}
+    rules = replace(BARE, **changes, apply_min_to_market=True)
+    rule, argument, *limit = broken.split()
+
+    kept = check(rules, order(**{"side": "BUY", **about, argument: edge}), touch, Decimal(10))
+    passed = check(rules, order(**{"side": "BUY", **about, argument: beyond}), touch, Decimal(10))
+
+    assert kept.broken == ()
+    told = [(each.rule, each.argument, each.received, f"{each.side} {each.limit}") for each in passed.broken]
+    assert told == [(rule, argument, Decimal(beyond), " ".join(limit))]
+
+
+def test_a_rule_that_needs_open_orders_or_holdings_is_named_from_one_on_and_without_a_limit_never() -> None:
+    stop = order("BUY", "STOP_LOSS_LIMIT", price="1", stop_price="1", quantity="1")
+    counted = replace(BARE, max_num_orders=1, max_num_algo_orders=1, max_position=quantity("0.5"))
+
+    assert unchecked(BARE, stop, AT_ONE, has_account=False) == ()
+    assert unchecked(counted, stop, AT_ONE, has_account=False) == (
+        "MAX_NUM_ORDERS",
+        "MAX_NUM_ALGO_ORDERS",
+        "MAX_POSITION",
+    )
+
+
+def test_a_band_with_one_edge_is_named_when_there_is_no_price() -> None:
+    rules = replace(BARE, bid_multiplier_up=Decimal(5))
+
+    assert unchecked(rules, order("BUY", price="1", quantity="1"), EMPTY, has_account=True) == (BY_SIDE,)
+    assert unchecked(rules, order("SELL", price="1", quantity="1"), EMPTY, has_account=True) == ()

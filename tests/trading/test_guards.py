@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.judgement.charges import charges, given_back
+from mcp_binance_server.trading.judgement.charges import Charge, charges, given_back, standing, window_of
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.guards import (
     BROUGHT,
@@ -95,6 +95,8 @@ PASSES = [
     situation(about={"price": price("99999"), "side": "SELL"}),
     situation(about=STOP),
     situation(about=MARKET, fill=walked("60301.00")),
+    situation(about=MARKET),
+    situation(fill=walked("70000", unfilled="1")),
     situation(recent=recent(NOW_MS - 10_000)),
     situation(recent=recent(NOW_MS, price=price("60000.01"))),
     situation(recent=recent(NOW_MS, side="SELL", is_unresolved=True)),
@@ -262,3 +264,58 @@ def test_a_market_order_has_a_worst_price(side: str, worst: str, expected: str) 
 @pytest.mark.parametrize(("executed", "back"), [("0", 1000), ("3", 0), ("1", 666), ("2.999", 0)])
 def test_what_was_not_executed_is_given_back_and_never_too_much(executed: str, back: int) -> None:
     assert given_back(1000, Decimal(3), Decimal(executed)) == back
+
+
+def test_an_automatic_order_counts_against_the_automatic_limit_of_the_day() -> None:
+    rules = policy(confirm="auto_per_order = '60'\nauto_per_day = '90'")
+
+    (charge,) = (each for each in charges(terms(mode="live"), rules, "policy") if each.name == "auto_per_day")
+
+    assert charge == Charge("auto_per_day", "day", "money", 60_00, 90_00)
+
+
+@pytest.mark.parametrize(("replaced", "amount"), [("", 1), ("mbp-before", 0)])
+def test_an_order_that_replaces_another_takes_no_second_place_among_the_open_ones(replaced: str, amount: int) -> None:
+    (charge,) = (each for each in charges(terms(replaces=replaced), policy(), "policy") if each.span == "open")
+
+    assert charge == Charge("open_orders", "open", "count", amount, 10)
+
+
+def test_limits_that_hold_for_the_account_are_listed_without_an_amount_and_the_automatic_one_for_live_only() -> None:
+    rules = policy("orders_per_minute = 1\norders_per_day = 2\nopen_orders = 3\nper_day = '4'", "auto_per_day = '5'")
+    common = (
+        Charge("orders_per_minute", "minute", "count", 0, 1),
+        Charge("orders_per_day", "day", "count", 0, 2),
+        Charge("open_orders", "open", "count", 0, 3),
+        Charge("per_day", "day", "money", 0, 4_00),
+    )
+
+    assert standing(rules, "paper") == common
+    assert standing(rules, "live") == (*common, Charge("auto_per_day", "day", "money", 0, 5_00))
+
+
+LARGER, LOWER_STOP = Quantity(Decimal("0.002")), price("49999")
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ({}, {"kind": "LIMIT_MAKER"}),
+        ({}, {"quantity": LARGER}),
+        ({}, BRACKET),
+        (STOP, STOP | {"stop_price": LOWER_STOP}),
+    ],
+    ids=["type", "quantity", "exits", "stop price"],
+)
+def test_an_order_that_differs_in_one_word_is_no_duplicate(before: dict[str, Any], now: dict[str, Any]) -> None:
+    assert denials(situation(about=now, recent=recent(NOW_MS, **before))) == ()
+    assert [each.guard for each in denials(situation(about=now, recent=recent(NOW_MS, **now)))] == ["duplicate"]
+
+
+def test_what_a_day_uses_is_kept_under_its_number_and_other_spans_under_none() -> None:
+    assert [window_of("day", at_ms) for at_ms in (0, 86_399_999, 86_400_000)] == [0, 0, 1]
+    assert [window_of(span, 86_400_000) for span in ("minute", "open")] == [0, 0]
+
+
+def test_an_order_of_nothing_gives_nothing_back() -> None:
+    assert given_back(1000, Decimal(0), Decimal(0)) == 0
