@@ -26,6 +26,7 @@ from support.eras import ERAS
 from support.evidence import log_everything
 from support.fixtures import COLLECTED, UNPUBLISHED, Collected, needed_by, reason
 from support.golden import Golden
+from support.repeating import command_of
 from support.tiers import COMMIT, NIGHT, QUICK, TIERS, chosen, folder_of, is_of_all
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # The same examples in every run, so that a failure is nobody's luck; `--hypothesis-profile search` looks for new ones.
 settings_of_hypothesis.register_profile("steady", derandomize=True, deadline=None)
-settings_of_hypothesis.register_profile("search", deadline=None, max_examples=1_000)
+settings_of_hypothesis.register_profile("search", deadline=None, max_examples=1_000, print_blob=True)
 settings_of_hypothesis.load_profile("steady")
 
 
@@ -128,6 +129,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_protocol(item: pytest.Item) -> "Generator[None, object, object]":
     with uncounted_processes() if item.get_closest_marker("flood") else nullcontext():
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> "Generator[None, pytest.TestReport, pytest.TestReport]":
+    """Add the command that repeats a failure."""
+    report = yield
+    if report.failed:
+        report.sections.append(("Repeat with", command_of(item.config, item.nodeid)))
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -184,7 +184,9 @@ def _is_there(name: str) -> bool:
 
 
 def _judge(scores: Scores, mutants: Iterable[Mutant], coverage: Coverage, survives: Survives) -> None:
-    for each in mutants:
+    for done, each in enumerate(mutants):
+        if done and done % 100 == 0:
+            print(f"  {done} done", flush=True)
         score, runs = scores[each.path], coverage.of(each)
         verdict = survives(source_of(each.path), each, runs) if runs else True
         if verdict is None:

@@ -33,9 +33,9 @@ Line = tuple[str, int]
 Source = SourceFile | ScriptFile
 
 # A child that takes so much longer than its tests did before waits for something that a mutant made impossible.
-LEAST_WAIT_SECS, TIMES_SLOWER = 8.0, 5.0
+LEAST_WAIT_SECS, TIMES_SLOWER = 6.0, 3.0
 # Tests longer than this are left out, and so is what exceeds the sum for one mutant: a survivor may be one for that.
-LONGEST_TEST_SECS, LONGEST_TOTAL_SECS = 3.0, 10.0
+LONGEST_TEST_SECS, LONGEST_TOTAL_SECS = 2.0, 4.0
 LEFT_OUT = ("slow", "flood", "alone", "needs")
 PLUGINS_WITHOUT = ("terminal", "cacheprovider", "randomly", "xdist")
 OPTIONS = (
@@ -174,7 +174,7 @@ class WarmSuite:
 
     def covered(self, paths: Iterable[Path]) -> Coverage:
         """Run every test once and note which lines it executes; then load here what the tests load late."""
-        found: Coverage | None = forked(lambda: self._traced({str(each) for each in paths}), 3_600)
+        found: Coverage | None = forked(lambda: self._traced({str(each) for each in paths}), 3_600, silent=False)
         if found is None:
             raise SystemExit("the tests do not run through without a change")
         _load(found.modules)
@@ -214,7 +214,7 @@ class WarmSuite:
                 lines.add((frame.f_code.co_filename, frame.f_lineno))
             return within
 
-        def entered(frame: FrameType, _event: str, _told: object) -> Trace | None:
+        def entered(frame: FrameType, _event: str, _told: object) -> "Trace | None":
             if frame.f_code.co_filename not in paths:
                 return None
             lines.add((frame.f_code.co_filename, frame.f_lineno))

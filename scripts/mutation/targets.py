@@ -11,8 +11,8 @@ JUDGED = (
     *(
         f"tests/trading/test_{each}.py"
         for each in (
-            "guards", "filters", "policy", "terms", "preview", "self_trade", "stop", "key_rights", "key_rules", "lists",
-            "desk", "asking", "settling",
+            "guards", "exits", "filters", "policy", "terms", "preview", "self_trade", "stop", "key_rights", "key_rules",
+            "lists", "desk", "asking", "settling",
         )
     ),
     "tests/surface/trading/test_guards.py",

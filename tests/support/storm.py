@@ -34,6 +34,7 @@ from support.orders.list_storm import storm_of_lists
 from support.orders.storm import OrderStorm, storm_of_orders
 from support.orders.user_storm import UserStorm, storm_of_user_events
 from support.planting import Unread
+from support.repeating import print_run_command
 from support.stepped import LiveMarket, SteppedClock, live_market
 from support.whole_market import WITH_FUTURES
 
@@ -369,6 +370,9 @@ def main(count: int) -> int:
         told = {"kind": kind, **vars(outcome), "seconds": round(secs), "per_second": round(share / secs)}
         sys.stdout.write(json.dumps(told) + "\n")
         worst |= bool(outcome.seen or outcome.defects or outcome.restarts)
+    if worst:
+        # Each storm has a seed of its own, and it does not change.
+        print_run_command("fixed", "scripts/upstream_mutants", count)
     return worst
 
 

@@ -17,7 +17,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Side
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire, SymbolWire
-from mcp_binance_server.trading.judgement.filters import Broken, check, closed, unchecked
+from mcp_binance_server.trading.judgement.filters import Broken, FilterVerdict, check, closed, unchecked
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, NEEDS, OrderIntent, Touch
 
 LISTING = msgspec.json.decode(
@@ -462,8 +462,11 @@ def test_a_rule_takes_the_last_amount_on_its_grid_and_refuses_the_next(
     rules = replace(BARE, **changes, apply_min_to_market=True)
     rule, argument, *limit = broken.split()
 
-    kept = check(rules, order(**{"side": "BUY", **about, argument: edge}), touch, Decimal(10))
-    passed = check(rules, order(**{"side": "BUY", **about, argument: beyond}), touch, Decimal(10))
+    def verdict(amount: str) -> FilterVerdict:
+        wanted: dict[str, Any] = {"side": "BUY"} | about | {argument: amount}
+        return check(rules, order(**wanted), touch, Decimal(10))
+
+    kept, passed = verdict(edge), verdict(beyond)
 
     assert kept.broken == ()
     told = [(each.rule, each.argument, each.received, f"{each.side} {each.limit}") for each in passed.broken]

@@ -147,6 +147,7 @@ DENIED: list[tuple[Situation, Denied]] = [
         situation(touch=Touch(BID, None)),
         Denied("book", "an order book without two sides", "one with bids and asks"),
     ),
+    (situation(touch=Touch(BID, BID)), Denied("book", "an order book without two sides", "one with bids and asks")),
     (situation(touch=Touch(ASK, BID)), Denied("book", "an order book without two sides", "one with bids and asks")),
     (situation(about={"price": price("61200.01")}), Denied("collar", "price 61200.01", "at most 61200")),
     (

@@ -13,7 +13,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Side
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.judgement.intent import OrderIntent
+from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import Behaviour, FundsAfter, preview, written
 
 RULES = SymbolRules(
@@ -192,3 +192,11 @@ def test_what_leaves_one_side_arrives_on_the_other_but_for_the_fee(
 )
 def test_an_amount_is_written_in_full_without_idle_zeros(amount: str, text: str) -> None:
     assert written(Decimal(amount)) == text
+
+
+def test_the_touch_of_a_book_is_the_best_price_of_each_side() -> None:
+    best = Touch(Price(Decimal(100)), Price(Decimal("100.02")))
+
+    assert Touch.of(BOOK) == best
+    assert Touch.of(BookSnapshot(1, BOOK.bids[:1], BOOK.asks[:1])) == best
+    assert Touch.of(EMPTY) == Touch(None, None)

@@ -206,3 +206,8 @@ def test_an_accepted_api_key_does_not_vouch_for_another_secret() -> None:
 
 def test_a_principal_does_not_show_its_signer() -> None:
     assert "signer" not in repr(principal(1))
+
+
+def test_a_principal_is_known_by_the_id_of_its_key() -> None:
+    assert principal(1).key_id == principal(1).credentials.key_id
+    assert principal(1).key_id != principal(2).key_id

@@ -17,6 +17,7 @@ from support.chaos.fleet import HarmedFleet, harmed_fleet
 from support.chaos.harms import PAIRS, SHORT, SINGLE, Harm
 from support.chaos.listeners import PageListener
 from support.chaos.tally import Tally
+from support.repeating import print_run_command
 from support.stolen import stolen
 
 CLOCK = SystemClock()
@@ -140,7 +141,9 @@ def main(minutes: float, clients: int, seed: int = 1) -> int:
     """Print the table; 1 if anything was seen that must not be, or a recovery took longer than its bar."""
     tally = anyio.run(run_chaos, clients, LONG_WORKERS, LONG_PAUSE_MS, minutes, seed)
     sys.stdout.write(f"{minutes:g} minutes, {clients} clients, {LONG_WORKERS} workers, seed {seed}\n{tally.table()}\n")
-    return int(bool(tally.defects()) or any(row.worst_ms > row.bar_ms for row in tally.rows.values()))
+    if is_wrong := bool(tally.defects()) or any(row.worst_ms > row.bar_ms for row in tally.rows.values()):
+        print_run_command(seed, "scripts/chaos", f"{minutes:g}", clients, seed)
+    return int(is_wrong)
 
 
 if __name__ == "__main__":

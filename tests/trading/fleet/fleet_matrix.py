@@ -23,6 +23,7 @@ import mcp_binance_server.state.redis.engine  # noqa: F401 # pyright: ignore[rep
 from mcp_binance_server.trading.fleet.ledger import FleetLedger
 from mcp_binance_server.trading.journal.records import NewIntent
 from mcp_binance_server.trading.journal.store import FILE
+from support.repeating import print_run_command
 from support.state_server import StateServer, state_server
 from trading.fleet.members import (
     COUNTED,
@@ -39,7 +40,7 @@ from trading.fleet.members import (
 )
 from trading.judging import sent_twice
 from trading.labels import Label
-from trading.wire.exchange_process import ExchangeProcess, running_exchange
+from trading.wire.exchange_process import SEED, ExchangeProcess, running_exchange
 from trading.wire.wire_world import ACCOUNT, FINAL_SECS, SYMBOL, Start
 
 Rounds = Callable[[int], list[NewIntent]]
@@ -314,7 +315,10 @@ def main() -> None:
     folder, races, kills, ledger = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     kinds: tuple[Race, ...] = get_args(Race) if ledger == "shared" else ("undisturbed",)
-    sys.stdout.write(json.dumps(run(folder, kinds * races, kills, LEDGERS[ledger])))
+    found = run(folder, kinds * races, kills, LEDGERS[ledger])
+    sys.stdout.write(json.dumps(found))
+    if found["wrong"] and ledger == "shared":
+        print_run_command(SEED, "scripts/fleet_kills", races, kills)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_binance_server.clock import SystemClock
+from support.repeating import print_run_command
+from trading.wire.exchange_process import SEED
 from trading.wire.wire_matrix import chosen_cases, run_cases
 from trading.wire.wire_scenes import ACTS, WireCase
 
@@ -38,7 +40,10 @@ def main() -> int:
             os.waitpid(worker, 0)
         told = [json.loads(each.read_text()) for each in folder.glob("*/found.json")]
     show(told, (clock.monotonic_ms() - began_ms) / 1000)
-    return int(any(each["wrong"] for each in told) or len(told) < given.workers)
+    if is_wrong := any(each["wrong"] for each in told) or len(told) < given.workers:
+        # The cases follow from the options; processes are killed at labels and not at random.
+        print_run_command(SEED, "scripts/kill_matrix", *sys.argv[1:])
+    return int(is_wrong)
 
 
 def _own(folder: Path, name: str) -> Path:
