@@ -118,15 +118,8 @@ def _mutants(target: Target, asked: argparse.Namespace) -> list[Mutant]:
     if asked.only:
         return [each for each in found if each.key in asked.only]
     if asked.changed:
-        return [each for each in found if not _changed(asked.changed, each.path).isdisjoint(_around(each))]
+        return [each for each in found if not _changed(asked.changed, each.path).isdisjoint(each.around)]
     return found
-
-
-def _around(mutant: Mutant) -> range:
-    source = source_of(mutant.path)
-    if isinstance(source, SourceFile) and mutant.reach == "function":
-        return source.function_around(mutant)
-    return range(mutant.first_line, mutant.last_line + 1)
 
 
 @cache

@@ -22,8 +22,8 @@ class Mutant:
     after: str
     reach: Reach
     site: int
-    names: frozenset[str] = frozenset()
-    """What the changed statement defines, where it stands outside functions."""
+    around: range
+    """The lines of the function that it changes."""
     nth: int = 1
 
     @property

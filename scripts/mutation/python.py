@@ -106,12 +106,11 @@ class SourceFile:
             ast.fix_missing_locations(self.tree)
             return compile(self.tree, str(self.path), "exec", dont_inherit=True)
 
-    def function_around(self, mutant: Mutant) -> range:
-        """Return the lines of the function that a mutant changes."""
-        lines = range(mutant.first_line, mutant.last_line + 1)
+    def _around(self, line: int, last: int) -> range:
+        lines = range(line, last + 1)
         for node in ast.walk(self.tree):  # outer ones first
             is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            if is_function and node.lineno <= mutant.first_line <= (node.end_lineno or node.lineno):
+            if is_function and node.lineno <= line <= (node.end_lineno or node.lineno):
                 lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
         return lines
 
@@ -123,9 +122,8 @@ class SourceFile:
             shown = change.shown
             after = _text(change.node if change.place == shown else shown.node)
         last = at.end_lineno or at.lineno
-        names = frozenset({each.id for each in ast.walk(change.statement) if isinstance(each, ast.Name)})
-        outer = names if change.reach == "module" else frozenset[str]()
-        return Mutant(self.path, change.scope, at.lineno, last, before, after, change.reach, site, outer)
+        around = self._around(at.lineno, last)
+        return Mutant(self.path, change.scope, at.lineno, last, before, after, change.reach, site, around)
 
 
 @contextmanager

@@ -71,9 +71,14 @@ class Coverage:
         elif mutant.reach == "module":
             found = [each for each in self.runs if any(at == path for at, _ in each.lines)]
         else:
-            lines = {(path, number) for number in range(mutant.first_line, mutant.last_line + 1)}
-            found = [each for each in self.runs if not lines.isdisjoint(each.lines)]
+            found = self._reaching(path, range(mutant.first_line, mutant.last_line + 1))
+            # A jump has no line of its own for the tracer, which a RecursionError also ends.
+            found = found or self._reaching(path, mutant.around)
         return _within_time(sorted(found, key=lambda each: each.secs * (20 + len(each.lines))))
+
+    def _reaching(self, path: str, numbers: range) -> list[TestRun]:
+        lines = {(path, number) for number in numbers}
+        return [each for each in self.runs if not lines.isdisjoint(each.lines)]
 
 
 def _within_time(runs: Iterable[TestRun]) -> list[TestRun]:

@@ -98,7 +98,8 @@ class ScriptFile:
                 after = other.strip() or "(removed)"
                 site = len(self.changed)
                 self.changed.append(changed)
-                yield Mutant(self.path, scope, number + 1, number + 1, line.strip(), after, "script", site)
+                around = range(number + 1, number + 2)
+                yield Mutant(self.path, scope, number + 1, number + 1, line.strip(), after, "script", site, around)
 
 
 def _lua_changes(line: str) -> Iterator[str]:

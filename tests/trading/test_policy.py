@@ -144,3 +144,22 @@ def test_a_limit_is_never_more_than_was_written_however_long(written: str, cents
 
 def test_what_is_counted_is_never_less_than_it_is() -> None:
     assert [cents_up(Decimal(text)) for text in ("0", "0.001", "0.01", "0.011", "250")] == [0, 1, 1, 2, 250_00]
+
+
+@pytest.mark.parametrize(
+    ("line", "edges", "beyond"),
+    [
+        ("[confirm]\nexpires_secs = {}", ("10", "600"), ("9", "601")),
+        ("[limits]\norders_per_minute = {}", ("0", "100000"), ("-1", "100001")),
+        ("[limits]\nslippage_bps = '{}'", ("0", "1e-15", "9e15"), ("-1", "1e-16", "1e16")),
+    ],
+)
+def test_a_number_is_read_up_to_its_edges_and_not_beyond(
+    line: str, edges: tuple[str, ...], beyond: tuple[str, ...]
+) -> None:
+    for number in edges:
+        read_policy(line.format(number).encode())
+
+    for number in beyond:
+        with pytest.raises(PolicyProblem):
+            read_policy(line.format(number).encode())

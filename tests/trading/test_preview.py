@@ -11,10 +11,11 @@ from mcp_binance_server.domain.account import Account, Balance, Commission
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Side
+from mcp_binance_server.domain.orders import NOTHING
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
-from mcp_binance_server.trading.judgement.preview import Behaviour, FundsAfter, preview, written
+from mcp_binance_server.trading.judgement.preview import Behaviour, FillWalk, FundsAfter, preview, walk, written
 
 RULES = SymbolRules(
     Symbol("ABXY"),
@@ -58,6 +59,7 @@ def account(base: str, quote: str, commission: Commission | None = None) -> Acco
         (order("BUY", price="100.01", quantity="1"), "rests", "100.01"),
         (order("SELL", price="100.01", quantity="1"), "rests", "100.01"),
         (order("BUY", price="100.02", quantity="1"), "takes", "100.02"),
+        (order("SELL", price="100", quantity="1"), "takes", "100"),
         (order("BUY", price="105", quantity="5"), "takes", "500.14"),
         (order("BUY", price="100.02", quantity="3"), "takes_then_rests", "300.06"),
         (order("SELL", price="99.99", quantity="9"), "takes_then_rests", "899.94"),
@@ -200,3 +202,48 @@ def test_the_touch_of_a_book_is_the_best_price_of_each_side() -> None:
     assert Touch.of(BOOK) == best
     assert Touch.of(BookSnapshot(1, BOOK.bids[:1], BOOK.asks[:1])) == best
     assert Touch.of(EMPTY) == Touch(None, None)
+
+
+@pytest.mark.parametrize(
+    ("levels", "amount", "used", "worst"),
+    [
+        ((("100", "1"), ("101", "1")), "1", 1, "100"),
+        ((("100", "1"), ("101", "1")), "1.1", 2, "101"),
+        ((("100", "0"), ("101", "1"), ("102", "0")), "2", 1, "101"),
+    ],
+)
+def test_a_walk_counts_the_levels_that_it_takes_from_and_ends_at_the_worst_of_them(
+    levels: tuple[tuple[str, str], ...], amount: str, used: int, worst: str
+) -> None:
+    taken = walk(side(*levels), Quantity(Decimal(amount)))
+
+    assert (taken.levels, taken.worst, taken.touch) == (used, Decimal(worst), Decimal(100))
+
+
+@pytest.mark.parametrize(
+    ("way", "base", "against", "bps"),
+    [
+        ("BUY", "2", "90", "1000"),
+        ("BUY", "2", "99", "0"),
+        ("BUY", "2", "100", "-100"),
+        ("SELL", "2", "90", "-1000"),
+        ("SELL", "2", "100", "100"),
+        ("BUY", "0", "99", None),
+        ("BUY", "2", None, None),
+        ("BUY", "0", None, None),
+    ],
+)
+def test_slippage_is_a_cost_for_both_sides_and_unknown_without_a_fill_or_a_price(
+    way: Side, base: str, against: str | None, bps: str | None
+) -> None:
+    fill = FillWalk(Quantity(Decimal(base)), Quantity(Decimal(base) * 99), NOTHING, 1, None, None)
+
+    found = fill.slippage_bps(way, None if against is None else Price(Decimal(against)))
+
+    assert found == (None if bps is None else Decimal(bps))
+
+
+def test_an_account_may_spend_all_that_is_free() -> None:
+    bought = preview(RULES, order("BUY", price="100", quantity="1.05"), BOOK, account("", "105")).holdings
+
+    assert [each.after for each in bought] == [Decimal("1.04895"), Decimal(0)]

@@ -3,6 +3,7 @@
 import json
 from dataclasses import fields, replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -155,3 +156,76 @@ def test_the_same_order_once_more_has_the_same_amounts_in_its_text(
     assert one.amounts_json in again.to_json()
     assert (one.amounts_json in moved.to_json()) == one.is_market
     assert one.amounts_json not in replace(one, quantity=Quantity(quantity + 1)).to_json()
+
+
+ONE, LIMIT = Quantity(Decimal("0.001")), Price(Decimal(60000))
+PROFIT, TRIGGER, LEAST = Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal(49000))
+PAIR_OF = Exits("OCO", ONE, PROFIT, TRIGGER, LEAST)
+BRACKET_OF = Exits("OTOCO", ONE, PROFIT, TRIGGER, LEAST)
+PROFIT_ONLY, STOP_ONLY = Exits("OTO", ONE, PROFIT), Exits("OTO", ONE, None, TRIGGER, LEAST)
+
+
+@pytest.mark.parametrize(
+    ("exits", "worst"),
+    [(None, LIMIT), (BRACKET_OF, LIMIT), (PAIR_OF, LEAST), (Exits("OCO", ONE, PROFIT, TRIGGER), LIMIT)],
+)
+def test_a_pair_is_worth_its_stop_limit_and_every_other_order_its_price(exits: Exits | None, worst: Price) -> None:
+    agreed = terms(quantity=ONE, price=LIMIT, exits=exits)
+
+    assert (agreed.worst, agreed.value) == (worst, worst * ONE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_stop"),
+    [
+        ({}, False),
+        ({"stop_price": TRIGGER}, True),
+        ({"exits": PROFIT_ONLY}, False),
+        ({"exits": STOP_ONLY}, True),
+        ({"exits": BRACKET_OF}, True),
+        ({"stop_price": TRIGGER, "exits": PROFIT_ONLY}, True),
+    ],
+)
+def test_an_order_with_a_trigger_or_with_a_stop_among_its_exits_is_a_stop(
+    changes: dict[str, Any],
+    is_stop: bool,  # noqa: FBT001
+) -> None:
+    assert terms(**changes).is_stop is is_stop
+
+
+@pytest.mark.parametrize(
+    ("exits", "kinds"),
+    [
+        (None, ("LIMIT",)),
+        (PROFIT_ONLY, ("LIMIT", "LIMIT_MAKER")),
+        (STOP_ONLY, ("LIMIT", "STOP_LOSS_LIMIT")),
+        (BRACKET_OF, ("LIMIT", "LIMIT_MAKER", "STOP_LOSS_LIMIT")),
+        (PAIR_OF, ("LIMIT",)),
+    ],
+)
+def test_every_type_that_a_bracket_sends_is_named(exits: Exits | None, kinds: tuple[str, ...]) -> None:
+    assert terms(exits=exits).kinds == kinds
+
+
+def test_a_change_that_makes_an_order_smaller_takes_nothing_of_the_limits_of_money() -> None:
+    assert terms(counted=60_00).taken == 60_00
+    assert terms(counted=60_00, replaces="mbp-before").taken == 60_00
+    assert terms(counted=60_00, replaces="mbp-before", amends=True).taken == 0
+
+
+def test_amounts_are_a_part_of_the_text_and_a_market_order_has_no_price_there() -> None:
+    assert terms(quantity=ONE, price=LIMIT).amounts_json == '"price":"60000","quantity":"0.001"'
+    assert terms(quantity=ONE, price=LIMIT, kind="MARKET").amounts_json == '"quantity":"0.001"'
+    assert terms(quantity=ONE, price=LIMIT).amounts_json in terms(quantity=ONE, price=LIMIT).to_json()
+
+
+def test_the_text_of_terms_is_ascii() -> None:
+    assert terms(account="ключ").to_json().isascii()
+
+
+@pytest.mark.parametrize("amount", ["NaN", "sNaN", "Infinity", "-Infinity", "1E+80", "1E+81", "1E-81"])
+def test_terms_with_an_amount_that_is_no_plain_number_are_not_read(amount: str) -> None:
+    text = terms(quantity=ONE).to_json().replace('"quantity":"0.001"', f'"quantity":"{amount}"')
+
+    with pytest.raises(ValueError, match=r"amount|not the terms"):
+        Terms.from_json(text)
