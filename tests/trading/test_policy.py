@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.trading.judgement.policy import Policy, cents_up, read_policy
+from mcp_binance_server.trading.judgement.policy import Confirm, Policy, TradingLimits, cents_up, read_policy
 from mcp_binance_server.trading.judgement.policy_lines import PolicyProblem
 
 WHOLE = b"""
@@ -163,3 +163,53 @@ def test_a_number_is_read_up_to_its_edges_and_not_beyond(
     for number in beyond:
         with pytest.raises(PolicyProblem):
             read_policy(line.format(number).encode())
+
+
+def test_a_file_without_lines_sets_these_limits() -> None:
+    policy = read_policy(b"")
+
+    assert policy.limits == TradingLimits(
+        symbols=None,
+        types=frozenset({"LIMIT", "MARKET", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT", "OCO"}),
+        per_order=None,
+        per_day=None,
+        per_symbol_day=None,
+        daily_loss=None,
+        position={},
+        orders_per_minute=5,
+        orders_per_day=50,
+        open_orders=10,
+        collar_percent=Decimal(2),
+        slippage_bps=Decimal(50),
+        cancel="own",
+    )
+    assert policy.confirm == Confirm(
+        ask="default", auto_per_order=0, auto_per_day=0, client_per_order=None, expires_secs=120, approver=None
+    )
+    assert policy.paper_balances == {"USDT": Decimal(10_000)}
+    assert policy.counting_asset == "USDT"
+
+
+@pytest.mark.parametrize("asset", ["USDT", "USDC", "FDUSD", "TUSD", "USDP", "DAI", "BUSD", "EUR", "TRY", "BRL"])
+def test_amounts_can_be_counted_in_each_of_these_assets(asset: str) -> None:
+    assert read_policy(f"counting_asset = '{asset}'".encode()).counting_asset == asset
+
+
+@pytest.mark.parametrize("missing", ["symbols", "per_order", "per_day", "daily_loss"])
+def test_live_trading_lacks_each_limit_that_is_not_written(missing: str) -> None:
+    lines = {"symbols": "['BTCUSDT']", "per_order": "'1'", "per_day": "'1'", "daily_loss": "'1'"}
+    written = "\n".join(f"{name} = {value}" for name, value in lines.items() if name != missing)
+
+    assert read_policy(f"[limits]\n{written}".encode()).lacks_for_live() == (missing,)
+
+
+def test_a_client_may_be_asked_about_what_counts_nothing() -> None:
+    assert read_policy(b"").client_ceiling("paper") == 0
+    assert read_policy(b"").client_ceiling("live") == 100_00
+
+
+def test_rules_of_one_key_are_shown_without_the_common_ones() -> None:
+    rules = read_policy(b"[keys.k-x]\nmode = 'live'").of_key("k-x")
+
+    assert rules.common is not None
+    assert "common=" not in repr(rules)

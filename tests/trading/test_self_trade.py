@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_binance_server.trading.judgement.self_trade import MEANS, WANTED, self_trade_mode
+from mcp_binance_server.trading.judgement.self_trade import MEANS, WANTED, SelfTradeMode, self_trade_mode
 from trading.test_filters import BTC
 
 MODES = ("EXPIRE_TAKER", "EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT", "TRANSFER")
@@ -33,3 +33,22 @@ def test_a_word_that_nobody_knows_is_not_repeated(default: str) -> None:
 
     assert "the exchange decides what happens" in found.told
     assert not default or default not in found.told
+
+
+@pytest.mark.parametrize(
+    ("mode", "means"),
+    [
+        ("EXPIRE_TAKER", "this order would expire and the other one stay"),
+        ("EXPIRE_MAKER", "the other one would expire and this order go on"),
+        ("EXPIRE_BOTH", "both would expire"),
+        ("DECREMENT", "both would be reduced by the smaller one"),
+        ("TRANSFER", "the smaller one would be moved between the accounts"),
+        ("NONE", "they would trade with each other"),
+        ("SOMETHING_NEW", "the exchange decides what happens"),
+    ],
+)
+def test_every_mode_of_the_exchange_is_told_in_words(mode: str, means: str) -> None:
+    told = SelfTradeMode(None, mode).told
+
+    assert told == f"Should it meet an order of your own, {means}: on this symbol EXPIRE_TAKER cannot be asked for."
+    assert SelfTradeMode("EXPIRE_TAKER", mode).told == f"Should it meet an order of your own, {means}."

@@ -229,3 +229,12 @@ def test_terms_with_an_amount_that_is_no_plain_number_are_not_read(amount: str) 
 
     with pytest.raises(ValueError, match=r"amount|not the terms"):
         Terms.from_json(text)
+
+
+def test_an_amount_of_80_characters_is_read_and_a_longer_one_is_not() -> None:
+    longest, longer = f"0.{'0' * 77}1", f"0.{'0' * 78}1"
+    texts = [terms(quantity=Quantity(Decimal(each))).to_json() for each in (longest, longer)]
+
+    assert Terms.from_json(texts[0]).quantity == Decimal(longest)
+    with pytest.raises(ValueError, match="not the terms"):
+        Terms.from_json(texts[1])

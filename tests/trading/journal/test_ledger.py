@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -73,7 +74,9 @@ async def test_a_limit_that_would_be_passed_claims_nothing(ledger: HostLedger, l
     with pytest.raises(LimitPassed) as caught:
         await ledger.claim(intent(2), limited(limit, 2), NOW_MS)
 
-    assert caught.value.charge.name == name
+    counted = {"per_day": 60_00, "per_symbol_day:BTCUSDT": 60_00}.get(name, 1)
+    assert (caught.value.charge.name, caught.value.used) == (name, counted)
+    assert str(caught.value) == f"{name}: {counted} of {caught.value.charge.most} used"
     assert await used(ledger) == before
     assert await ledger.find(intent(2).preview_id) is None
 
@@ -204,6 +207,49 @@ async def test_a_position_counts_open_buys_and_those_that_the_balances_may_lack(
         await ledger.claim(intent(3), limited(), NOW_MS, room)
     later = PositionRoom("position:BTC", "BTC", held=0, read_ms=NOW_MS + 1, most=119_99)
     assert (await ledger.claim(intent(3), limited(), NOW_MS, later))[1]
+
+
+async def test_limits_count_one_account_and_one_day_and_give_back_to_them_alone(ledger: HostLedger) -> None:
+    tomorrow = NOW_MS + DAY_MS
+    for number, (account, at_ms) in enumerate((("paper", NOW_MS), ("other", NOW_MS), ("paper", tomorrow))):
+        await ledger.claim(intent(number, account=account), limited(), at_ms)
+
+    await ledger.move(intent(0, account="paper").preview_id, "NOT_SENT", {}, tomorrow)
+
+    nothing = {"per_day": 0, "per_symbol_day:BTCUSDT": 0, "orders_per_day": 1}
+    one = {"per_day": 60_00, "per_symbol_day:BTCUSDT": 60_00, "orders_per_day": 1, "orders_per_minute": 1}
+    assert (await ledger.used("paper", limited(), NOW_MS)).items() >= nothing.items()
+    assert (await ledger.used("other", limited(), NOW_MS)).items() >= (one | {"open_orders": 1}).items()
+    assert (await ledger.used("paper", limited(), tomorrow)).items() >= (one | {"open_orders": 1}).items()
+
+
+async def test_two_orders_of_one_day_are_added_up(ledger: HostLedger) -> None:
+    for number in range(3):
+        await ledger.claim(intent(number), limited(), NOW_MS)
+
+    assert await used(ledger) == {
+        "orders_per_minute": 3,
+        "orders_per_day": 3,
+        "open_orders": 3,
+        "per_symbol_day:BTCUSDT": 180_00,
+        "per_day": 180_00,
+    }
+
+
+async def test_a_position_counts_every_open_buy_of_its_asset_and_account_and_nothing_else(ledger: HostLedger) -> None:
+    many = limited("orders_per_minute = 20")
+    for number, changes in enumerate(({}, {}, {"side": "SELL"}, {"account": "other"})):
+        await ledger.claim(intent(number, **changes), many, NOW_MS)
+    await ledger.claim(replace(intent(4), asset="ETH"), many, NOW_MS)
+    await ledger.claim(intent(5), many, NOW_MS)
+    await ledger.move(intent(5).preview_id, "NOT_SENT", {}, NOW_MS)
+    room = PositionRoom("position:BTC", "BTC", held=1, read_ms=NOW_MS + 1, most=180_01)
+
+    assert (await ledger.claim(intent(6), many, NOW_MS, room))[1]
+    with pytest.raises(LimitPassed) as caught:
+        await ledger.claim(intent(7), many, NOW_MS, room)
+
+    assert (caught.value.used, caught.value.charge.most) == (180_01, 180_01)
 
 
 async def test_every_change_is_an_event_of_one_chain(ledger: HostLedger) -> None:
