@@ -145,3 +145,20 @@ async def test_a_cause_that_a_dead_process_left_is_seen_at_the_next_start(tmp_pa
 
         assert await why(second) == "5 orders rejected within 60 seconds"
         assert [each.account for each in await second.desk.reader.stops()] == ["paper"]
+
+
+@pytest.mark.parametrize(("later_ms", "counts"), [(86_399_999, True), (86_400_000, False)])
+async def test_an_order_found_after_all_counts_for_a_day(
+    bench: Bench,
+    later_ms: int,
+    counts: bool,  # noqa: FBT001
+) -> None:
+    await fail(bench, "UNKNOWN", NOW_MS, 1)
+    name = intent(1).preview_id
+    for state in ("NOT_PLACED", "ACKED"):
+        await bench.desk.ledger.move(name, state, {}, NOW_MS)
+    bench.clock.set_wall(NOW_MS + later_ms)
+
+    await bench.desk.look("paper")
+
+    assert (await why(bench) is not None) is counts

@@ -252,6 +252,12 @@ async def test_a_position_counts_every_open_buy_of_its_asset_and_account_and_not
     assert (caught.value.used, caught.value.charge.most) == (180_01, 180_01)
 
 
+async def test_the_first_buy_of_an_asset_may_take_all_of_its_room(ledger: HostLedger) -> None:
+    room = PositionRoom("position:BTC", "BTC", held=0, read_ms=NOW_MS, most=60_00)
+
+    assert (await ledger.claim(intent(), limited(), NOW_MS, room))[1]
+
+
 async def test_every_change_is_an_event_of_one_chain(ledger: HostLedger) -> None:
     await ledger.claim(intent(), limited(), NOW_MS)
     await ledger.mark_sent(intent().preview_id, NOW_MS)

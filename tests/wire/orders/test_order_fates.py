@@ -95,6 +95,11 @@ def test_a_status_of_who_stands_before_the_exchange_is_refused_without_a_code(st
         ("This account may not place or cancel orders.", "this account may not place or cancel orders"),
         ("Rest API trading is not enabled.", "trading is not enabled for this key"),
         ("Stop loss limit orders are not supported for this symbol.", "this symbol does not take such orders"),
+        ("This symbol does not support for such orders.", "this symbol does not take such orders"),
+        (
+            "The relationship of the prices for the orders is not correct.",
+            "the market stands on the wrong side of one of the prices",
+        ),
         ("Filter failure: MAX_NUM_ORDERS", "the order breaks a rule of this symbol"),
         ("Something new.", "Binance rejected the order"),
     ],
@@ -119,6 +124,29 @@ def test_why_a_cancel_was_rejected_likewise(text: str, reason: str) -> None:
 
     assert outcome.fate is Fate.REFUSED
     assert outcome.reason == f'{reason} (Binance: "{text}")'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Unknown order sent.", "there is no such open order"),
+        ("Quantity increase is not allowed.", "an order can only be made smaller"),
+        ("The request would change no state.", "the order has this quantity already"),
+        ("Order amend is not supported for this symbol.", "this symbol does not take such a change"),
+        ("Filter failure: LOT_SIZE", "the order breaks a rule of this symbol"),
+        ("Something new.", "the order was not amended"),
+    ],
+)
+def test_why_a_change_was_rejected_likewise(text: str, reason: str) -> None:
+    outcome = outcome_of(told(400, -2038, text))
+
+    assert outcome.fate is Fate.REFUSED
+    assert outcome.reason == f'{reason} (Binance: "{text}")'
+
+
+@pytest.mark.parametrize("status", [401, 403, 418, 429, 451])
+def test_a_refusal_before_the_exchange_is_known_by_its_status(status: int) -> None:
+    assert outcome_of(told(status, None)).fate is Fate.REFUSED
 
 
 def test_each_row_of_words_is_reached() -> None:
@@ -146,3 +174,19 @@ def test_without_an_answer_only_the_gate_decides(*, sent: bool, fate: Fate) -> N
     assert (outcome.fate, outcome.order, outcome.code) == (fate, None, None)
     assert ("may have been executed" in outcome.reason) == sent
     assert ("nothing was sent" in outcome.reason) != sent
+
+
+def test_a_ban_is_told_as_one_whatever_its_code() -> None:
+    assert {outcome_of(told(418, code)).reason for code in (None, -1003, -2010)} == {
+        "this address is banned for a while"
+    }
+
+
+def test_a_code_that_is_in_no_table_leaves_the_status_to_decide() -> None:
+    assert outcome_of(told(403, -9_999)).reason == "a firewall before Binance refused it"
+    assert outcome_of(told(404, -9_999)).fate is Fate.UNKNOWN
+
+
+@pytest.mark.parametrize(("status", "fate"), [(399, "UNKNOWN"), (400, "REFUSED"), (499, "REFUSED"), (500, "UNKNOWN")])
+def test_only_an_answer_between_400_and_499_proves_a_refusal(status: int, fate: str) -> None:
+    assert outcome_of(told(status, -2010)).fate is Fate[fate]
