@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.trading.journal.chain import Event, broken_link
 from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, LimitPassed, PositionRoom, TradingIsStopped
-from mcp_binance_server.trading.journal.records import NEXT, IllegalMove, IntentState
+from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.journal.records import NEXT, IllegalMove, IntentState, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge, charges
 from mcp_binance_server.trading.judgement.policy import read_policy
@@ -256,6 +258,137 @@ async def test_the_first_buy_of_an_asset_may_take_all_of_its_room(ledger: HostLe
     room = PositionRoom("position:BTC", "BTC", held=0, read_ms=NOW_MS, most=60_00)
 
     assert (await ledger.claim(intent(), limited(), NOW_MS, room))[1]
+
+
+async def test_an_order_of_a_lost_list_is_found_by_its_own_id_and_not_by_that_of_another(ledger: HostLedger) -> None:
+    alone = replace(intent(1), client_order_id="mbp-lost-w")
+    await ledger.claim(alone, limited(), NOW_MS)
+    await ledger.claim(replace(intent(2), client_order_id="mbp-list"), limited(), NOW_MS)
+
+    found = [await ledger.named("paper", name) for name in ("mbp-lost-w", "mbp-list-a", "mbp-list", "mbp-lost")]
+
+    assert [None if each is None else each.preview_id for each in found] == [
+        alone.preview_id,
+        intent(2).preview_id,
+        intent(2).preview_id,
+        None,
+    ]
+
+
+async def followed(ledger: HostLedger, *news: tuple[str, str]) -> tuple[str, Decimal, int]:
+    """Return status, executed amount and the number of events after some news."""
+    for status, executed in news:
+        told = await ledger.follow(intent().preview_id, reported(status, executed), NOW_MS)
+        assert told == await ledger.find(intent().preview_id)
+    found = await ledger.find(intent().preview_id)
+    assert found is not None
+    return found.status, found.executed, len(await JournalReader(ledger.store).history(intent().preview_id))
+
+
+@pytest.mark.parametrize("states", [("SENT",), ("SENT", "UNKNOWN"), ("SENT", "ACKED")])
+async def test_news_of_an_open_order_is_written_once_in_whatever_state_it_is(
+    ledger: HostLedger, states: tuple[IntentState, ...]
+) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    for state in states:
+        await ledger.move(intent().preview_id, state, {}, NOW_MS)
+    before = len(states) + 1
+
+    assert await followed(ledger, ("NEW", "0")) == ("NEW", Decimal(0), before + 1)
+    assert await followed(ledger, ("NEW", "0")) == ("NEW", Decimal(0), before + 1)
+    assert await followed(ledger, ("PARTIALLY_FILLED", "0")) == ("PARTIALLY_FILLED", Decimal(0), before + 2)
+    assert await followed(ledger, ("PARTIALLY_FILLED", "0.0004")) == ("PARTIALLY_FILLED", Decimal("0.0004"), before + 3)
+    assert await followed(ledger, ("PARTIALLY_FILLED", "0.0003")) == ("PARTIALLY_FILLED", Decimal("0.0004"), before + 3)
+    assert await followed(ledger, ("CANCELED", "0.0004")) == ("CANCELED", Decimal("0.0004"), before + 4)
+    assert await followed(ledger, ("FILLED", "0.001")) == ("CANCELED", Decimal("0.0004"), before + 4)
+
+
+async def test_news_of_an_order_that_was_never_executed_is_not_written(ledger: HostLedger) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    await ledger.move(intent().preview_id, "NOT_SENT", {}, NOW_MS)
+
+    assert await followed(ledger, ("NEW", "0"), ("FILLED", "0.001")) == ("", Decimal(0), 2)
+
+
+async def acked(ledger: HostLedger, new: NewIntent) -> NewIntent:
+    await ledger.claim(new, limited(), NOW_MS)
+    for state in ("SENT", "ACKED"):
+        await ledger.move(new.preview_id, state, {}, NOW_MS)
+    return new
+
+
+@pytest.mark.parametrize("account", ["paper", "other"])
+async def test_an_order_that_was_made_smaller_goes_on_under_its_own_intent(ledger: HostLedger, account: str) -> None:
+    target = await acked(ledger, intent(1, account=account))
+    smaller = Quantity(Decimal("0.0004"))
+    change = intent(2, replaces=target.client_order_id, amends=True, quantity=smaller)
+    await acked(ledger, change)
+    news = replace(reported("PARTIALLY_FILLED", "0.0002"), client_order_id=target.client_order_id, quantity=smaller)
+
+    made, again = [await ledger.follow(change.preview_id, news, NOW_MS) for _ in range(2)]
+
+    assert (made.status, made.final_ms, again) == ("AMENDED", NOW_MS, made)
+    stands = await ledger.find(target.preview_id)
+    told = [(each.state, dict(each.told)) for each in await JournalReader(ledger.store).history(target.preview_id)]
+    assert stands is not None
+    if account == "paper":
+        assert (stands.quantity, stands.status, stands.executed) == (smaller, "PARTIALLY_FILLED", Decimal("0.0002"))
+        assert told[3] == ("AMENDED", {"quantity": "0.0004", "by": change.preview_id})
+        assert [state for state, _ in told] == ["PREPARED", "SENT", "ACKED", "AMENDED", "STATUS"]
+    else:
+        assert (stands.status, stands.executed, len(told)) == ("", Decimal(0), 3)
+
+
+async def test_a_change_of_an_order_that_the_journal_does_not_have_ends_all_the_same(ledger: HostLedger) -> None:
+    change = await acked(ledger, intent(2, replaces="mbp-elsewhere", amends=True))
+
+    made = await ledger.follow(
+        change.preview_id, replace(reported("NEW", "0"), client_order_id="mbp-elsewhere"), NOW_MS
+    )
+
+    assert (made.status, made.final_ms) == ("AMENDED", NOW_MS)
+
+
+async def test_an_answer_tells_of_a_standing_order_of_the_same_account_only(ledger: HostLedger) -> None:
+    own, others = await acked(ledger, intent(1)), await acked(ledger, intent(2, account="other"))
+    await ledger.claim(intent(3), limited(), NOW_MS)
+    names = [own.client_order_id, others.client_order_id, intent(3).client_order_id, "mbp-elsewhere"]
+
+    for number, name in enumerate(names, start=4):
+        await ledger.claim(intent(number), limited("orders_per_minute = 20"), NOW_MS)
+        news = replace(reported("PARTIALLY_FILLED", "0.0002"), client_order_id=name)
+        await ledger.move(intent(number).preview_id, "NOT_SENT", {}, NOW_MS, target=news)
+
+    stands = [await ledger.find(each.preview_id) for each in (own, others, intent(3))]
+    assert [each and each.status for each in stands] == ["PARTIALLY_FILLED", "", ""]
+
+
+async def test_only_orders_without_an_outcome_are_unresolved(ledger: HostLedger) -> None:
+    await acked(ledger, intent(1))
+    for number, account in ((2, "paper"), (3, "other")):
+        await ledger.claim(intent(number, account=account), limited(), NOW_MS)
+
+    found = {account: await ledger.unresolved(account) for account in ("paper", "other", None)}
+
+    names = {account: [each.preview_id for each in intents] for account, intents in found.items()}
+    assert names["paper"] == [intent(2).preview_id]
+    assert names["other"] == [intent(3, account="other").preview_id]
+    assert {*names[None]} == {*names["paper"], *names["other"]}
+
+
+async def test_the_first_event_of_an_order_holds_all_that_was_agreed(ledger: HostLedger) -> None:
+    new = intent()
+    await ledger.claim(new, limited(), NOW_MS)
+
+    first, *_ = await JournalReader(ledger.store).history(new.preview_id)
+
+    assert first.state == "PREPARED"
+    assert first.told == {"terms": new.terms.to_json(), "way": "policy", "client_order_id": new.client_order_id}
+
+
+async def test_an_order_that_was_never_claimed_cannot_move(ledger: HostLedger) -> None:
+    with pytest.raises(IllegalMove, match=f"no intent {intent().preview_id}"):
+        await ledger.move(intent().preview_id, "SENT", {}, NOW_MS)
 
 
 async def test_every_change_is_an_event_of_one_chain(ledger: HostLedger) -> None:
