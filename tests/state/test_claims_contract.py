@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mcp_binance_server.state.claims import DAY_MS, KEEP_MS, Claim, ClaimNews, ClaimRoom, LimitPart
-from mcp_binance_server.state.engine import Fenced, StateEngine
+from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, StateEngine
 
 pytestmark = pytest.mark.anyio
 
@@ -251,6 +251,172 @@ async def test_a_claim_is_remembered_for_48_hours_after_its_end_and_while_it_has
 
     assert await engine.find_claim(ACCOUNT, "over") is None
     assert await engine.find_claim(ACCOUNT, "open") == b"open prepared"
+
+
+async def test_a_group_may_be_filled_to_its_last_unit_and_other_groups_take_none_of_it(engine: StateEngine) -> None:
+    await opened(engine)
+    room = ClaimRoom("position:BTC", held=300, most=1_000, since_ms=NOW_MS)
+    await engine.reserve(ACCOUNT, claim("other", 400, group="ETH", most=10_000))
+    await engine.reserve(ACCOUNT, claim("none", 400, most=10_000))
+
+    whole = await engine.reserve(ACCOUNT, claim("a", 700, group="BTC", most=10_000), room=room)
+    more = await engine.reserve(ACCOUNT, claim("b", 1, group="BTC", most=10_000), room=room)
+
+    assert whole
+    assert (more.verdict, more.used) == ("full", 1_000)
+
+
+async def test_old_news_give_back_what_newer_news_did_not_know_of_and_once(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a", 500))
+    await engine.tell(ACCOUNT, ended("a", 0, rank=7))
+
+    found: list[int] = []
+    for rank, given in ((3, 1), (3, 50), (7, 50), (7, 49), (3, 60), (8, 60)):
+        assert await engine.tell(ACCOUNT, ended("a", given, rank=rank)) is True
+        found.append((await used(engine))["per_day"])
+
+    assert found == [499, 450, 450, 450, 440, 440]
+    assert await engine.tell(ACCOUNT, ended("nobody", 0)) is False
+
+
+async def test_news_of_the_same_rank_replace_what_was_known(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a"))
+
+    for value in (b"first", b"second"):
+        await engine.tell(ACCOUNT, ClaimNews("a", value, 4, settled=False))
+
+    assert await engine.find_claim(ACCOUNT, "a") == b"second"
+
+
+async def test_a_book_lists_claims_by_their_time_and_then_by_name(engine: StateEngine) -> None:
+    await opened(engine)
+    for name, at_ms in (("a", NOW_MS + 1), ("d", NOW_MS), ("c", NOW_MS)):
+        await engine.reserve(ACCOUNT, claim(name, at_ms=at_ms))
+
+    book = await engine.account_book(ACCOUNT, now_ms=NOW_MS, since_ms=NOW_MS)
+
+    assert book.values == (b"c prepared", b"d prepared", b"a prepared")
+
+
+async def test_a_book_lists_what_is_open_what_ended_since_and_the_last_minute(engine: StateEngine) -> None:
+    await opened(engine)
+    since_ms, now_ms = NOW_MS + 10, NOW_MS + 70_000
+    for name, at_ms in (("old", now_ms - 60_000), ("late", now_ms - 59_999), ("open", NOW_MS), ("since", NOW_MS)):
+        await engine.reserve(ACCOUNT, claim(name, at_ms=at_ms))
+    for name, over_ms in (("old", since_ms - 1), ("late", since_ms - 1), ("since", since_ms)):
+        await engine.tell(ACCOUNT, ended(name, 0, over_ms=over_ms))
+
+    book = await engine.account_book(ACCOUNT, now_ms=now_ms, since_ms=since_ms)
+
+    assert book.values == (b"open prepared", b"since ended", b"late ended")
+
+
+async def test_what_a_day_has_used_is_remembered_for_48_hours_after_it(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a"))
+    forgotten = (NOW_MS // DAY_MS + 1) * DAY_MS + KEEP_MS
+
+    await engine.reserve(ACCOUNT, claim("b", at_ms=forgotten - 1))
+    before = await used(engine)
+    await engine.reserve(ACCOUNT, claim("c", at_ms=forgotten))
+
+    assert before == {"orders_per_day": 1, "per_day": 100}
+    assert await used(engine) == {}
+
+
+async def test_a_claim_without_an_end_is_remembered_for_90_days(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a"))
+
+    await engine.reserve(ACCOUNT, claim("b", at_ms=NOW_MS + 90 * DAY_MS - 1))
+    kept = await engine.find_claim(ACCOUNT, "a")
+    await engine.reserve(ACCOUNT, claim("c", at_ms=NOW_MS + 90 * DAY_MS))
+
+    assert kept == b"a prepared"
+    assert await engine.find_claim(ACCOUNT, "a") is None
+    assert (await engine.account_book(ACCOUNT, now_ms=NOW_MS, since_ms=NOW_MS)).values == (b"b prepared", b"c prepared")
+
+
+async def test_a_claim_that_ended_before_it_began_is_remembered_from_its_beginning(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a", at_ms=NOW_MS + 10))
+    await engine.tell(ACCOUNT, ended("a", 0, over_ms=NOW_MS))
+
+    await engine.reserve(ACCOUNT, claim("b", at_ms=NOW_MS + KEEP_MS + 9))
+    kept = await engine.find_claim(ACCOUNT, "a")
+    await engine.reserve(ACCOUNT, claim("c", at_ms=NOW_MS + KEEP_MS + 10))
+
+    assert (kept, await engine.find_claim(ACCOUNT, "a")) == (b"a ended", None)
+
+
+async def test_what_was_over_and_is_found_open_counts_as_open_again(engine: StateEngine) -> None:
+    await opened(engine)
+    for name in "abcd":
+        await engine.reserve(ACCOUNT, claim(name, 1))
+    await engine.tell(ACCOUNT, ended("a", 0, rank=3))
+    await engine.tell(ACCOUNT, ended("a", 0, rank=4, over_ms=None))
+
+    refused = await engine.reserve(ACCOUNT, claim("e", 1))
+
+    assert (refused.verdict, refused.name, refused.used) == ("full", "open_orders", 4)
+
+
+async def test_a_later_resume_stays_when_an_earlier_one_is_told(engine: StateEngine) -> None:
+    await engine.resume_account(ACCOUNT, now_ms=NOW_MS + 10)
+    await engine.resume_account(ACCOUNT, now_ms=NOW_MS)
+
+    assert (await engine.account_book(ACCOUNT, now_ms=NOW_MS, since_ms=NOW_MS)).resumed_ms == NOW_MS + 10
+    assert await engine.stop_account(ACCOUNT, "by hand", since_ms=NOW_MS + 10) is None
+    assert await engine.stop_account(ACCOUNT, "by hand", since_ms=NOW_MS + 11) is not None
+
+
+async def test_claims_that_name_neither_a_like_nor_a_line_wait_for_none(engine: StateEngine) -> None:
+    await opened(engine)
+
+    assert await engine.reserve(ACCOUNT, claim("a"), alike_ms=10_000)
+    assert await engine.reserve(ACCOUNT, claim("b"), alike_ms=10_000)
+
+
+async def test_a_day_begins_at_midnight(engine: StateEngine) -> None:
+    await opened(engine)
+    midnight = 20_501 * DAY_MS
+
+    for name, at_ms in (("a", midnight - 1), ("b", midnight), ("c", midnight + 1)):
+        assert await engine.reserve(ACCOUNT, claim(name, at_ms=at_ms))
+
+    assert await used(engine, midnight - 1) == {"orders_per_day": 1, "per_day": 100}
+    assert await used(engine, midnight) == {"orders_per_day": 2, "per_day": 200}
+
+
+async def test_a_value_that_is_too_large_is_neither_claimed_nor_kept(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a"))
+    large = bytes(MAX_VALUE_BYTES + 1)
+    news = ClaimNews("a", large, 1, settled=False)
+
+    with pytest.raises(ValueError, match="at most"):
+        await engine.reserve(ACCOUNT, replace(claim("b"), value=large))
+    with pytest.raises(ValueError, match="at most"):
+        await engine.depart(ACCOUNT, news)
+    with pytest.raises(ValueError, match="at most"):
+        await engine.tell(ACCOUNT, news)
+
+    assert await engine.find_claim(ACCOUNT, "a") == b"a prepared"
+    assert await engine.tell(ACCOUNT, replace(news, value=large[:-1]))
+
+
+async def test_what_is_not_said_of_a_claim_counts_nothing(engine: StateEngine) -> None:
+    await opened(engine)
+    bare = Claim("bare", b"bare", NOW_MS, ())
+    room = ClaimRoom("all", held=1, most=1, since_ms=NOW_MS)
+
+    first = await engine.reserve(ACCOUNT, bare, room=room)
+    book = await engine.account_book(ACCOUNT, now_ms=NOW_MS, since_ms=NOW_MS)
+
+    assert (first.verdict, first.value, first.name, first.used, first.stop) == ("claimed", b"", "", 0, None)
+    assert (book.is_open, book.stop, book.resumed_ms, book.used, book.values) == (True, None, 0, {}, (b"bare",))
 
 
 async def test_all_that_is_on_a_shelf_can_be_read(engine: StateEngine) -> None:
