@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_binance_server.state.claims import DAY_MS, KEEP_MS, Claim, ClaimNews, ClaimRoom, LimitPart
+from mcp_binance_server.state.claims import DAY_MS, KEEP_MS, Claim, ClaimNews, ClaimRoom, LimitPart, Reservation
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, StateEngine
 
 pytestmark = pytest.mark.anyio
@@ -417,6 +417,38 @@ async def test_what_is_not_said_of_a_claim_counts_nothing(engine: StateEngine) -
 
     assert (first.verdict, first.value, first.name, first.used, first.stop) == ("claimed", b"", "", 0, None)
     assert (book.is_open, book.stop, book.resumed_ms, book.used, book.values) == (True, None, 0, {}, (b"bare",))
+
+
+async def test_a_refusal_holds_what_it_is_about_and_nothing_else(engine: StateEngine) -> None:
+    lost = await engine.reserve(ACCOUNT, claim("a"))
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("first", 1))
+    await engine.reserve(ACCOUNT, replace(claim("a", 1), alike="same", line="BTCUSDT BUY"))
+
+    held = await engine.reserve(ACCOUNT, claim("a"))
+    alike = await engine.reserve(ACCOUNT, replace(claim("b"), alike="same"), alike_ms=1)
+    unsettled = await engine.reserve(ACCOUNT, replace(claim("b"), line="BTCUSDT BUY"))
+    gone = await engine.depart(ACCOUNT, ClaimNews("nobody", b"", 1, settled=False))
+    left = await engine.depart(ACCOUNT, ClaimNews("a", b"a sent", 1, settled=False))
+    again = await engine.depart(ACCOUNT, ClaimNews("a", b"a sent", 1, settled=False))
+
+    assert lost == Reservation("lost")
+    assert held == Reservation("held", b"a prepared")
+    assert (alike, unsettled) == (Reservation("alike", name="a"), Reservation("unsettled", name="a"))
+    assert (gone, left, again) == (Reservation("gone"), Reservation("claimed"), Reservation("gone", b"a sent"))
+
+
+async def test_a_group_counts_each_of_its_open_claims_and_each_that_ended_since(engine: StateEngine) -> None:
+    await opened(engine)
+    room = ClaimRoom("position:BTC", held=1, most=1, since_ms=NOW_MS + 5)
+    for number, name in enumerate("abcd"):
+        await engine.reserve(ACCOUNT, claim(name, 10**number, most=10_000, group="BTC", at_ms=NOW_MS + number))
+    await engine.tell(ACCOUNT, ended("c", 0, over_ms=NOW_MS + 5))
+    await engine.tell(ACCOUNT, ended("d", 0, over_ms=NOW_MS + 4))
+
+    refused = await engine.reserve(ACCOUNT, claim("e", 1, most=10_000, group="BTC"), room=room)
+
+    assert refused == Reservation("full", name="position:BTC", used=112)
 
 
 async def test_all_that_is_on_a_shelf_can_be_read(engine: StateEngine) -> None:
