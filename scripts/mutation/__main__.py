@@ -27,7 +27,7 @@ Survives = Callable[[Any, Mutant, Sequence[TestRun]], bool | None]
 
 NAMES = ", ".join(each.name for each in TARGETS)
 LONGEST_RUN_SECS = 36_000
-HEADER = f"{'module':<20}" + "".join(
+HEADER = f"{'module':<30}" + "".join(
     f"{each:>11}" for each in ("mutants", "killed", "timed out", "equivalent", "survived")
 )
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
@@ -56,7 +56,11 @@ class Score:
         dead = self.killed + self.timed_out
         total = dead + self.equivalent + len(self.survivors)
         counts = (total, self.killed, self.timed_out, self.equivalent, len(self.survivors))
-        return f"{self.path.name:<20}" + "".join(f"{each:>11}" for each in counts) + f"{self.share:>9.1f} %"
+        return (
+            f"{self.path.parent.name + '/' + self.path.name:<30}"
+            + "".join(f"{each:>11}" for each in counts)
+            + f"{self.share:>9.1f} %"
+        )
 
 
 Scores = dict[Path, Score]

@@ -36,7 +36,7 @@ Source = SourceFile | ScriptFile
 LEAST_WAIT_SECS, TIMES_SLOWER = 6.0, 3.0
 # Tests longer than this are left out, and so is what exceeds the sum for one mutant: a survivor may be one for that.
 LONGEST_TEST_SECS, LONGEST_TOTAL_SECS = 2.0, 4.0
-LEFT_OUT = ("slow", "flood", "alone", "needs")
+LEFT_OUT = ("slow", "alone", "needs")
 PLUGINS_WITHOUT = ("terminal", "cacheprovider", "randomly", "xdist")
 OPTIONS = (
     *("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-o", "addopts="),
