@@ -68,6 +68,7 @@ Scores = dict[Path, Score]
 
 @cache
 def source_of(path: Path) -> Source:
+    """Return a file with its mutants."""
     return ScriptFile(path) if path.suffix == ".lua" else SourceFile(path)
 
 
@@ -75,7 +76,7 @@ def main() -> int:
     """Run what the command line asks for; 1 if a target has fewer killed than it must."""
     asked = _asked()
     chosen = [each for each in TARGETS if not asked.targets or _names(each) & {*asked.targets}]
-    known = _equivalent()
+    known = equivalent_mutants()
     mutants = {each.name: _mutants(each, asked) for each in chosen}
     if asked.list:
         for found in mutants.values():
@@ -139,7 +140,8 @@ def _changed(revision: str, path: Path) -> frozenset[int]:
     return frozenset(lines)
 
 
-def _equivalent() -> dict[str, str]:
+def equivalent_mutants() -> dict[str, str]:
+    """Return why no test can kill some mutants, by their names."""
     if not EQUIVALENT.exists():
         return {}
     return {each["id"]: each["reason"] for each in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]}
@@ -161,7 +163,7 @@ def _scored(target: Target, mutants: Sequence[Mutant], known: dict[str, str]) ->
             print(f"  {len(coverage[0].runs)} tests run them ({perf_counter() - began:.0f} s)", flush=True)
             _judge(scores, [each for each in living if each.reach != "module"], coverage[0], suite.survives)
 
-        pytest.main([*OPTIONS, *filter(_is_there, target.tests)], plugins=[WarmSuite(work)])
+        pytest.main([*OPTIONS, *target.tests], plugins=[WarmSuite(work)])
         return (scores, coverage[0]) if coverage else None
 
     found = forked(warm, LONGEST_RUN_SECS, silent=False)
@@ -174,10 +176,6 @@ def _scored(target: Target, mutants: Sequence[Mutant], known: dict[str, str]) ->
     _judge(scores, [each for each in living if each.reach == "module"], coverage, survives_cold)
     print(HEADER, *(each.row for each in scores.values()), f"{perf_counter() - began:.0f} s\n", sep="\n", flush=True)
     return [*scores.values()]
-
-
-def _is_there(name: str) -> bool:
-    return (ROOT / name).exists()
 
 
 def _judge(scores: Scores, mutants: Iterable[Mutant], coverage: Coverage, survives: Survives) -> None:

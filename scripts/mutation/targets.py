@@ -20,7 +20,7 @@ JUDGED = (
 KEPT = tuple(
     f"tests/trading/{each}.py"
     for each in (
-        "journal/test_store", "journal/test_ledger", "journal/test_agreements", "journal/test_limits",
+        "journal/test_store", "journal/test_ledger", "journal/test_agreements",
         "journal/test_stops", "test_settling", "test_stop", "test_lists", "test_desk", "test_reconciling",
     )
 )  # fmt: skip
