@@ -25,6 +25,7 @@ KEPT = tuple(
     )
 )  # fmt: skip
 CLAIMED = ("tests/state/test_claims_contract.py",)
+BUDGETED = tuple(f"tests/wire/test_{each}.py" for each in ("budget_rules", "budget", "shared_budget"))
 CONFIRMED = tuple(f"tests/surface/test_confirm{each}.py" for each in ("", "_forms", "_rounds"))
 JUDGEMENT = (
     "guards", "filters", "charges", "intent", "exits", "key_rights", "policy", "policy_lines", "preview", "self_trade",
@@ -60,7 +61,7 @@ TARGETS = (
     Target("journal", ("trading/journal/limits.py", "trading/journal/intents.py"), KEPT, least=100),
     Target("fates", ("exchange/spot/order_fates.py",), ("tests/wire/orders/test_order_fates.py",), least=100),
     Target("signing", ("exchange/signing.py",), ("tests/wire/test_signing.py",)),
-    Target("budget", ("exchange/budget.py",), ("tests/wire/test_budget.py", "tests/wire/test_shared_budget.py")),
+    Target("budget", ("exchange/budget.py",), BUDGETED),
     Target("book", ("feeds/book.py",), ("tests/feeds/test_book.py", "tests/feeds/test_book_properties.py")),
     Target("confirm", ("surface/confirm.py",), (*CONFIRMED, "tests/surface/trading/test_confirmed_orders.py")),
     Target("claims", ("state/claims.py", "state/redis/claims.py"), CLAIMED),
