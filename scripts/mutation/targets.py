@@ -25,6 +25,9 @@ KEPT = tuple(
     )
 )  # fmt: skip
 CLAIMED = ("tests/state/test_claims_contract.py",)
+BOOKED = tuple(
+    f"tests/feeds/test_{each}.py" for each in ("book", "book_readings", "book_properties", "recorded_book", "feed")
+)
 BUDGETED = tuple(f"tests/wire/test_{each}.py" for each in ("budget_rules", "budget", "shared_budget"))
 CONFIRMED = tuple(f"tests/surface/test_confirm{each}.py" for each in ("", "_forms", "_rounds"))
 JUDGEMENT = (
@@ -62,7 +65,7 @@ TARGETS = (
     Target("fates", ("exchange/spot/order_fates.py",), ("tests/wire/orders/test_order_fates.py",), least=100),
     Target("signing", ("exchange/signing.py",), ("tests/wire/test_signing.py",)),
     Target("budget", ("exchange/budget.py",), BUDGETED),
-    Target("book", ("feeds/book.py",), ("tests/feeds/test_book.py", "tests/feeds/test_book_properties.py")),
+    Target("book", ("feeds/book.py",), BOOKED),
     Target("confirm", ("surface/confirm.py",), (*CONFIRMED, "tests/surface/trading/test_confirmed_orders.py")),
     Target("claims", ("state/claims.py", "state/redis/claims.py"), CLAIMED),
     Target("scripts", tuple(f"state/redis/lua/{each}.lua" for each in CLAIM_SCRIPTS), CLAIMED),

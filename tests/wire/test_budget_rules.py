@@ -342,3 +342,31 @@ async def test_the_limit_itself_is_not_looked_for_while_it_is_asked_for(budget: 
 
     with pytest.raises(RateLimited):
         await budget.spend(EXCHANGE_INFO)
+
+
+async def test_the_moment_a_wait_ends_is_exact(budget: Budget, engine: Scripted) -> None:
+    told: list[int] = []
+    for retry_ms in (0, 1, 1_000, 1_001):
+        engine.grants.append(refused("stopped", retry_ms))
+        with pytest.raises(RateLimited) as caught:
+            await budget.spend(CALL)
+        told.append(caught.value.retry_after_secs)
+
+    assert told == [1, 1, 1, 2]
+
+
+async def test_what_the_exchange_asked_for_is_told_in_whole_seconds_and_only_where_it_is_longer(
+    budget: Budget, engine: Scripted, clock: FakeClock
+) -> None:
+    await budget.halt(ExchangeRefusal(418, -1003, "", 5_000))
+    clock.advance(500)
+    engine.grants.append(refused("stopped", 100_000))
+
+    with pytest.raises(RateLimited) as caught:
+        await budget.spend(CALL)
+
+    assert caught.value.exchange_wait_secs == 5_000
+
+
+def test_a_budget_is_shown_without_its_parts(budget: Budget) -> None:
+    assert not {"counters", "find_limit", "_after_stop"} & {each.partition("=")[0] for each in repr(budget).split(", ")}
