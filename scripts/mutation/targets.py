@@ -29,7 +29,10 @@ BOOKED = tuple(
     f"tests/feeds/test_{each}.py" for each in ("book", "book_readings", "book_properties", "recorded_book", "feed")
 )
 BUDGETED = tuple(f"tests/wire/test_{each}.py" for each in ("budget_rules", "budget", "shared_budget"))
-CONFIRMED = tuple(f"tests/surface/test_confirm{each}.py" for each in ("", "_forms", "_rounds"))
+CONFIRMED = (
+    *(f"tests/surface/test_confirm{each}.py" for each in ("", "_forms", "_pages", "_rounds")),
+    *(f"tests/surface/trading/test_{each}.py" for each in ("confirmed_orders", "shown_pages")),
+)
 JUDGEMENT = (
     "guards", "filters", "charges", "intent", "exits", "key_rights", "policy", "policy_lines", "preview", "self_trade",
     "stop", "terms",
@@ -66,7 +69,7 @@ TARGETS = (
     Target("signing", ("exchange/signing.py",), ("tests/wire/test_signing.py",)),
     Target("budget", ("exchange/budget.py",), BUDGETED),
     Target("book", ("feeds/book.py",), BOOKED),
-    Target("confirm", ("surface/confirm.py",), (*CONFIRMED, "tests/surface/trading/test_confirmed_orders.py")),
+    Target("confirm", ("surface/confirm.py",), CONFIRMED),
     Target("claims", ("state/claims.py", "state/redis/claims.py"), CLAIMED),
     Target("scripts", tuple(f"state/redis/lua/{each}.lua" for each in CLAIM_SCRIPTS), CLAIMED),
 )
