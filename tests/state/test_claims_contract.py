@@ -363,6 +363,29 @@ async def test_what_was_over_and_is_found_open_counts_as_open_again(engine: Stat
     assert (refused.verdict, refused.name, refused.used) == ("full", "open_orders", 4)
 
 
+async def test_a_claim_that_is_open_again_counts_once_in_its_group(engine: StateEngine) -> None:
+    await opened(engine)
+    room = ClaimRoom("position:BTC", held=0, most=1, since_ms=NOW_MS)
+    await engine.reserve(ACCOUNT, claim("a", 10, group="BTC"))
+    await engine.tell(ACCOUNT, ended("a", 0, rank=3))
+    await engine.tell(ACCOUNT, ended("a", 0, rank=4, over_ms=None))
+
+    refused = await engine.reserve(ACCOUNT, claim("b", 1, group="BTC"), room=room)
+
+    assert (refused.verdict, refused.used) == ("full", 10)
+
+
+async def test_nothing_is_kept_of_a_claim_that_is_forgotten(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a"))
+    await engine.tell(ACCOUNT, ended("a", 0))
+
+    await engine.reserve(ACCOUNT, claim("b", at_ms=NOW_MS + KEEP_MS))
+
+    assert await engine.tell(ACCOUNT, ended("a", 0)) is False
+    assert await engine.depart(ACCOUNT, ClaimNews("a", b"", 1, settled=False)) == Reservation("gone")
+
+
 async def test_a_later_resume_stays_when_an_earlier_one_is_told(engine: StateEngine) -> None:
     await engine.resume_account(ACCOUNT, now_ms=NOW_MS + 10)
     await engine.resume_account(ACCOUNT, now_ms=NOW_MS)
