@@ -386,6 +386,17 @@ async def test_nothing_is_kept_of_a_claim_that_is_forgotten(engine: StateEngine)
     assert await engine.depart(ACCOUNT, ClaimNews("a", b"", 1, settled=False)) == Reservation("gone")
 
 
+async def test_nothing_is_given_back_to_a_day_that_is_forgotten(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.reserve(ACCOUNT, claim("a"))
+    forgotten = (NOW_MS // DAY_MS + 1) * DAY_MS + KEEP_MS
+    await engine.reserve(ACCOUNT, claim("b", at_ms=forgotten))
+
+    assert await engine.tell(ACCOUNT, ended("a", 50, over_ms=forgotten))
+
+    assert await used(engine) == {}
+
+
 async def test_a_later_resume_stays_when_an_earlier_one_is_told(engine: StateEngine) -> None:
     await engine.resume_account(ACCOUNT, now_ms=NOW_MS + 10)
     await engine.resume_account(ACCOUNT, now_ms=NOW_MS)
@@ -445,7 +456,7 @@ async def test_what_is_not_said_of_a_claim_counts_nothing(engine: StateEngine) -
 async def test_a_refusal_holds_what_it_is_about_and_nothing_else(engine: StateEngine) -> None:
     lost = await engine.reserve(ACCOUNT, claim("a"))
     await opened(engine)
-    await engine.reserve(ACCOUNT, claim("first", 1))
+    await engine.reserve(ACCOUNT, claim("0 first", 1))
     await engine.reserve(ACCOUNT, replace(claim("a", 1), alike="same", line="BTCUSDT BUY"))
 
     held = await engine.reserve(ACCOUNT, claim("a"))
