@@ -303,14 +303,15 @@ async def test_a_book_lists_claims_by_their_time_and_then_by_name(engine: StateE
 async def test_a_book_lists_what_is_open_what_ended_since_and_the_last_minute(engine: StateEngine) -> None:
     await opened(engine)
     since_ms, now_ms = NOW_MS + 10, NOW_MS + 70_000
-    for name, at_ms in (("old", now_ms - 60_000), ("late", now_ms - 59_999), ("open", NOW_MS), ("since", NOW_MS)):
-        await engine.reserve(ACCOUNT, claim(name, at_ms=at_ms))
+    begun = {"old": now_ms - 60_000, "late": now_ms - 59_999, "open": NOW_MS, "open too": NOW_MS, "since": NOW_MS}
+    for name, at_ms in begun.items():
+        await engine.reserve(ACCOUNT, replace(claim(name, at_ms=at_ms), parts=()))
     for name, over_ms in (("old", since_ms - 1), ("late", since_ms - 1), ("since", since_ms)):
         await engine.tell(ACCOUNT, ended(name, 0, over_ms=over_ms))
 
     book = await engine.account_book(ACCOUNT, now_ms=now_ms, since_ms=since_ms)
 
-    assert book.values == (b"open prepared", b"since ended", b"late ended")
+    assert book.values == (b"open prepared", b"open too prepared", b"since ended", b"late ended")
 
 
 async def test_what_a_day_has_used_is_remembered_for_48_hours_after_it(engine: StateEngine) -> None:
@@ -454,6 +455,7 @@ async def test_what_is_not_said_of_a_claim_counts_nothing(engine: StateEngine) -
 
 
 async def test_a_refusal_holds_what_it_is_about_and_nothing_else(engine: StateEngine) -> None:
+    assert not (await engine.account_book(ACCOUNT, now_ms=NOW_MS, since_ms=NOW_MS)).is_open
     lost = await engine.reserve(ACCOUNT, claim("a"))
     await opened(engine)
     await engine.reserve(ACCOUNT, claim("0 first", 1))
