@@ -238,3 +238,14 @@ def test_an_amount_of_80_characters_is_read_and_a_longer_one_is_not() -> None:
     assert Terms.from_json(texts[0]).quantity == Decimal(longest)
     with pytest.raises(ValueError, match="not the terms"):
         Terms.from_json(texts[1])
+
+
+@pytest.mark.parametrize("prefix", ["mbp-", "mbl-", "mbt-", "mbd-"])
+def test_an_order_of_every_mode_and_network_is_known_as_made_here(prefix: str) -> None:
+    name = f"{prefix}{'a' * 20}"
+
+    assert is_made_here(name)
+    assert is_made_here(f"{name}-w")
+    assert not is_made_here(f"x{name}")
+    assert not is_made_here(f"mbx-{'a' * 20}")
+    assert not is_made_here(name[:-1])
