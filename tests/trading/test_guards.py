@@ -88,6 +88,9 @@ PASSES = [
     situation("position = { BTC = '1' }", {"side": "SELL", "price": price("61200")}),
     situation("position = { ETH = '1' }"),
     situation("daily_loss = '10'", lost_today=9_99),
+    # Nothing is used, held or lost where nothing is said of it.
+    situation("orders_per_minute = 1\norders_per_day = 1\nopen_orders = 1\nper_day = '60'\nper_symbol_day = '60'"),
+    situation("position = { BTC = '60' }\ndaily_loss = '0.01'"),
     situation(book_age_ms=2_000),
     situation(about={"price": price("61200")}),
     situation(about={"price": price("1")}),
