@@ -15,6 +15,7 @@ JUDGED = (
             "lists", "desk", "asking", "settling",
         )
     ),
+    "tests/trading/journal/test_ledger.py",
     "tests/surface/trading/test_guards.py",
 )  # fmt: skip
 KEPT = tuple(
