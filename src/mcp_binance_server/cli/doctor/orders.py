@@ -51,13 +51,13 @@ class _Noting:
     """Dials, and keeps what a proxy answered: the stream itself only logs it."""
 
     network: NetworkDialer
-    proxys: ProxyFailure | None = None
+    proxy_failure: ProxyFailure | None = None
 
     async def connect(self, url: str) -> StreamConnection:
         try:
             return await self.network.connect(url)
         except ProxyFailure as failure:
-            self.proxys = failure
+            self.proxy_failure = failure
             raise
 
 
@@ -113,8 +113,8 @@ async def user_stream(bench: Bench) -> CheckResult:
         )
     if heard.stands:
         return good(f"{host} tells of orders, after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
-    if dialer.proxys is not None:
-        return replace(proxy_problem(host, dialer.proxys), status="warning")
+    if dialer.proxy_failure is not None:
+        return replace(proxy_problem(host, dialer.proxy_failure), status="warning")
     return CheckResult(
         "warning",
         f"{host} takes no subscription to events of orders",
