@@ -48,6 +48,7 @@ def test_without_a_value_only_the_past_is_told() -> None:
     assert percentile_of(None, {}) == percentile_of(Decimal(1), {})
 
 
+@pytest.mark.night
 @given(tenths, pasts)
 def test_a_rank_is_the_middle_of_its_two_places_in_the_sorted_past(value: Decimal, past: dict[int, Decimal]) -> None:
     ordered = sorted(past.values())
@@ -59,6 +60,7 @@ def test_a_rank_is_the_middle_of_its_two_places_in_the_sorted_past(value: Decima
     assert 0 <= mid_rank(value, ordered) <= 100
 
 
+@pytest.mark.night
 @given(tenths, tenths, pasts)
 def test_a_higher_value_never_ranks_lower(one: Decimal, other: Decimal, past: dict[int, Decimal]) -> None:
     low, high = (percentile_of(each, past).value for each in sorted((one, other)))

@@ -36,6 +36,7 @@ async def test_what_was_fetched_is_kept_for_a_day(exchange: SimulatedExchange, c
     assert paths(exchange) == ["/chart-docs"] * 2
 
 
+@pytest.mark.slow
 async def test_a_forced_refresh_passes_over_what_is_kept(exchange: SimulatedExchange, clock: FakeClock) -> None:
     async with chart_desk(exchange, clock) as desk:
         await desk.docs.read()

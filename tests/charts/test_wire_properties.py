@@ -29,6 +29,7 @@ PLAUSIBLE = st.recursive(
 )
 
 
+@pytest.mark.night
 @settings(max_examples=60)
 @given(bodies())
 def test_a_sound_body_comes_back_from_either_dialect(body: dict[str, Any]) -> None:
@@ -40,6 +41,7 @@ def test_a_sound_body_comes_back_from_either_dialect(body: dict[str, Any]) -> No
     assert from_wire(body_of(back), catalogue=CATALOGUE) == back
 
 
+@pytest.mark.night
 @settings(max_examples=60)
 @given(bodies())
 def test_what_is_sent_is_taken_and_sending_it_again_changes_nothing(body: dict[str, Any]) -> None:
@@ -68,6 +70,7 @@ def test_whatever_is_sent_there_is_a_verdict_and_never_a_crash(config: dict[str,
         assert problems_of(reading.body, read_facts()) == []
 
 
+@pytest.mark.night
 @settings(max_examples=60)
 @given(st.lists(PLAUSIBLE, max_size=3), st.lists(PLAUSIBLE, max_size=3))
 def test_studies_and_drawings_of_any_shape_are_taken_or_refused(studies: list[Any], drawings: list[Any]) -> None:

@@ -151,6 +151,7 @@ def test_a_value_becomes_what_the_tool_takes(tool: str, words: list[str], meant:
     assert arguments_of(words, spec.input_schema) == meant
 
 
+@pytest.mark.night
 def test_a_value_can_come_from_a_file_or_from_standard_input(tmp_path: Path) -> None:
     (tmp_path / "chart.json").write_text(CHART, encoding="utf-8")
 

@@ -72,6 +72,7 @@ class Counted:
         return result.structured_content
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_first_order_on_paper_takes_two_calls_and_no_key(mode: Literal["auto", "legacy"]) -> None:
     with Process("demo", "--http", "--port", "0", warm=True) as demo:

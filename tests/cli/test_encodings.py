@@ -98,6 +98,7 @@ def test_redirected_output_has_no_traceback(encoding: str, arguments: list[str],
     done.stderr.decode(encoding)
 
 
+@pytest.mark.night
 def test_an_answer_as_json_stays_json_and_what_is_piped_in_is_utf_8() -> None:
     chart = json.dumps({"symbol": "BINANCE:BTCUSDT", "interval": "1h", "theme": "größe → 📈"}, ensure_ascii=False)
 
@@ -108,6 +109,7 @@ def test_an_answer_as_json_stays_json_and_what_is_piped_in_is_utf_8() -> None:
     assert "größe → 📈" in json.dumps(answer, ensure_ascii=False)
 
 
+@pytest.mark.night
 def test_a_client_on_a_pipe_is_spoken_to_in_utf_8_whatever_the_locale() -> None:
     question = {"name": "validate_chart_config", "arguments": {"config": {"theme": "größe → 📈"}}}
 

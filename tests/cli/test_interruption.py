@@ -110,6 +110,7 @@ def assert_clean(said: str) -> None:
     assert [word for word in UGLY if word in said] == [], said
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("arguments", "shows", "code"),
     [
@@ -178,6 +179,7 @@ def test_the_first_signal_ends_a_server_whose_client_does_not_read() -> None:
     assert_clean(process.errors.read_text())
 
 
+@pytest.mark.night
 def test_the_first_signal_ends_an_http_server_with_requests_in_hand(black_hole: BlackHole) -> None:
     with (
         Process("--http", "--port", "0", environment={"BINANCE_REST_URL": black_hole.url}, warm=True) as process,
@@ -238,6 +240,7 @@ def test_ctrl_c_while_a_command_loads_is_no_fault(module: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
 
 
+@pytest.mark.night
 def test_ctrl_c_does_not_wait_for_a_thread_that_cannot_be_woken() -> None:
     with Screen(command=(sys.executable, "-c", STUCK_IN_A_THREAD, "0.8")) as screen:
         screen.wait_for("stuck")
@@ -268,6 +271,7 @@ def test_a_server_ends_quietly_when_nobody_reads_it_any_more(command: str) -> No
     assert_clean(process.errors.read_text())
 
 
+@pytest.mark.night
 def test_a_server_ends_quietly_when_whoever_started_it_was_killed() -> None:
     with Process(code=PARENT) as parent:
         child = int(parent.line())

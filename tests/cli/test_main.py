@@ -102,6 +102,7 @@ def test_settings_that_cannot_be_used_end_with_two_and_name_the_variable(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.night
 def test_the_server_without_a_client_ends_quietly() -> None:
     done = subprocess.run(
         [*COMMAND],

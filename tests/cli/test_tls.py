@@ -57,6 +57,7 @@ def told(pattern: str, *arguments: str, environment: dict[str, str]) -> Generato
                 process.terminate()
 
 
+@pytest.mark.night
 @requirement("ruling/47")
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="several processes on one port are not for Windows")

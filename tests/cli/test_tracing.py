@@ -74,6 +74,7 @@ class Collector:
         return [ExportTraceServiceRequest.FromString(body) for _, body in self.bodies]
 
 
+@pytest.mark.night
 def test_every_request_is_a_span_at_the_collector_and_holds_no_key() -> None:
     with Collector().listening() as collector, Process("simulator", warm=True) as simulator:
         exchange = json.loads(simulator.line())
@@ -121,6 +122,7 @@ def test_an_address_that_cannot_be_used_stops_the_start() -> None:
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.night
 def test_a_collector_that_is_away_changes_no_answer_and_holds_up_no_end() -> None:
     with Process("simulator", warm=True) as simulator:
         exchange = json.loads(simulator.line())

@@ -50,6 +50,7 @@ def test_a_server_started_by_an_old_entry_reads_the_account_of_the_old_keys(
     assert home.contents() == before
 
 
+@pytest.mark.night
 def test_playbooks_and_their_configuration_are_served_as_before(home: OldHome, served: ServedExchange) -> None:
     before = home.contents()
     around = {"XDG_CONFIG_HOME": str(home.own.parent), **addresses(served)}

@@ -59,6 +59,7 @@ def by_worker(figures: str, name: str) -> dict[str, float]:
     return {worker: sum(float(value) for of, value in found if of == worker) for worker, _ in found}
 
 
+@pytest.mark.night
 async def test_sessions_are_found_from_every_worker_and_a_dead_ones_are_over(around: Surroundings) -> None:
     with http_server(around, "--workers", "2") as (process, port):
         async with client(port) as http:
@@ -198,6 +199,7 @@ async def test_workers_end_when_their_keeper_was_killed(around: Surroundings) ->
         wait_for(lambda: not any(is_alive(pid) for pid in workers), "the end of the workers")
 
 
+@pytest.mark.night
 async def test_the_port_for_probes_answers_for_all_workers(around: Surroundings, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     entry = TokenEntry("ann", digest_of(new_token()), frozenset({"market:read"}))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
@@ -26,6 +27,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.night
 async def test_the_client_on_the_page_runs() -> None:
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exchange = SimulatedExchange(SystemClock())

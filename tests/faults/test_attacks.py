@@ -48,6 +48,7 @@ def test_every_text_tells_to_do_something_and_none_makes_the_persons_choice() ->
     assert [name for name, found in told.items() for each in found if each.arguments in choices] == []
 
 
+@pytest.mark.night
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("source", SOURCES)
 async def test_nothing_is_placed_and_no_stop_cancelled_without_a_persons_own_choice(
@@ -62,6 +63,7 @@ async def test_nothing_is_placed_and_no_stop_cancelled_without_a_persons_own_cho
     assert {said for each in found for said in each.questions if words(said) - WORDS} == set()
 
 
+@pytest.mark.night
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("source", SOURCES)
 async def test_where_nobody_is_asked_nothing_goes_beyond_a_limit(source: Source, tmp_path: Path, scale: int) -> None:
@@ -81,6 +83,7 @@ async def test_the_name_of_an_asset_puts_no_words_into_a_question(tmp_path: Path
     assert {each for said in questions for each in words(said)} <= WORDS
 
 
+@pytest.mark.night
 async def test_a_server_that_believed_an_accepted_form_would_be_found_out(tmp_path: Path) -> None:
     """The same attacks where every form that is accepted, or closed, counts as the person's yes."""
     found = await suffered(chosen("page", EACH)[:5], tmp_path, ASKED, is_believed=True)
@@ -89,6 +92,7 @@ async def test_a_server_that_believed_an_accepted_form_would_be_found_out(tmp_pa
     assert [each.attack.number for each in found if not each.has_stop] == [5]
 
 
+@pytest.mark.night
 async def test_a_server_without_limits_would_be_found_out(tmp_path: Path) -> None:
     greedy = [each for each in attacks() if each.name in ("page 7", "page 8", "page 20", "playbook 5")]
 

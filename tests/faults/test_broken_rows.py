@@ -91,6 +91,7 @@ class ChangedLoop(httpx2.AsyncBaseTransport):
             return told, app.futures.client.reads.dropped + app.market.client.reads.dropped
 
 
+@pytest.mark.night
 async def test_an_answer_with_broken_rows_is_the_answer_without_them_and_each_is_counted(
     clock: FakeClock, exchange: SimulatedExchange, sized: Callable[[int, int], int]
 ) -> None:
@@ -112,6 +113,7 @@ async def test_an_answer_with_broken_rows_is_the_answer_without_them_and_each_is
     assert refused < turns / 4
 
 
+@pytest.mark.night
 async def test_numbers_at_the_edge_of_what_can_be_written_end_in_an_answer(
     clock: FakeClock, exchange: SimulatedExchange, sized: Callable[[int, int], int]
 ) -> None:

@@ -203,6 +203,7 @@ class WrongRoute:
         return await Loopback(self.exchange).connect(url.replace("/market/", "/public/"))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("is_right", [True, False], ids=["right route", "wrong route"])
 async def test_a_stream_that_stays_open_and_silent_is_no_quiet_market(*, is_right: bool) -> None:
     clock = SteppedClock()

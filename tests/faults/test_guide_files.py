@@ -136,6 +136,7 @@ async def asked(app: App, client: Client, uri: str, *, by_client: bool) -> MCPEr
     return None
 
 
+@pytest.mark.night
 @requirement("ruling/32")
 @pytest.mark.timeout(600)
 async def test_ten_thousand_hostile_addresses_and_names_open_nothing_outside_the_roots(

@@ -55,6 +55,7 @@ def ask_until_said(server: Process, ask: Callable[[int, dict[str, Any]], dict[st
     assert server.errors.read_text(encoding="utf-8").count("made no sense") == 1
 
 
+@pytest.mark.night
 def test_on_a_pipe_every_call_is_answered_while_the_stream_sends_garbage() -> None:
     with Process("simulator", warm=True) as simulator, Process(environment=on_garbage(simulator), warm=True) as server:
         server.shake_hands()
@@ -64,6 +65,7 @@ def test_on_a_pipe_every_call_is_answered_while_the_stream_sends_garbage() -> No
         simulator.terminate()
 
 
+@pytest.mark.night
 def test_over_http_the_process_stays_and_the_garbage_is_counted() -> None:
     with (
         Process("simulator", warm=True) as simulator,

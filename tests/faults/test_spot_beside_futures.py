@@ -78,6 +78,7 @@ async def p95_of_tickers(app: App, clock: SteppedClock) -> int:
     return sorted(found)[CALLS * 95 // 100]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("fault", [refused, banned, slow, failing], ids=lambda fault: fault.__name__)
 async def test_a_ticker_waits_for_nothing_of_futures(
     fault: Callable[[SimulatedExchange], None],

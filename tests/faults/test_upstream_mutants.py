@@ -25,6 +25,7 @@ async def test_mutants_of_stream_events_are_all_refused_and_the_book_comes_back(
     assert outcome.refused >= 0.97 * outcome.events
 
 
+@pytest.mark.night
 async def test_mutants_of_answers_are_errors_and_never_pages(scale: int) -> None:
     outcome = Outcome()
 
@@ -35,6 +36,7 @@ async def test_mutants_of_answers_are_errors_and_never_pages(scale: int) -> None
     assert {each.removesuffix(" of all") for each in outcome.met} >= {*ROWS, *SINGLES, CONTRACTS, FUTURES_KLINES}
 
 
+@pytest.mark.night
 async def test_mutants_of_liquidations_are_left_out_and_the_true_ones_counted_once(scale: int) -> None:
     outcome = Outcome()
 

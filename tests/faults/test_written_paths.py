@@ -50,6 +50,7 @@ def served() -> Iterator[ServedExchange]:
         yield found
 
 
+@pytest.mark.night
 async def test_whoever_calls_every_tool_with_money_sends_reads_and_two_of_the_three_writes(tmp_path: Path) -> None:
     user, world = FormUser("yes"), new_world()
     async with wire_market(tmp_path, ASKED, "live", world, environment=TOOLSETS) as market:
@@ -101,6 +102,7 @@ def queries(trader: SocketTrader) -> list[dict[str, str]]:
     return [{name: values[0] for name, values in parse_qs(each, keep_blank_values=True).items()} for each in found]
 
 
+@pytest.mark.night
 async def test_no_order_ever_leaves_with_an_open_price(served: ServedExchange, tmp_path: Path) -> None:
     asked: list[tuple[str, dict[str, Any]]] = []
     async with socket_trader(served, tmp_path, POLICY) as trader:

@@ -85,6 +85,7 @@ def loaded(last: int, bids: list[WrittenLevel], asks: list[WrittenLevel]) -> tup
     return book, naive
 
 
+@pytest.mark.night
 @given(stream=streams(), bids=standing, asks=standing)
 def test_after_every_delta_the_book_equals_a_plain_dictionary(
     stream: tuple[int, list[BookDelta]], bids: list[WrittenLevel], asks: list[WrittenLevel]
@@ -105,6 +106,7 @@ def test_after_every_delta_the_book_equals_a_plain_dictionary(
         assert (book.best_ask.price if book.best_ask else None) == min(naive.asks, default=None)
 
 
+@pytest.mark.night
 @given(stream=streams(), bids=standing, asks=standing, low=st.integers(9_970, 10_030), width=st.integers(0, 40))
 def test_a_band_holds_exactly_the_levels_between_its_edges(
     stream: tuple[int, list[BookDelta]], bids: list[WrittenLevel], asks: list[WrittenLevel], low: int, width: int
@@ -122,6 +124,7 @@ def test_a_band_holds_exactly_the_levels_between_its_edges(
     assert near_asks == sorted(float(p) for p in naive.asks if p <= top)
 
 
+@pytest.mark.night
 @given(stream=streams(), bids=standing, asks=standing, choice=st.integers(0, 11))
 def test_one_dropped_delta_is_one_gap_and_the_next_snapshot_heals_it(
     stream: tuple[int, list[BookDelta]],
@@ -150,6 +153,7 @@ def test_one_dropped_delta_is_one_gap_and_the_next_snapshot_heals_it(
         assert book.written_top(100) == naive.ordered
 
 
+@pytest.mark.night
 @given(stream=streams(), bids=standing, asks=standing, back=st.lists(st.integers(0, 11), max_size=12))
 def test_a_delta_that_comes_again_is_stale_and_changes_nothing(
     stream: tuple[int, list[BookDelta]], bids: list[WrittenLevel], asks: list[WrittenLevel], back: list[int]
@@ -237,6 +241,7 @@ class BookMachine(RuleBasedStateMachine):
         assert self.book.last_update_id == self.last_id
 
 
+@pytest.mark.night
 def test_five_thousand_steps_and_the_book_is_still_the_dictionary(sized: Callable[[int, int], int]) -> None:
     # One story of that length is more than hypothesis draws for an example, so it is told in chapters.
     BookMachine.steps = 0

@@ -35,6 +35,7 @@ async def led_by_the_first() -> AsyncGenerator[tuple[Pair, SymbolFeed]]:
             yield both, feed
 
 
+@pytest.mark.slow
 async def test_who_needs_the_best_levels_is_shown_the_leaders_and_replays_nothing() -> None:
     async with led_by_the_first() as (both, led):
         with shown(both) as feed:
@@ -100,6 +101,7 @@ async def test_who_was_shown_books_leads_when_the_leader_has_gone_and_collects_f
                 assert len(feed.tape) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_a_leader_writes_finished_books_only_as_long_as_somebody_needs_them() -> None:
     async with led_by_the_first() as (both, _):

@@ -22,6 +22,7 @@ def read_by_both(both: Pair, held: ExitStack, symbol: Symbol) -> tuple[SymbolFee
     return first, second
 
 
+@pytest.mark.night
 async def test_garbage_that_a_leader_passes_on_costs_both_processes_that_symbol_and_no_other() -> None:
     async with pair() as both:
         with ExitStack() as held:
@@ -37,6 +38,7 @@ async def test_garbage_that_a_leader_passes_on_costs_both_processes_that_symbol_
             assert bitcoin[0].book.top(50) == bitcoin[1].book.top(50)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     "page",
     [

@@ -42,6 +42,7 @@ async def test_a_bad_number_while_a_book_joins_or_stands_costs_one_resync(open_f
             assert floor.hub.troubles.totals.refused == 2
 
 
+@pytest.mark.night
 async def test_a_stream_of_garbage_is_asked_for_ever_more_slowly_and_said_once_a_minute(
     open_floor: OpenFloor, caplog: pytest.LogCaptureFixture
 ) -> None:

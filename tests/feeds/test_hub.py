@@ -59,6 +59,7 @@ async def test_a_book_is_live_soon_after_its_first_reader_and_equals_the_exchang
             assert len(feed.quotes) > 0
 
 
+@pytest.mark.night
 @requirement("ruling/29")
 async def test_a_hundred_readers_share_one_stream_and_after_idle_nothing_is_left(open_floor: OpenFloor) -> None:
     async with open_floor(linger_ms=60_000) as floor:

@@ -60,6 +60,7 @@ async def test_what_somebody_with_few_reads_too_stays(open_floor: OpenFloor) -> 
             assert streamed(floor) == [BNB, BTC, SOL]
 
 
+@pytest.mark.night
 async def test_a_symbol_does_not_go_back_and_forth(open_floor: OpenFloor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_binance_server.feeds.readers.KEPT_MS", 5_000)
     async with open_floor(most=2) as floor:
@@ -77,6 +78,7 @@ async def test_a_symbol_does_not_go_back_and_forth(open_floor: OpenFloor, monkey
                 assert more != [None]
 
 
+@pytest.mark.night
 async def test_who_reads_one_symbol_after_another_leaves_snapshots_to_others(open_floor: OpenFloor) -> None:
     opened = 0
     async with open_floor(most=2) as floor:
@@ -95,6 +97,7 @@ async def test_who_reads_one_symbol_after_another_leaves_snapshots_to_others(ope
     assert floor.snapshots() <= MOST_REPLACED + 3
 
 
+@pytest.mark.night
 async def test_the_books_of_one_party_do_not_keep_those_of_another_waiting(open_floor: OpenFloor) -> None:
     async with open_floor() as floor:
         fetch = floor.hub._snapshots.fetch  # pyright: ignore[reportPrivateUsage] - where requests leave the hub

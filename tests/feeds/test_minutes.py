@@ -191,6 +191,7 @@ def test_after_a_hole_nobody_knows_what_became_of_it(street: Street, harm: Calla
     assert outcomes(street) == []
 
 
+@pytest.mark.slow
 def test_how_often_sizes_like_it_were_traded_into_is_told_from_the_fifth_on(street: Street) -> None:
     stand(street)
     told = list[dict[str, float]]()

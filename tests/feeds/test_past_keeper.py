@@ -254,6 +254,7 @@ async def test_a_folder_that_cannot_be_written_costs_a_warning_and_nothing_else(
     assert pasts.scores == [1.0]
 
 
+@pytest.mark.night
 async def test_a_shelf_that_hangs_does_not_keep_a_process_from_ending(clock: SteppedClock) -> None:
     class HangingShelf(FailingShelf):
         async def read(self, symbol: Symbol) -> bytes | None:

@@ -120,6 +120,7 @@ def test_what_is_no_past_is_refused(body: object) -> None:
     assert isinstance(read(packed(body)), RefusedPast)
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_a_record_that_unpacks_to_far_more_than_a_past_is_refused_unread() -> None:
     assert "too long" in reason(read(HEAD + zlib.compress(bytes(64 * 1024 * 1024))))

@@ -80,6 +80,7 @@ async def test_a_stop_told_to_one_holds_the_other_back(apps: list[App], exchange
     assert len(exchange.requests) == before
 
 
+@pytest.mark.night
 async def test_after_an_emptied_state_reads_go_on_within_the_limit(
     apps: list[App], server: StateServer, exchange: SimulatedExchange
 ) -> None:

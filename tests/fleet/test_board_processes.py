@@ -162,6 +162,7 @@ def is_untouched(exchange: SimulatedExchange) -> bool:
     return not exchange.futures.requests and not exchange.futures.hub.open_connections
 
 
+@pytest.mark.night
 @pytest.mark.usefixtures("patient_engines")
 async def test_four_servers_that_nobody_asks_send_futures_nothing_and_look_at_no_market(server: StateServer) -> None:
     exchange = SimulatedExchange(CLOCK)

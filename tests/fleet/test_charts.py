@@ -53,6 +53,7 @@ async def generated(http: HttpClient, config: dict[str, Any], **arguments: Any) 
     return (await http.modern("tools/call", params)).json()["result"]
 
 
+@pytest.mark.night
 async def test_a_picture_is_read_from_every_worker(around: Surroundings) -> None:
     del around.environment["CHART_IMG_API_KEY"]
     with http_server(around, "--workers", WORKERS) as (_, port):
@@ -71,6 +72,7 @@ async def test_a_picture_is_read_from_every_worker(around: Surroundings) -> None
     assert len(met) > 1, "one process answered all, so this shows nothing"
 
 
+@pytest.mark.night
 async def test_a_day_of_one_image_draws_one_whoever_asks(around: Surroundings, service: ServedExchange) -> None:
     refused: list[dict[str, Any]] = []
     drawn: list[dict[str, Any]] = []

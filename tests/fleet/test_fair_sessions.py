@@ -23,6 +23,7 @@ def around() -> Iterator[Surroundings]:
         yield running
 
 
+@pytest.mark.night
 async def test_a_token_that_holds_all_places_of_two_processes_makes_way_for_others(
     around: Surroundings, tmp_path: Path
 ) -> None:

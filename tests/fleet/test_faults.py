@@ -70,6 +70,7 @@ async def locked(server: StateServer, _: Partition) -> AsyncGenerator[None]:
         operator.recv(1_000)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("fault", [killed, frozen, paused, cut_off, locked])
 async def test_every_call_is_unavailable_within_a_second_and_works_again_within_three(
     server: StateServer,
@@ -88,6 +89,7 @@ async def test_every_call_is_unavailable_within_a_second_and_works_again_within_
         await recovered(engine)
 
 
+@pytest.mark.night
 async def test_an_engine_that_starts_before_its_server_finds_it_later(server: StateServer, connect: Connect) -> None:
     server.kill()
     engine = await connect()
@@ -114,6 +116,7 @@ async def test_a_server_without_memory_refuses_writes_and_goes_on_reading(
     await recovered(engine)
 
 
+@pytest.mark.night
 async def test_a_subscriber_learns_that_it_may_have_missed_something(server: StateServer, connect: Connect) -> None:
     async with partition(server.port) as proxy:
         engine = await connect(proxy.url)
@@ -132,6 +135,7 @@ async def test_a_subscriber_learns_that_it_may_have_missed_something(server: Sta
             assert await asyncio.wait_for(anext(messages), 10) == b"2"
 
 
+@pytest.mark.night
 async def test_cancelled_callers_leave_their_answers_to_nobody(connect: Connect) -> None:
     engine = await connect()
     for number in range(50):
@@ -151,6 +155,7 @@ async def test_cancelled_callers_leave_their_answers_to_nobody(connect: Connect)
         assert all(each is True or isinstance(each, asyncio.CancelledError) for each in ended)
 
 
+@pytest.mark.night
 async def test_a_production_that_outlives_the_server_is_still_an_answer_here(
     server: StateServer, connect: Connect
 ) -> None:
@@ -163,6 +168,7 @@ async def test_a_production_that_outlives_the_server_is_still_an_answer_here(
     assert await engine.single_flight("k", produce, ttl_ms=1000, lock_ms=1000) == b"v"
 
 
+@pytest.mark.night
 async def test_a_former_primary_is_neither_written_nor_read_and_the_new_one_is_another_memory(
     server: StateServer, connect: Connect
 ) -> None:
@@ -193,6 +199,7 @@ async def test_a_former_primary_is_neither_written_nor_read_and_the_new_one_is_a
             assert not await engine.acquire_weight("ip", "order", 1, limit=1000, now_ms=MIDDLE_MS)
 
 
+@pytest.mark.night
 async def test_after_the_loss_of_all_memory_old_leases_are_lost_and_tokens_rise(
     server: StateServer, connect: Connect
 ) -> None:

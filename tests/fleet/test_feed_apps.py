@@ -62,6 +62,7 @@ async def hear_events(apps: list[App]) -> None:
             await CLOCK.sleep_ms(50)
 
 
+@pytest.mark.night
 async def test_both_answer_from_one_stream_and_ask_nothing_more(apps: list[App], exchange: SimulatedExchange) -> None:
     await until_live(apps)
     await hear_events(apps)
@@ -78,6 +79,7 @@ async def test_both_answer_from_one_stream_and_ask_nothing_more(apps: list[App],
     assert set(exchange.hub.streams().values()) == {1}
 
 
+@pytest.mark.night
 async def test_without_the_state_reads_answer_with_their_age_or_fail_cleanly_and_come_back(
     apps: list[App], server: StateServer, exchange: SimulatedExchange
 ) -> None:

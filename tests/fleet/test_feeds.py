@@ -110,6 +110,7 @@ async def test_three_processes_that_read_four_symbols_open_four_and_fetch_four_b
         assert [feed.counts.gaps + feed.counts.lost for feed in feeds] == [0] * len(feeds)
 
 
+@pytest.mark.night
 async def test_a_follower_sees_every_book_trade_and_quote_that_the_leader_saw(
     members: list[Member], fleet: HeldFleet
 ) -> None:

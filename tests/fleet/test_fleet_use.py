@@ -41,6 +41,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await SystemClock().sleep_ms(10)
 
 
+@pytest.mark.night
 async def test_a_party_that_has_charts_drawn_in_two_servers_rests_in_each(apps: list[App]) -> None:
     here, there = (turns_of(app) for app in apps)
     with acting_for(ANN):
@@ -60,6 +61,7 @@ async def test_a_party_that_has_charts_drawn_in_two_servers_rests_in_each(apps: 
     assert rested
 
 
+@pytest.mark.night
 async def test_while_the_state_is_away_each_server_is_fair_for_itself(apps: list[App], server: StateServer) -> None:
     here, there = (turns_of(app) for app in apps)
     with acting_for(HOG):

@@ -58,6 +58,7 @@ async def both(connect: Connect, answer: bytes | Exception) -> list[bytes | Base
     return got[:2]
 
 
+@pytest.mark.night
 async def test_a_value_that_is_not_kept_still_reaches_those_who_wait_elsewhere(connect: Connect) -> None:
     assert await both(connect, b"\x00value") == [b"\x00value"] * 2
 
@@ -66,6 +67,7 @@ async def test_a_value_that_is_not_kept_still_reaches_those_who_wait_elsewhere(c
     assert await ask(await connect(), late) == b"anew"
 
 
+@pytest.mark.night
 async def test_an_error_of_ours_arrives_elsewhere_with_all_it_says(connect: Connect) -> None:
     error = RateLimited(retry_after_secs=7, current_weight=5400, weight_limit=6000)
 
@@ -76,6 +78,7 @@ async def test_an_error_of_ours_arrives_elsewhere_with_all_it_says(connect: Conn
     assert elsewhere.data() == error.data()
 
 
+@pytest.mark.night
 async def test_an_error_that_concerns_who_began_leaves_the_production_to_another_process(connect: Connect) -> None:
     first, second = await connect(), await connect()
     outgrown = RateLimited(retry_after_secs=9, current_weight=1, weight_limit=6_000, own_weight=60, weight_share=50)
@@ -90,6 +93,7 @@ async def test_an_error_that_concerns_who_began_leaves_the_production_to_another
     assert await asyncio.gather(producer, waiter, return_exceptions=True) == [outgrown, b"theirs"]
 
 
+@pytest.mark.night
 async def test_an_error_that_is_none_of_ours_says_nothing_elsewhere(connect: Connect) -> None:
     own, elsewhere = await both(connect, KeyError("a detail for nobody"))
 
@@ -98,6 +102,7 @@ async def test_an_error_that_is_none_of_ours_says_nothing_elsewhere(connect: Con
     assert "detail" not in str(elsewhere)
 
 
+@pytest.mark.night
 async def test_a_value_that_is_too_long_is_refused_to_all(connect: Connect) -> None:
     own, elsewhere = await both(connect, bytes(MAX_VALUE_BYTES + 1))
 
@@ -106,6 +111,7 @@ async def test_a_value_that_is_too_long_is_refused_to_all(connect: Connect) -> N
     assert str(own) == str(elsewhere)
 
 
+@pytest.mark.night
 async def test_one_who_closes_in_mid_production_hands_it_over_at_once(connect: Connect) -> None:
     first, second = await connect(), await connect()
     source, spare = Source(), Source(b"second")
@@ -121,6 +127,7 @@ async def test_one_who_closes_in_mid_production_hands_it_over_at_once(connect: C
         await producer
 
 
+@pytest.mark.night
 async def test_when_the_lock_ends_another_engine_produces_and_the_first_still_ends(connect: Connect) -> None:
     first, second = await connect(), await connect()
     stuck, quick = Source(b"late"), Source(b"quick")
@@ -153,6 +160,7 @@ async def test_a_lock_that_nobody_holds_any_more_keeps_the_others_waiting_for_a_
         proxy.mend()
 
 
+@pytest.mark.night
 async def test_a_lock_is_held_for_as_long_as_a_production_lasts(server: StateServer, connect: Connect) -> None:
     first, second = await connect(), await connect()
     source, spare = Source(), Source(b"spare")
@@ -171,6 +179,7 @@ async def test_a_lock_is_held_for_as_long_as_a_production_lasts(server: StateSer
     assert not spare.asked.is_set()
 
 
+@pytest.mark.night
 async def test_what_is_kept_is_asked_for_once_a_second_and_not_once_a_call(
     connect: Connect, server: StateServer
 ) -> None:
@@ -187,6 +196,7 @@ async def test_what_is_kept_is_asked_for_once_a_second_and_not_once_a_call(
     assert not spare.asked.is_set()
 
 
+@pytest.mark.night
 async def test_what_is_deleted_is_produced_anew_here_at_once_and_elsewhere_within_a_second(connect: Connect) -> None:
     here, elsewhere = await connect(), await connect()
     old, new = Source(b"old"), Source(b"new")
@@ -201,6 +211,7 @@ async def test_what_is_deleted_is_produced_anew_here_at_once_and_elsewhere_withi
     assert await ask(elsewhere, old, ttl_ms=60_000) == b"new"
 
 
+@pytest.mark.night
 async def test_without_the_server_those_who_may_ask_alone_ask_once_for_all_of_their_process(
     server: StateServer, connect: Connect
 ) -> None:

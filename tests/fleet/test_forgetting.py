@@ -56,6 +56,7 @@ async def asked_to_recount(engine: StateEngine) -> bool:
     raise AssertionError("nobody is asked to recount")
 
 
+@pytest.mark.night
 async def test_a_minute_that_was_forgotten_counts_as_full_for_everybody(server: StateServer, connect: Connect) -> None:
     clock = Skipping()
     veteran = await connect(clock=clock)
@@ -71,6 +72,7 @@ async def test_a_minute_that_was_forgotten_counts_as_full_for_everybody(server: 
     assert await spend(veteran, 900, now_ms=NEXT_MS)
 
 
+@pytest.mark.night
 async def test_the_exchanges_own_count_ends_the_forgetting_within_seconds(
     server: StateServer, connect: Connect
 ) -> None:
@@ -104,6 +106,7 @@ async def test_one_caller_a_second_is_asked_to_recount(server: StateServer, conn
     assert await asked_to_recount(engines[1])
 
 
+@pytest.mark.night
 async def test_a_count_that_was_asked_for_before_the_next_loss_is_not_trusted(
     server: StateServer, connect: Connect
 ) -> None:
@@ -118,6 +121,7 @@ async def test_a_count_that_was_asked_for_before_the_next_loss_is_not_trusted(
     assert not await spend(engine, 1)
 
 
+@pytest.mark.night
 async def test_one_who_comes_after_the_loss_was_noticed_is_told_of_it(server: StateServer, connect: Connect) -> None:
     veteran = await connect()
     assert await spend(veteran, 900)
@@ -128,6 +132,7 @@ async def test_one_who_comes_after_the_loss_was_noticed_is_told_of_it(server: St
     assert not await spend(newcomer, 1)
 
 
+@pytest.mark.night
 async def test_also_after_flushall_on_a_connection_that_stays(server: StateServer, connect: Connect) -> None:
     veteran = await connect()
     assert await spend(veteran, 900)
@@ -137,6 +142,7 @@ async def test_also_after_flushall_on_a_connection_that_stays(server: StateServe
     assert not await spend(veteran, 1)
 
 
+@pytest.mark.night
 async def test_one_who_knew_no_memory_before_cannot_know_what_was_forgotten(
     server: StateServer, connect: Connect
 ) -> None:
@@ -145,6 +151,7 @@ async def test_one_who_knew_no_memory_before_cannot_know_what_was_forgotten(
     assert await spend(await connect(), 900)
 
 
+@pytest.mark.night
 async def test_a_stop_that_was_forgotten_is_told_again(server: StateServer, connect: Connect) -> None:
     first, second = await connect(), await connect()
     await first.stop_weight("ip", ms=600_000, reason="418")
@@ -158,6 +165,7 @@ async def test_a_stop_that_was_forgotten_is_told_again(server: StateServer, conn
     assert (await (await connect()).acquire_weight("ip", "order", 1, limit=1000, now_ms=0)).reason == "stopped"
 
 
+@pytest.mark.night
 async def test_a_stop_that_could_not_be_told_is_told_with_the_next_call(server: StateServer, connect: Connect) -> None:
     engine = await connect()
     await engine.stop_weight("ip", ms=300_000, reason="418")
@@ -174,6 +182,7 @@ async def test_a_stop_that_could_not_be_told_is_told_with_the_next_call(server: 
     assert 590_000 < refused.retry_ms <= 600_000
 
 
+@pytest.mark.night
 async def test_members_of_a_lost_memory_keep_their_places_before_new_ones_come(
     server: StateServer, connect: Connect
 ) -> None:
@@ -197,6 +206,7 @@ async def test_members_of_a_lost_memory_keep_their_places_before_new_ones_come(
     assert await second.touch("p", "b1", ttl_ms=60_000)
 
 
+@pytest.mark.night
 async def test_members_of_a_lost_memory_still_count_for_their_parties(server: StateServer, connect: Connect) -> None:
     first, second = await connect(), await connect()
     for number in range(4):

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
+import pytest
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
@@ -31,6 +32,7 @@ async def written(shelf: EngineShelf, clock: SteppedClock) -> None:
             await REAL.sleep_ms(20)
 
 
+@pytest.mark.night
 async def test_what_the_leader_learned_is_there_for_a_process_that_comes_later(connect: Connect) -> None:
     clock, leader, late = SteppedClock(), LearningFeed(), LearningFeed()
     one, other = EngineShelf(await connect(), MARKET), EngineShelf(await connect(), MARKET)
@@ -52,6 +54,7 @@ async def test_what_the_leader_learned_is_there_for_a_process_that_comes_later(c
     assert await EngineShelf(await connect(), "wss://testnet.test").read(BTC) is None
 
 
+@pytest.mark.night
 async def test_a_server_that_was_emptied_is_told_again(connect: Connect, server: StateServer) -> None:
     clock, leader = SteppedClock(), LearningFeed()
     shelf = EngineShelf(await connect(), MARKET)
@@ -90,6 +93,7 @@ async def known(feed: SymbolFeed, scores: list[float]) -> None:
             await REAL.sleep_ms(20)
 
 
+@pytest.mark.night
 async def test_a_server_that_ends_leaves_what_it_learned_to_the_next(server: StateServer) -> None:
     exchange = SimulatedExchange(REAL)
     async with reading(server, exchange) as feed:

@@ -58,6 +58,7 @@ async def results(workers: list[Worker]) -> list[dict[str, Any]]:
     return await asyncio.gather(*(worker.result() for worker in workers))
 
 
+@pytest.mark.night
 async def test_eight_engines_in_four_processes_never_spend_more_than_the_ceiling(
     server: StateServer, connect: Connect
 ) -> None:
@@ -72,6 +73,7 @@ async def test_eight_engines_in_four_processes_never_spend_more_than_the_ceiling
     assert sum(sum(each["granted"]) > 0 for each in told) > 1
 
 
+@pytest.mark.night
 async def test_a_thousand_racing_admissions_fill_the_cap_exactly(server: StateServer, connect: Connect) -> None:
     engine = await connect()
 
@@ -97,6 +99,7 @@ async def test_four_processes_use_a_limit_up_never_pass_it_and_claim_each_order_
     assert sum(each["same"] for each in told) == CLAIMS
 
 
+@pytest.mark.night
 async def test_an_engine_that_forgot_lets_nothing_be_claimed_or_leave_until_it_was_told(
     server: StateServer, connect: Connect
 ) -> None:
@@ -138,6 +141,7 @@ async def test_two_hundred_callers_in_four_processes_share_one_production(
     assert calls.read_text(encoding="utf-8") == "called\n"
 
 
+@pytest.mark.night
 async def test_the_death_of_the_producer_hands_its_work_to_another_process(
     server: StateServer, connect: Connect
 ) -> None:
@@ -156,6 +160,7 @@ async def test_the_death_of_the_producer_hands_its_work_to_another_process(
     assert await asyncio.wait_for(waiting, 30) == b"second"
 
 
+@pytest.mark.night
 async def test_of_eight_racing_engines_one_gets_the_lease_and_every_new_holder_a_higher_token(
     connect: Connect,
 ) -> None:
@@ -173,6 +178,7 @@ async def test_of_eight_racing_engines_one_gets_the_lease_and_every_new_holder_a
     assert tokens == sorted(set(tokens))
 
 
+@pytest.mark.night
 async def test_a_frozen_leader_that_wakes_writes_nothing_fenced_and_everything_plain(
     server: StateServer, connect: Connect
 ) -> None:

@@ -32,6 +32,7 @@ def test_an_address_that_cannot_be_used_is_refused_without_being_shown(url: str)
     assert PASSWORD not in caught.value.message
 
 
+@pytest.mark.night
 async def test_a_password_opens_the_server_and_is_shown_nowhere(
     server: StateServer, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,6 +11,7 @@ from support.state_server import Connect, free_port, state_server
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.night
 @pytest.mark.usefixtures("server")
 @pytest.mark.parametrize(("valid_for", "trusted", "works"), [
     ("127.0.0.1", True, True),

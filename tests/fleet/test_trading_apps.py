@@ -46,6 +46,7 @@ async def told(app: App, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa
     return (await app.dispatcher.call_tool(None, tool, arguments)).structured_content or {}
 
 
+@pytest.mark.night
 @pytest.mark.timeout(120)
 async def test_what_one_server_has_shown_another_places_once_and_cancels(server: StateServer, tmp_path: Path) -> None:
     exchange = SimulatedExchange(SystemClock(), seed=7)

@@ -57,6 +57,7 @@ async def more(heard: list[str], count: int) -> None:
             await CLOCK.sleep_ms(20)
 
 
+@pytest.mark.night
 async def test_a_subscriber_hears_what_another_process_streams_and_still_after_the_state_was_away(
     apps: list[App], server: StateServer, exchange: SimulatedExchange
 ) -> None:

@@ -95,6 +95,7 @@ doc_ids = st.lists(st.text("ab.", min_size=1, max_size=5), min_size=1, max_size=
 )
 
 
+@pytest.mark.night
 @settings(max_examples=200)
 @given(st.lists(segments, min_size=1, max_size=4).map("/".join), doc_ids)
 def test_the_matcher_agrees_with_a_slow_reference(pattern: str, doc_id: str) -> None:

@@ -11,6 +11,7 @@ from support.guides import GuideFolder
 pytestmark = pytest.mark.flood
 
 
+@pytest.mark.night
 def test_more_files_than_anyone_reads_are_left_out_and_told(tmp_path: Path, clock: FakeClock) -> None:
     folder = GuideFolder(tmp_path).configure("version: 1\nroots: [guides]\ncategories: {desk: }\n")
     crowd = folder.root / "desk"

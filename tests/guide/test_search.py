@@ -116,6 +116,7 @@ async def test_a_query_is_words_and_never_a_language(folder: GuideFolder, servic
     assert len(await service.search("needle", None, 5)) == 1
 
 
+@pytest.mark.night
 async def test_a_closed_service_leaves_no_database_open(folder: GuideFolder, service: GuideService) -> None:
     folder.write("desk/page.md", "needle")
     before = open_databases()

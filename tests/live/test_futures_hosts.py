@@ -121,6 +121,7 @@ async def test_rows_and_size_of_what_boards_are_made_of(side: FuturesSide, app: 
     assert side.client.reads.dropped == app.market.client.reads.dropped == 0
 
 
+@pytest.mark.night
 async def test_funding_of_contracts_without_a_rule(side: FuturesSide, findings: Findings) -> None:
     table, rules = await side.contracts.table(), await side.contracts.rules()
     without = [symbol for symbol in table.perpetuals if symbol not in rules]
@@ -169,6 +170,7 @@ async def test_what_a_host_says_beside_its_answers(side: FuturesSide, findings: 
             assert answer.status_code == 200
 
 
+@pytest.mark.night
 async def test_marks_come_on_their_route_and_not_on_the_old_one(side: FuturesSide, findings: Findings) -> None:
     url = side.client.caller.network.stream_url
     assert url is not None

@@ -91,6 +91,7 @@ def test_the_page_leaves_nothing_beside_its_sources(tmp_path: Path) -> None:
     assert {*(ROOT / "web").rglob("*")} == before
 
 
+@pytest.mark.night
 def test_packages_that_cannot_be_had_are_the_reason_that_is_told(tmp_path: Path) -> None:
     nowhere = {"npm_config_registry": "http://127.0.0.1:9/", "npm_config_cache": str(tmp_path / "cache")}
 
@@ -105,6 +106,7 @@ def test_packages_that_cannot_be_had_are_the_reason_that_is_told(tmp_path: Path)
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.night
 def test_a_release_is_not_built_without_it(tmp_path: Path, without_node: dict[str, str]) -> None:
     done = built(ROOT, tmp_path, {**without_node, "CHART_PAGE": "required"})
 

@@ -68,6 +68,7 @@ def exchange(newcomer: Newcomer) -> Iterator[dict[str, str]]:
     simulator.stdout.close()
 
 
+@pytest.mark.night
 def test_an_installation_is_small(newcomer: Newcomer, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\n{newcomer.footprint}", end="")  # noqa: T201 - the figures belong into the log of CI
@@ -101,6 +102,7 @@ def test_the_doctor_finds_it_healthy(newcomer: Newcomer, exchange: dict[str, str
     assert [rung["id"] for rung in report["rungs"] if rung["status"] == "skipped"] == []
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("client", CLIENT_NAMES)
 def test_every_client_could_be_set_up(newcomer: Newcomer, client: str) -> None:
     done = newcomer.run(*newcomer.command("setup", "--client", client, "--dry-run"))

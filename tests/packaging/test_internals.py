@@ -170,12 +170,14 @@ def requirements() -> dict[str, Requirement]:
     return {each.name: each for each in map(Requirement, lines)}
 
 
+@pytest.mark.night
 def test_every_private_name_that_we_use_is_named_here() -> None:
     named = set[str]().union(*PRIVATE.values(), DOCUMENTED)
 
     assert set(private_names()) == named
 
 
+@pytest.mark.night
 def test_everything_that_our_classes_take_over_is_named_here() -> None:
     named = {owner: TAKEN_OVER.get(owner, set()) | PRIVATE.get(owner, set()) for owner in TAKEN_OVER}
 

@@ -32,6 +32,7 @@ async def test_without_the_engine_nobody_comes_in(house: House) -> None:
     assert house.registry.snapshot().live == 10
 
 
+@pytest.mark.slow
 async def test_sessions_in_use_outlive_an_outage_and_have_their_places_again(house: House) -> None:
     sessions = [await house.enter() for _ in range(50)]
 
@@ -58,6 +59,7 @@ async def test_a_new_memory_that_gives_no_places_yet_throws_nobody_out(house: Ho
     assert await house.places() == 5
 
 
+@pytest.mark.slow
 async def test_an_engine_that_is_away_is_asked_once_a_second_for_all_sessions_together(house: House) -> None:
     sessions = [await house.enter() for _ in range(50)]
     house.engine.is_down = True

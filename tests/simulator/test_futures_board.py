@@ -80,6 +80,7 @@ async def test_the_last_price_and_the_mark_lie_within_the_quote(clock: FakeClock
                 assert Decimal(days[name]["lowPrice"]) <= Decimal(days[name]["lastPrice"])
 
 
+@pytest.mark.slow
 async def test_premiums_stay_within_their_bounds_and_return(exchange: SimulatedExchange, clock: FakeClock) -> None:
     market = exchange.futures.market
     for contract in exchange.futures.contracts(clock.now_ms()).values():

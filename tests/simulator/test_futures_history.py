@@ -77,6 +77,7 @@ async def test_one_contract_went_from_eight_hours_to_one_in_the_middle_of_its_hi
     assert {spacing for end, spacing in spacings if end > changed_ms} == {HOUR_MS}
 
 
+@pytest.mark.slow
 async def test_one_contract_is_at_its_cap_and_one_paid_a_dividend(ask_futures: Get) -> None:
     capped = await payments(ask_futures, "DOTUSDT")
     special = [row for row in await payments(ask_futures, "TSLAUSDT") if row["rateType"] == "Special"]
@@ -116,6 +117,7 @@ async def test_open_interest_its_history_and_its_value_agree(clock: FakeClock, a
         clock.advance(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbol", ["BTCUSDT", "1000PEPEUSDT", "TSLAUSDT"])
 @pytest.mark.parametrize("scenario", ["market", "noise"])
 async def test_open_interest_is_what_the_tape_opened_less_what_it_closed_and_liquidated(

@@ -52,6 +52,7 @@ def test_a_window_cut_in_two_adds_up_to_the_whole(name: str) -> None:
         assert undated(history.window(start, end)) == undated(merge(half for half in halves if half is not None))
 
 
+@pytest.mark.slow
 def test_a_whole_day_is_the_sum_of_all_its_trades() -> None:
     history = history_of("ETHUSDT", 7)
     start = NOW_MS // DAY_MS * DAY_MS - DAY_MS

@@ -99,6 +99,7 @@ async def test_an_ed25519_signature_opens_the_account(api: httpx2.AsyncClient, e
     assert answer.status_code == 200
 
 
+@pytest.mark.slow
 async def test_an_rsa_signature_opens_the_account(api: httpx2.AsyncClient, exchange: SimulatedExchange) -> None:
     key = load_pem_private_key(exchange.account.rsa_private_key_pem.encode(), None)
     assert isinstance(key, RSAPrivateKey)

@@ -109,6 +109,7 @@ async def shelve(engine: StateEngine, chance: random.Random, _: int) -> object:
     return await engine.shelve(shelf, key, value, ttl_ms=ttl_ms, most_bytes=chance.choice((8, 20, 20, 20)))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("act", [weigh, seat, share_out, hold, shelve])
 async def test_every_answer_of_a_long_random_history_is_the_same(
     pair: tuple[StateEngine, StateEngine], clock: ServerClock, scale: int, act: Act

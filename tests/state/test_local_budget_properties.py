@@ -65,6 +65,7 @@ def test_no_minute_passes_the_limit_and_no_local_part_its_bound(played: Played) 
     assert all(each.refused for each in histories)
 
 
+@pytest.mark.night
 def test_processes_that_believe_they_are_alone_pass_the_bound(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "tonumber(told[field] or '0')", "0")
 

@@ -67,6 +67,7 @@ def worst_minute(calls: list[Call], *, limit: int, edge_ms: int) -> int:
     return asyncio.run(play())
 
 
+@pytest.mark.night
 @PATIENT
 @given(histories())
 def test_no_minute_of_the_exchange_exceeds_the_ceiling(calls: list[Call]) -> None:
@@ -109,6 +110,7 @@ def test_the_same_bursts_without_the_edge_guard_go_over_the_ceiling() -> None:
         assert worst_minute(ten_minutes_of_bursts(clock_error_ms), limit=6000, edge_ms=0) > 5400
 
 
+@pytest.mark.night
 @PATIENT
 @given(histories())
 def test_calls_within_their_reserve_are_never_refused(calls: list[Call]) -> None:
@@ -135,6 +137,7 @@ def test_calls_within_their_reserve_are_never_refused(calls: list[Call]) -> None
     asyncio.run(play())
 
 
+@pytest.mark.night
 @PATIENT
 @given(histories())
 def test_a_refused_call_finds_the_refusing_minute_over_after_its_wait(calls: list[Call]) -> None:
@@ -175,6 +178,7 @@ def steps(*verbs: str) -> st.SearchStrategy[list[Step]]:
     return st.lists(st.tuples(st.sampled_from(verbs), names, st.integers(min_value=1, max_value=60)), max_size=60)
 
 
+@pytest.mark.night
 @PATIENT
 @given(steps("admit", "admit", "touch", "leave", "wait"), st.integers(min_value=0, max_value=5))
 def test_the_cap_is_exact_in_every_history_of_coming_and_going(history: list[Step], cap: int) -> None:
@@ -211,6 +215,7 @@ def test_the_cap_is_exact_in_every_history_of_coming_and_going(history: list[Ste
 Move = tuple[str, str, int]
 
 
+@pytest.mark.night
 @PATIENT
 @given(
     st.lists(

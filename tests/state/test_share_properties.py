@@ -51,6 +51,7 @@ async def ask(engine: MemoryEngine, number: int, party: str, kind: CallKind, cos
     return bool(await engine.acquire_weight("ip", kind, cost, limit=LIMIT, now_ms=now_ms, party=party))
 
 
+@pytest.mark.night
 @PATIENT
 @given(st.lists(asks(), min_size=2, max_size=3))
 def test_a_party_within_its_share_is_granted_whenever_there_is_room(history: list[list[Ask]]) -> None:
@@ -101,6 +102,7 @@ def refused_within_their_share(asked: list[Ask], greedy: set[str], *, without_pa
     return asyncio.run(play())
 
 
+@pytest.mark.night
 @PATIENT
 @given(asks(), st.sets(st.sampled_from(PARTIES)))
 def test_nobody_within_its_share_is_refused_whatever_the_greedy_do(asked: list[Ask], greedy: set[str]) -> None:

@@ -41,6 +41,7 @@ async def appear(engine: StateEngine, parties: Sequence[str], *, kind: CallKind 
         assert await spend(engine, party, 1, now_ms=BEFORE, kind=kind)
 
 
+@pytest.mark.night
 async def test_one_who_is_alone_may_spend_all_but_what_a_newcomer_shall_find(engine: StateEngine) -> None:
     spent, refused = await drain(engine, "ann")
 
@@ -50,6 +51,7 @@ async def test_one_who_is_alone_may_spend_all_but_what_a_newcomer_shall_find(eng
     assert refused.retry_ms == 31_000
 
 
+@pytest.mark.night
 async def test_who_comes_after_one_has_spent_everything_is_answered(engine: StateEngine) -> None:
     await drain(engine, "mallory")
 
@@ -57,6 +59,7 @@ async def test_who_comes_after_one_has_spent_everything_is_answered(engine: Stat
     assert await spend(engine, "bob", 25)
 
 
+@pytest.mark.night
 async def test_a_greedy_newcomer_leaves_something_to_the_next_ones(engine: StateEngine) -> None:
     await drain(engine, "mallory")
 
@@ -112,6 +115,7 @@ async def test_what_others_do_not_need_is_lent(engine: StateEngine) -> None:
     assert spent > PUBLIC // 3
 
 
+@pytest.mark.night
 async def test_a_share_is_kept_for_a_minute_and_then_lent(engine: StateEngine) -> None:
     await appear(engine, ("ann", "bob"))
     beside_bob, _ = await drain(engine, "ann")
@@ -121,6 +125,7 @@ async def test_a_share_is_kept_for_a_minute_and_then_lent(engine: StateEngine) -
     assert (beside_bob, alone) == (PUBLIC - TENTH - PUBLIC // 3, PUBLIC - TENTH)
 
 
+@pytest.mark.night
 async def test_one_who_was_refused_has_a_share_in_the_next_minute(engine: StateEngine) -> None:
     await drain(engine, "mallory")
     for party in ("bob", "cat", "dan", "eve"):
@@ -188,6 +193,7 @@ async def test_weight_that_the_exchange_reports_makes_every_share_smaller(engine
     assert await spend(engine, "bob", PUBLIC // 6)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("into_ms", "other_ms"), [(59_500, 60_000 + 30_000), (500, -30_000)])
 async def test_within_a_second_of_an_edge_both_minutes_are_divided(
     engine: StateEngine, into_ms: int, other_ms: int
@@ -211,6 +217,7 @@ async def test_one_who_is_met_in_the_later_minute_first_is_counted_once(engine: 
     assert refused.share == PUBLIC // 2
 
 
+@pytest.mark.night
 async def test_addresses_and_kinds_of_calls_are_divided_apart(engine: StateEngine) -> None:
     await drain(engine, "ann")
 

@@ -45,6 +45,7 @@ def page_of(result: types.GetPromptResult) -> str:
     return message.content.text
 
 
+@pytest.mark.slow
 @requirement("ruling/44")
 @pytest.mark.parametrize("kind", [spec.name for spec in CATALOGUE.prompts])
 async def test_every_prompt_is_a_kind_with_the_same_page_in_both_channels(client: Client, kind: str) -> None:

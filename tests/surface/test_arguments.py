@@ -35,6 +35,7 @@ class Sample(Arguments):
     client_order_id: str | None = None
 
 
+@pytest.mark.slow
 @requirement("ruling/46")
 @pytest.mark.parametrize(
     ("tool", "ours", "binances"),

@@ -119,6 +119,7 @@ async def test_both_channels_say_the_same_when_the_exchange_refuses(
     assert [differences(result) for result in results] == [{}, {}]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("tool", ["get_volume_profile", "get_account_info", "get_open_orders", "get_all_orders"])
 async def test_a_row_left_out_of_the_text_is_noticed(still: Client, tool: str) -> None:
     result = await still.call_tool(tool, EXAMPLES[tool][0])

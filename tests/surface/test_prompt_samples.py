@@ -41,6 +41,7 @@ async def said(prompt: str, *, seed: int, now_ms: int) -> list[str]:
 
 
 # No line is excepted: the sums of the samples that do not add up stand on resources.
+@pytest.mark.slow
 @requirement("ruling/20", "prompts/trading-analysis-page", "prompts/portfolio-risk-page")
 @pytest.mark.parametrize("prompt", ASKED)
 @pytest.mark.parametrize("seed", [7, 8, 2026])
@@ -52,6 +53,7 @@ async def test_every_line_of_the_sample_is_said_in_its_order(prompt: str, seed: 
     assert lines[-1] == last
 
 
+@pytest.mark.slow
 @requirement("ruling/20")
 @pytest.mark.parametrize("seed", range(20, 32))
 async def test_on_any_day_and_with_any_seed_the_same_words_are_measured(seed: int) -> None:

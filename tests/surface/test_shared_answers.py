@@ -32,6 +32,7 @@ async def crowd(app: App, **arguments: object) -> list[types.CallToolResult]:
     return answers
 
 
+@pytest.mark.slow
 async def test_fifty_who_ask_for_the_same_candles_cost_one_rendering(
     app: App, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
@@ -48,6 +49,7 @@ async def test_fifty_who_ask_for_the_same_candles_cost_one_rendering(
     assert later.structured_content["as_of"] > cold[0].structured_content["as_of"]
 
 
+@pytest.mark.night
 async def test_other_questions_have_other_answers(app: App) -> None:
     (one, *_), (other, *_) = await crowd(app), await crowd(app, limit=10)
 
@@ -92,6 +94,7 @@ def test_only_what_everybody_may_read_is_shared(spec: Any) -> None:  # noqa: ANN
     assert "as_of" in spec.answer.model_fields
 
 
+@pytest.mark.night
 async def test_everybody_who_waits_for_a_shared_answer_hears_that_it_is_being_made(app: App) -> None:
     told: list[str] = []
     all_heard = anyio.Event()

@@ -135,6 +135,7 @@ async def test_the_portfolio_and_trading_pages_use_the_thresholds_and_name_them(
         assert said in str(getattr(content, "text", ""))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("end", ["low", "high"])
 async def test_at_either_end_of_the_bounds_everything_still_answers_and_pages_stay_short(end: str) -> None:
     single = [name for name in TUNABLE if not isinstance(getattr(DEFAULTS, name), tuple)]

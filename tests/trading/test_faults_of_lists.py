@@ -88,6 +88,7 @@ def found(exchange: SimulatedExchange, change: Change) -> tuple[str, ...]:
     return tuple(status.get(name, "") for name in change.names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 async def test_what_is_claimed_of_a_change_is_what_is_certain(
     name: str, exchange: SimulatedExchange, clock: FakeClock, scale: int

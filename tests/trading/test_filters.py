@@ -374,6 +374,7 @@ def test_rules_of_every_symbol_are_read_and_unknown_filters_pass() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_rules_of_a_whole_exchange_stay_far_below_what_an_engine_takes_as_one_value() -> None:
     random = Random(7)
     many = [

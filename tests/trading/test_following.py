@@ -102,6 +102,7 @@ async def test_the_stream_stays_a_minute_longer_than_the_last_order(tmp_path: Pa
         assert len(floor.dialer.dialled_ms) == 2
 
 
+@pytest.mark.slow
 async def test_orders_are_asked_for_while_the_stream_is_away(tmp_path: Path) -> None:
     async with streamed_desk(tmp_path) as floor:
         name = await begun(floor)

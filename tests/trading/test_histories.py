@@ -382,6 +382,7 @@ def test_whatever_happens_the_exchange_and_the_journal_agree(sized: Callable[[in
     assert not unmet, Histories.seen
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("desk", [Late, Resending])
 def test_the_same_histories_see_a_desk_that_is_wrong(desk: type[Desk]) -> None:
     Histories.desk = desk

@@ -90,6 +90,7 @@ def heard(told: list[Order | Report]) -> Iterator[Known]:
         yield known
 
 
+@pytest.mark.slow
 def test_every_order_of_arrival_with_doubles_ends_in_the_truth() -> None:
     for seed in range(HISTORIES):
         random = Random(seed)

@@ -70,6 +70,7 @@ async def told(lines: AsyncIterator[str]) -> dict[str, Any]:
     raise AssertionError("the stream is over")
 
 
+@pytest.mark.night
 async def test_one_who_follows_all_there_are_keeps_no_other_from_a_live_market(tmp_path: Path) -> None:
     async with floor(tmp_path, TWO) as place:
         hog = place.holders.bearer("hog")

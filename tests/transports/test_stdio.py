@@ -57,6 +57,7 @@ def contract_exchange() -> Iterator[dict[str, str]]:
         process.terminate()
 
 
+@pytest.mark.night
 @requirement("data-model/stdio-transport", "resources/btcusdt-page", "resources/ethusdt-page")
 @pytest.mark.parametrize("modern", [False, True])
 def test_the_contracts_pages_come_over_real_pipes_from_an_exchange_over_a_real_socket(
@@ -149,6 +150,7 @@ def test_blank_lines_and_carriage_returns_are_nothing(shared: Process) -> None:
     assert shared.answer()["id"] == 1
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("extra", "is_answered"), [(0, True), (1, False)])
 def test_the_cap_is_four_mebibytes_to_the_byte(shared: Process, extra: int, *, is_answered: bool) -> None:
     frame: dict[str, Any] = request("big", "ping", {"x": ""})
@@ -162,6 +164,7 @@ def test_the_cap_is_four_mebibytes_to_the_byte(shared: Process, extra: int, *, i
     assert ("result" in answer) is is_answered
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_sigterm_lets_the_answers_in_hand_leave_and_takes_no_more() -> None:
     with Process("simulator", warm=True) as simulator:

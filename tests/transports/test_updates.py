@@ -48,6 +48,7 @@ WAYS: list[tuple[OpenWay, str]] = [
 ]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("way", "era"), WAYS)
 @requirement("resources/subscriptions")
 async def test_a_client_hears_when_the_price_moves_and_when_it_has_left_nothing_is_held(way: OpenWay, era: str) -> None:
@@ -66,6 +67,7 @@ async def test_a_client_hears_when_the_price_moves_and_when_it_has_left_nothing_
         assert market.app.context.updates.streams == 0
 
 
+@pytest.mark.night
 @requirement("data-model/session-subscriptions")
 async def test_one_session_follows_many_streams_and_lets_all_go_when_it_ends() -> None:
     pages = [f"binance://market/{base}usdt" for base in ("btc", "eth", "bnb", "sol", "xrp")]

@@ -71,6 +71,7 @@ def report(seed: int) -> FlowReport:
 REPORTS = tuple(range(200))
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_no_side_is_named_unless_the_window_is_rare_and_lopsided() -> None:
     silent = named = 0
@@ -90,6 +91,7 @@ def test_no_side_is_named_unless_the_window_is_rare_and_lopsided() -> None:
     assert named > 10
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_a_measure_without_a_value_shows_no_number() -> None:
     for seed in REPORTS:

@@ -85,6 +85,7 @@ def test_a_byte_order_mark_before_a_message_is_passed_over() -> None:
     assert (message.id, message.method) == (1, "ping")
 
 
+@pytest.mark.night
 @given(ids, values)
 def test_the_scanner_finds_the_id_of_the_outermost_object(request_id: str | int, params: object) -> None:
     assert scan_id(frame_of(request_id, params).encode()) == request_id

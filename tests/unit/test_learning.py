@@ -110,6 +110,7 @@ async def test_a_symbol_that_does_not_exist_or_trade_is_said_once_and_skipped(
     assert any(f"{halted} is skipped: it does not trade now" in each for each in said)
 
 
+@pytest.mark.night
 async def test_an_exchange_that_is_away_at_the_start_is_asked_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with school(preload=False) as market:
@@ -125,6 +126,7 @@ async def test_an_exchange_that_is_away_at_the_start_is_asked_again(caplog: pyte
             assert market.followed() == {"BTCUSDT": 1}
 
 
+@pytest.mark.night
 async def test_a_symbol_waits_for_room_and_is_taken_from_nobody(caplog: pytest.LogCaptureFixture) -> None:
     async with school(preload=False, MCP_BINANCE_FEED_SYMBOLS="1") as market:
         live = market.app.context.live
@@ -150,6 +152,7 @@ async def test_a_stream_that_was_closed_is_opened_again() -> None:
         assert market.hub.peek(Symbol("BTCUSDT")) is not feed
 
 
+@pytest.mark.night
 async def test_of_processes_that_share_an_engine_one_learns_and_the_other_when_it_has_gone() -> None:
     async with school(preload=False) as first, school(preload=False) as second:
         engine = MemoryEngine(first.clock)
@@ -175,6 +178,7 @@ class ForgetfulEngine(MemoryEngine):
         return None if self.answer == "refused" else await super().lease(name, owner, ttl_ms=ttl_ms)
 
 
+@pytest.mark.night
 async def test_who_learns_goes_on_while_the_engine_is_away_and_stops_when_another_does() -> None:
     async with school(preload=False, MCP_BINANCE_FEED_LINGER_SECS="1") as market:
         engine = ForgetfulEngine(market.clock)

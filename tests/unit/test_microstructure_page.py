@@ -201,6 +201,7 @@ def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(liv
     assert not any(word in rows for word in ("Critical", "High", "Medium", "Severity", "accumulation"))
 
 
+@pytest.mark.slow
 def test_a_market_with_unusual_events_is_not_called_usual(lived: SymbolPasts) -> None:
     calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
     events = report_of(unusual(calm), pasts=lived)

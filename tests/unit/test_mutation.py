@@ -102,6 +102,7 @@ def test_what_does_not_end_in_time_is_ended() -> None:
     assert forked(lambda: 7, 60) == 7
 
 
+@pytest.mark.night
 def test_names_are_unique_and_every_equivalent_mutant_still_exists() -> None:
     names = [each.key for target in TARGETS for path in target.paths for each in source_of(path).mutants]
 

@@ -20,6 +20,7 @@ def test_a_failed_test_is_repeated_by_its_id_and_its_scale(pytestconfig: pytest.
     assert ("--scale" in told) is (pytestconfig.getoption("scale") != 1)
 
 
+@pytest.mark.night
 def test_a_failure_says_how_to_repeat_it_with_its_seed(tmp_path: Path) -> None:
     failing = tmp_path / "test_failing.py"
     failing.write_text("def test_it(): raise ValueError\n")

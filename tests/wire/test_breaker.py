@@ -117,6 +117,7 @@ async def test_an_outage_costs_one_try_a_second_whoever_asks(fault: str, process
     assert Counter(callers.waits)[1] > 0.9 * len(callers.waits)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("processes", [1, 4])
 async def test_a_host_that_is_back_is_found_in_two_seconds_and_not_by_a_herd(processes: int) -> None:
     async with crowd(processes) as callers:
@@ -204,6 +205,7 @@ async def test_while_the_host_is_down_what_is_kept_is_served_and_the_rest_told_a
         assert "it has failed for 1 s and is asked once a second" in caught.value.message
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("processes", [1, 4])
 async def test_after_a_stop_one_request_finds_out_whether_it_is_over(processes: int) -> None:
     async with crowd(processes) as callers:

@@ -69,10 +69,10 @@ async def test_what_is_no_get_does_not_leave(method: str) -> None:
     assert recorder.kept == {}
 
 
-@pytest.mark.slow
+@pytest.mark.night  # a stream may have no event for some seconds
 def test_the_program_captures_the_offline_simulator(tmp_path: Path) -> None:
     done = subprocess.run(
-        [str(PROGRAM), "--out", str(tmp_path), "--seconds", "3"],
+        [str(PROGRAM), "--out", str(tmp_path), "--seconds", "10"],
         capture_output=True,
         timeout=PATIENCE_SECS,
         check=False,
@@ -81,13 +81,14 @@ def test_the_program_captures_the_offline_simulator(tmp_path: Path) -> None:
 
     found = {path.name.removesuffix(SUFFIX): path.read_bytes() for path in files(tmp_path)}
     told = done.stderr.decode()
-    # No liquidation need come in three seconds, and no order is placed.
+    # No liquidation need come in ten seconds, and no order is placed.
     assert {*DOORS, *STREAMS} - found.keys() <= {"stream.liquidation", "user.execution_report"}, told
     assert done.returncode == (0 if "stream.liquidation" in found else 1)
     assert not any(CANARY.encode() in written for written in found.values())
     assert "Traceback" not in told
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_nothing_of_the_account_is_written(tmp_path: Path) -> None:
     with Process("simulator", "--port", "0") as process:

@@ -151,6 +151,7 @@ async def test_what_is_kept_for_private_calls_does_not_lie_idle_where_there_are_
         assert await futures.client.caller.budget.used() == 2_160 // 40 * 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reserves", [Reserves(order_percent=0), Reserves.none()], ids=["with keys", "without"])
 async def test_one_party_leaves_something_to_others_and_not_half(
     reserves: Reserves, clock: FakeClock, open_futures: OpenFutures

@@ -190,6 +190,7 @@ async def until(reached: Callable[[], object]) -> None:
             await anyio.sleep(0.01)  # noqa: TID251
 
 
+@pytest.mark.night
 async def test_over_a_real_socket_events_arrive_a_cut_is_mended_and_nothing_is_left() -> None:
     exchange = SimulatedExchange(SystemClock())
     heard = Heard()

@@ -36,6 +36,7 @@ async def spend_all(desk: Desk, party: str) -> RateLimited:
     raise AssertionError
 
 
+@pytest.mark.slow
 async def test_who_asks_is_told_what_it_has_spent_and_what_it_can_count_on(desk: Desk) -> None:
     error = await spend_all(desk, "mallory")
 

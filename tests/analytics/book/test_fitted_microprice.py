@@ -33,6 +33,7 @@ def test_a_touch_that_leads_the_mid_has_a_microprice_on_its_side() -> None:
     assert abs(high + low - 200.0) < 1e-9  # both sides are counted alike
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_it_is_seldom_published_where_the_touch_means_nothing_and_mostly_where_it_leads() -> None:
     nothing = [fit_microprice(moments(seed, 0.0), TICK) for seed in range(30)]

@@ -51,6 +51,7 @@ def test_value_changes_with_the_price_while_contracts_do_not() -> None:
     assert (got.change_24h.contracts_percent, got.change_24h.value_percent) == (0, 50)
 
 
+@pytest.mark.night
 @given(st.permutations(range(ROWS)), st.lists(st.integers(0, ROWS - 1), max_size=50))
 def test_rows_may_come_doubled_and_in_any_order(order: list[int], again: list[int]) -> None:
     points = interest_hours(LEVELS)
@@ -58,6 +59,7 @@ def test_rows_may_come_doubled_and_in_any_order(order: list[int], again: list[in
     assert report([points[place] for place in [*order, *again]]) == report(points)
 
 
+@pytest.mark.night
 @given(st.sets(st.integers(0, ROWS - 2), max_size=ROWS - 1))
 def test_a_missing_hour_is_no_value_and_moves_no_other(missing: set[int]) -> None:
     points = interest_hours(LEVELS)

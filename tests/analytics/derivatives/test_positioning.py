@@ -35,6 +35,7 @@ def test_a_share_has_its_ratio_its_change_in_points_and_both_percentiles() -> No
     assert got.stamp_ms == THIS_HOUR * HOUR_MS
 
 
+@pytest.mark.night
 @given(st.permutations(range(ROWS)), st.lists(st.integers(0, ROWS - 1), max_size=20))
 def test_rows_may_come_doubled_and_in_any_order(order: list[int], again: list[int]) -> None:
     shares, takers = share_hours(SHARES), taker_hours(BOUGHT, SOLD)

@@ -52,6 +52,7 @@ def words(seed: int, seconds: int, *, parent_s: float = 0.0, buy: float = 0.5, w
     return said
 
 
+@pytest.mark.night
 @pytest.mark.flood
 @pytest.mark.parametrize("parent_s", [0, 5, 15, 30])
 def test_on_tapes_that_mean_nothing_a_side_is_seldom_named(parent_s: float) -> None:
@@ -60,6 +61,7 @@ def test_on_tapes_that_mean_nothing_a_side_is_seldom_named(parent_s: float) -> N
     assert sum(word != "NO EDGE" for word in said) <= 24  # 13 of 300 are due; one in a thousand runs has more
 
 
+@pytest.mark.night
 @pytest.mark.flood
 def test_takers_who_lean_are_heard() -> None:
     strong = words(7, 60, buy=0.75, windows=60)

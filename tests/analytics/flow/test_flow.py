@@ -40,6 +40,7 @@ def mirrored(state: QuoteState) -> QuoteState:
     return QuoteState(-state.ask, state.ask_quantity, -state.bid, state.bid_quantity)
 
 
+@pytest.mark.night
 @given(states)
 def test_swapping_the_sides_negates_order_flow_imbalance(seen: list[QuoteState]) -> None:
     there = order_flow_imbalance(seen, minimum=1)
@@ -74,6 +75,7 @@ def test_books_without_size_have_nothing_to_relate_to() -> None:
     assert (got.total, got.normalised, got.why_null) == (0, None, "degenerate")
 
 
+@pytest.mark.night
 @given(tapes)
 def test_the_sides_add_up_and_the_path_ends_at_the_delta(tape: list[Trade]) -> None:
     flow = flow_of_trades(tape)

@@ -171,6 +171,7 @@ def test_no_volume_yet_is_no_average_price_yet() -> None:
     assert vwap(candles) == [None, 6.0]
 
 
+@pytest.mark.night
 @given(series(max_size=30))
 def test_bounded_indicators_stay_in_their_bounds(candles: list[Candle]) -> None:
     strength = indicators.rsi(closes(candles), 5)
@@ -182,6 +183,7 @@ def test_bounded_indicators_stay_in_their_bounds(candles: list[Candle]) -> None:
         assert all(-1e-9 <= value <= 100 + 1e-9 for value in line if value is not None)
 
 
+@pytest.mark.night
 @given(series(max_size=30), st.integers(1, 10))
 def test_an_average_lies_within_what_it_averages(candles: list[Candle], n: int) -> None:
     values = closes(candles)
@@ -191,6 +193,7 @@ def test_an_average_lies_within_what_it_averages(candles: list[Candle], n: int) 
         assert all(low - 1e-6 <= value <= high + 1e-6 for value in line if value is not None)
 
 
+@pytest.mark.night
 @given(series(max_size=30))
 def test_the_average_price_lies_between_the_lowest_low_and_the_highest_high(candles: list[Candle]) -> None:
     low = min(float(each.low) for each in candles)

@@ -28,6 +28,7 @@ def test_the_awesome_oscillator_is_the_difference_of_two_averages_of_the_middles
     assert oscillators.awesome(candles)[32] is None
 
 
+@pytest.mark.night
 @given(series(max_size=40))
 def test_bounded_oscillators_stay_in_their_bounds(candles: list[Candle]) -> None:
     closes = [float(each.close) for each in candles]

@@ -77,6 +77,7 @@ def test_where_hardly_anything_traded_there_is_no_noise_to_measure(bars: list[Ca
     assert noise_of(bars) is None
 
 
+@pytest.mark.slow
 def test_a_walk_touches_a_usual_move_as_often_as_is_said() -> None:
     chance = random.Random(7)
     touched = sum(min(accumulate(chance.gauss(0, 0.1) for _ in range(100))) <= -1.0 for _ in range(3_000))

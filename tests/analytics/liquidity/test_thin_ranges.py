@@ -55,6 +55,7 @@ def covers(found: Sequence[ThinRange] | None, ticks: Sequence[int]) -> bool:
     )
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_a_walk_has_none_beyond_chance() -> None:
     spoke = [seed for seed in range(60) if thin_ranges(traded(walk(seed, 900), seed), TICK).found]
@@ -62,6 +63,7 @@ def test_a_walk_has_none_beyond_chance() -> None:
     assert len(spoke) <= 3, "one of twenty at most"
 
 
+@pytest.mark.slow
 @pytest.mark.night
 def test_a_hole_of_half_a_deviation_is_found_where_it_is() -> None:
     tapes = [walk(seed, 900, hole=0.5) for seed in range(20)]
@@ -145,6 +147,7 @@ def test_what_is_too_little_to_judge_says_so(path: TradedPath, why: WhyNull) -> 
     assert (judged.found, judged.p, judged.why_null) == (None, None, why)
 
 
+@pytest.mark.slow
 def test_a_long_tape_is_gathered_into_few_pieces_and_none_of_them_fills_a_hole() -> None:
     ticks = walk(3, 9_000, hole=0.5)
     low, high = hole_of(ticks)

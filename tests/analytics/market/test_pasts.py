@@ -49,6 +49,7 @@ def calm_minutes() -> list[EndedMinute]:
     return [ended for seed in range(3) for ended in live_through(SymbolPasts(), 160, seed=seed)]
 
 
+@pytest.mark.night
 @pytest.mark.flood
 @pytest.mark.parametrize("event", EVENTS)
 def test_calm_minutes_are_silent(calm_minutes: list[EndedMinute], event: EventName) -> None:

@@ -140,6 +140,7 @@ def test_nothing_traded_is_no_profile(candles: list[Candle]) -> None:
     assert (profile.bins, profile.n, profile.why_null) == ((), len(candles), "no_trades")
 
 
+@pytest.mark.night
 @given(series(), ticks, st.sampled_from([1, 2]))
 def test_spreading_candles_neither_loses_nor_invents_volume(candles: list[Candle], tick: str, rows: Rows) -> None:
     profile = profile_of_candles(candles, price(tick), thresholds=Thresholds(profile_rows=rows))

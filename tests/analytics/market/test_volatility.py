@@ -35,6 +35,7 @@ def test_no_bars_are_no_estimate() -> None:
     assert (measured.n, measured.why_null) == (0, "insufficient_bars")
 
 
+@pytest.mark.night
 @given(series())
 def test_no_estimate_of_a_variance_is_negative(candles: list[Candle]) -> None:
     measured = volatility.garman_klass(candles)
@@ -152,6 +153,7 @@ def test_a_class_that_was_kept_names_the_one_its_value_is_in() -> None:
     assert (fallen.label, fallen.near) == ("High volatility", "Medium-high volatility")
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_beside_an_edge_the_word_changes_much_less_often() -> None:
     chance = Random(7)

@@ -36,6 +36,7 @@ def markets(draw: st.DrawFn) -> tuple[list[float], list[list[float]]]:
     return [each / sum(raw) for each in raw], returns
 
 
+@pytest.mark.night
 @given(st.lists(moves, min_size=60, max_size=200))
 def test_the_mean_of_the_worst_days_is_no_smaller_than_the_least_of_them(returns: list[float]) -> None:
     tail = tail_risk(returns)

@@ -104,6 +104,7 @@ def test_a_portfolio_worth_nothing_known_is_empty(balances: list[Balance]) -> No
     assert portfolio.stablecoin_share is None
 
 
+@pytest.mark.night
 @given(st.lists(st.tuples(st.sampled_from(["BTC", "ETH", "USDT", "BNB", "DAI", "ZZZ"]), st.integers(0, 10**6))))
 def test_the_total_is_the_sum_of_what_is_priced(amounts: list[tuple[str, int]]) -> None:
     portfolio = value_portfolio([balance(asset, amount) for asset, amount in amounts], SAMPLE_PRICES)

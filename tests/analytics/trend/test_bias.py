@@ -123,6 +123,7 @@ def test_without_drift_a_day_has_a_word_in_at_most_one_case_of_twenty() -> None:
     assert 0 < len(words) - words.count("unclear") <= 0.05 * len(words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("drift", "least"), [(3, 0.7), (5, 0.9)])
 def test_a_day_of_some_deviations_is_heard(drift: int, least: float) -> None:
     words = [judged(clustered(seed, drift=drift)).sentiment for seed in range(80)]

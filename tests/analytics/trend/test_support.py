@@ -44,6 +44,7 @@ def test_a_swing_stands_out_on_both_sides() -> None:
     assert (swings.highs, swings.lows) == ((8,), (3,))
 
 
+@pytest.mark.night
 @given(series(max_size=30))
 def test_neither_end_of_a_series_is_a_swing(candles: list[Candle]) -> None:
     swings = find_swings(candles)

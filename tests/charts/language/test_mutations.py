@@ -19,6 +19,7 @@ BATCHES, EACH = 10, 250
 SAID_AGAIN = 25
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.flood
 @pytest.mark.parametrize("batch", range(BATCHES))

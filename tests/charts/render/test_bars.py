@@ -86,6 +86,7 @@ def _one_line_each(value: object) -> str:
     return re.sub(r"\n {3,}|(?<=[^ ,]\n) {3,}|\n {2}(?=[\]}])", " ", text) + "\n"
 
 
+@pytest.mark.night
 @given(since=st.integers(LONG[-70].open_time_ms, LONG[-1].open_time_ms + 2 * HOUR_MS))
 def test_what_is_new_is_the_end_of_the_whole(since: int) -> None:
     request = _of_all_kinds()
@@ -245,6 +246,7 @@ def test_every_drawing_that_a_picture_has_has_shapes() -> None:
     assert set(SHAPES) == set(KINDS)
 
 
+@pytest.mark.slow
 def test_drawings_have_the_words_of_the_picture() -> None:
     for name in ("drawings-dark", "long-position-dark", "short-position-light", "fibonacci-light"):
         scene = SCENES[name]

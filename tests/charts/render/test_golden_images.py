@@ -39,6 +39,7 @@ def expected(pytestconfig: pytest.Config) -> dict[str, dict[str, str]]:
     return json.loads(DIGESTS.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_a_picture_is_drawn_as_it_was_looked_at(name: str, expected: dict[str, dict[str, str]], tmp_path: Path) -> None:
     picture = drawn(name)
@@ -72,6 +73,7 @@ def test_no_text_of_a_picture_is_covered_crossed_or_cut(name: str) -> None:
     assert scene.spec.drawings or strokes_cut_off(canvas) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["candle-dark", "smallest-dark", "price-0.00001234-dark"])
 def test_the_pixels_are_those_of_the_size_asked_for(name: str) -> None:
     spec = SCENES[name].spec

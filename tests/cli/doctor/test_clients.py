@@ -44,6 +44,7 @@ def test_an_entry_that_works_is_started_and_greeted(patient: Patient, entries: A
     assert seen["seen"].startswith("Cursor, Codex: each starts it, ")
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -108,6 +109,7 @@ def test_a_file_that_cannot_be_read_is_a_warning(patient: Patient, tmp_path: Pat
     assert (seen["status"], seen["seen"]) == ("warning", "~/.cursor/mcp.json cannot be read")
 
 
+@pytest.mark.night
 def test_one_that_never_answers_is_not_waited_for_and_is_ended(tmp_path: Path) -> None:
     marker = tmp_path / "pid"
     # A shell is there at once, also on a busy machine: what is waited for is the patience alone.

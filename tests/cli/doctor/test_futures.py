@@ -129,6 +129,7 @@ def test_a_refusal_is_a_warning_in_plain_words(
     assert rung(report, "rest")["status"] == "ok"
 
 
+@pytest.mark.night
 def test_a_host_that_is_down_is_a_warning(served: ServedExchange, patient: Patient, futures_host: str) -> None:
     served.exchange.futures.faults.add(Fault(kind="status", status=503, times=None))
 

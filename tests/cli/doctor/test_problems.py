@@ -371,6 +371,7 @@ def test_a_certificate_of_somebody_else_is_told_from_no_tls_at_all(patient: Pati
     assert "Sign in to the network" in none["fix"]
 
 
+@pytest.mark.night
 def test_behind_a_proxy_the_way_is_the_proxys(patient: Patient) -> None:
     report = patient.report(http_proxy="http://user:CaNaRyPassword@127.0.0.1:1")
 

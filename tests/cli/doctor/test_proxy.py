@@ -159,6 +159,7 @@ def test_a_proxys_own_status_is_told_on_every_channel_as_its_answer(
     assert proxy.passed == []
 
 
+@pytest.mark.night
 def test_two_source_addresses_are_a_warning(traded: tuple[str, ServedExchange, Patient]) -> None:
     _, _, patient = traded
     found = rung(patient.report(ALL_PROXY="http://127.0.0.1:9", NO_PROXY=HOSTS["streams"]), "proxy")

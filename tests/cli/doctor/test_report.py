@@ -120,6 +120,7 @@ def test_no_image_is_spent_and_little_weight(patient: Patient, served: ServedExc
     assert sum(request.weight for request in served.exchange.requests) <= 60
 
 
+@pytest.mark.night
 def test_nothing_secret_is_in_any_report(patient: Patient, served: ServedExchange, tmp_path: Path) -> None:
     account = served.exchange.account
     secrets = (account.api_key, account.secret_key, served.exchange.charts.api_key, "203.0.113.7", str(tmp_path))
@@ -191,6 +192,7 @@ def test_where_a_tick_cannot_be_written_words_are() -> None:
     assert said.isascii()
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is a Unix thing")
 @pytest.mark.parametrize("colourless", [False, True])
 def test_a_terminal_shows_colour_unless_asked_not_to(

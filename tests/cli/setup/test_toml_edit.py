@@ -43,6 +43,7 @@ def parsed(text: str) -> dict[str, Any]:
     return document | ({TABLE: servers} if servers else {})
 
 
+@pytest.mark.night
 @given(files())
 def test_any_file_keeps_everything_else(text: str) -> None:
     added = put_in_toml(text, TABLE, NAME, ENTRY)

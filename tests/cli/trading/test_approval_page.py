@@ -180,6 +180,7 @@ def test_an_address_belongs_to_the_browser_that_opens_it_first(folder: TradingFo
     assert folder.states() == NOTHING_SAID
 
 
+@pytest.mark.slow
 def test_the_fifth_wrong_passphrase_stops_trading_wherever_the_others_were_typed(folder: TradingFolder) -> None:
     folder.approver()
     new, now_ms = folder.waits(), SystemClock().now_ms()

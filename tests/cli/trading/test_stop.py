@@ -119,6 +119,7 @@ def test_a_stop_at_the_terminal_is_for_everybody(folder: TradingFolder, capsys: 
     assert [claims(folder, number, each) for number, each in enumerate(("paper-ann", "k-bob"))] == [False, False]
 
 
+@pytest.mark.slow
 def test_resume_shows_every_stop_and_lifts_them_all(folder: TradingFolder, capsys: Output) -> None:
     folder.stop("too dear", "paper-ann")
     folder.stop("odd answers", "k-bob")

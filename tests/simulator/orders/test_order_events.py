@@ -52,6 +52,7 @@ async def test_a_fill_is_told_unasked_and_agrees_with_what_is_read(
     assert state["events"] == len(first) + len(told)
 
 
+@pytest.mark.slow
 async def test_nothing_is_made_or_lost_in_a_day_of_trading(trader: Trader, guest: Trader, clock: FakeClock) -> None:
     before = [await one.balances() for one in (trader, guest)]
     for step in range(40):

@@ -174,6 +174,7 @@ async def test_health_lists_every_watched_book(golden: Golden) -> None:
     golden.check("tools/get_orderbook_health.answer.json", answer)
 
 
+@pytest.mark.night
 async def test_one_client_follows_several_streams_at_once() -> None:
     async with live_market() as live:
         for symbol in ("BTCUSDT", "ETHUSDT", "BNBUSDT"):

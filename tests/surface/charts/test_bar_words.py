@@ -70,6 +70,7 @@ async def drawn_words(client: Client, result: types.CallToolResult) -> str:
     return "".join(unescape(each) for each in re.findall(r"<text[^>]*>([^<]*)</text>", content.text)).replace(" ", "")
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.parametrize("names", [*_charts()], ids=lambda names: names[0])
 async def test_text_picture_meta_and_bars_say_the_same_characters(client: Client, names: list[str]) -> None:
@@ -172,6 +173,7 @@ async def test_no_more_bars_are_sent_than_a_picture_can_have(client: Client) -> 
     assert any(each.startswith("too_many_bars") for each in told["warnings"])
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_a_long_configuration_is_left_to_the_call(client: Client) -> None:
     envelopes = [

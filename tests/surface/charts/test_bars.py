@@ -87,6 +87,7 @@ async def test_a_poll_asks_for_the_newest_candles_only(
     assert fresh["rows"][-4:] == poll["rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_ten_views_of_one_pair_cost_one_read_a_second(
     client: Client, clock: FakeClock, exchange: SimulatedExchange
@@ -228,6 +229,7 @@ async def test_candles_are_forgotten_five_minutes_after_the_last_question(app: A
     assert len(kept) == 1
 
 
+@pytest.mark.slow
 async def test_one_who_looks_at_many_pairs_makes_nobody_else_load_anew(
     app: App, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
@@ -252,6 +254,7 @@ async def test_one_who_looks_at_many_pairs_makes_nobody_else_load_anew(
     assert [count for _, count in asked(exchange)] == [3, 3, 3]
 
 
+@pytest.mark.slow
 async def test_candles_that_are_kept_are_those_that_would_be_loaded(app: App, clock: FakeClock) -> None:
     kept = KeptCandles(app.market.client, clock)
     pair = WatchedPair((await app.market.rules(BTC)).symbol, "1m")

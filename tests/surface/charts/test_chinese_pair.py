@@ -19,6 +19,7 @@ async def called(client: Client, tool: str, **arguments: object) -> types.CallTo
     return result
 
 
+@pytest.mark.slow
 @requirement("ruling/10")
 @pytest.mark.parametrize("written", [f"BINANCE:{PAIR}", "binance:币安人生usdt"])
 async def test_it_is_drawn_and_its_legend_says_its_name(client: Client, written: str) -> None:
@@ -29,6 +30,8 @@ async def test_it_is_drawn_and_its_legend_says_its_name(client: Client, written:
     assert answer_of(result)["metadata"]["bars"] == 49
 
 
+@pytest.mark.slow
+@pytest.mark.night
 @requirement("ruling/10")
 async def test_its_picture_says_which_letters_it_lacks(client: Client) -> None:
     """The typeface has no Chinese: what a question mark stands for is told, so that nobody takes it for the name."""

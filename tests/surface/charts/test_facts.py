@@ -36,6 +36,7 @@ async def ask(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str,
     return (await fitting(client, tool, arguments)).structured_content
 
 
+@pytest.mark.slow
 @requirement(
     "charts/fetch_chart_documentation",
     "charts/fetch_chart_documentation/output",
@@ -100,6 +101,7 @@ async def test_parameters_come_with_plans_and_examples(client: Client) -> None:
     assert data["indicators"] == []
 
 
+@pytest.mark.slow
 @requirement("charts/fetch_chart_documentation/sections", "charts/fetch_chart_documentation/input")
 @pytest.mark.parametrize(
     ("arguments", "filled"),
@@ -128,6 +130,7 @@ async def test_other_sections_and_arguments_are_refused(client: Client, argument
     assert (answer["success"], answer["code"]) == (False, -32602)
 
 
+@pytest.mark.slow
 @requirement("charts/fetch_chart_documentation/cache")
 async def test_the_answer_says_how_fresh_it_is(client: Client, exchange: SimulatedExchange, clock: FakeClock) -> None:
     async def source(*, force: bool = False) -> tuple[str, bool]:

@@ -70,6 +70,7 @@ def codes(answer: dict[str, Any]) -> list[str]:
     return [each.partition(":")[0] for each in answer["metadata"]["warnings"]]
 
 
+@pytest.mark.slow
 @requirement("ruling/38", "charts/error-authentication", "charts/error-rate-limit")
 @pytest.mark.parametrize(("fault", "told"), FAILURES)
 async def test_a_failure_draws_a_pair_here_and_names_itself_for_a_stock(
@@ -101,6 +102,7 @@ async def test_too_fast_is_waited_out_before_anything_else(client: Client, excha
     assert [each.status for each in exchange.requests if each.path == CHART_PATH] == [429, 429, 429, 200]
 
 
+@pytest.mark.slow
 async def test_silence_ends_and_the_pair_is_drawn_here(
     environment: dict[str, str], clock: FakeClock, exchange: SimulatedExchange, era: str
 ) -> None:
@@ -143,6 +145,7 @@ async def test_an_image_of_another_size_is_told_by_its_real_size(
     assert codes(answer) == ["size_differs", "other_market"]
 
 
+@pytest.mark.slow
 @requirement("ruling/38")
 async def test_a_pair_that_the_service_does_not_know_is_drawn_here(client: Client, exchange: SimulatedExchange) -> None:
     exchange.faults.add(failing("status", 422, '{"message": "Invalid Symbol"}'))
@@ -174,6 +177,7 @@ async def test_a_pair_that_nobody_knows_is_an_invalid_symbol_with_a_suggestion(c
     assert "BTCUSDT" in answer["did_you_mean"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed", [{"interval": "1s", "range": None}, {"studies": [{"name": "KC", "inputs": {"mult": 1.5}}]}]
 )
@@ -187,6 +191,7 @@ async def test_what_only_we_can_draw_is_drawn_here_without_asking(
     assert exchange.charts.bodies == []
 
 
+@pytest.mark.slow
 async def test_a_known_plan_that_is_too_small_spares_the_question(
     clock: FakeClock, exchange: SimulatedExchange, environment: dict[str, str], era: str
 ) -> None:

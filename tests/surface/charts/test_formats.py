@@ -83,6 +83,7 @@ async def test_the_bytes_are_of_the_format_and_size_that_were_asked_for(
     assert metadata["renderer"] == ("chart-img" if key else "local")
 
 
+@pytest.mark.night
 @requirement("charts/generate_chart_image/formats")
 @pytest.mark.parametrize("kind", ["png", "jpeg"])
 async def test_a_kept_picture_is_read_in_its_format(serve: Serve, kind: str) -> None:

@@ -101,6 +101,7 @@ async def test_volume_is_shown_once_unless_switched_off(place: Place, config: di
     assert said(metadata) == []
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_words_switch_volume_off_as_well(place: Place) -> None:
     async with place.served(ENVIRONMENT) as client:
@@ -113,6 +114,7 @@ async def test_words_switch_volume_off_as_well(place: Place) -> None:
     assert "Vol" not in words_of(svg)
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [{"range": "3D"}, {"range": {"from": "2026-07-10T00:00Z", "to": "2026-07-15T00:00Z"}}])
 async def test_a_position_begins_at_the_last_bar_and_lies_ahead_of_it(place: Place, span: dict[str, Any]) -> None:
@@ -136,6 +138,7 @@ async def test_a_position_begins_at_the_last_bar_and_lies_ahead_of_it(place: Pla
     assert said(metadata) == []
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_a_volume_profile_is_that_of_the_bars_shown(place: Place) -> None:
     config = {**BTC, "range": "3D", "studies": [{"name": "VPVR"}]}
@@ -161,6 +164,7 @@ async def test_a_volume_profile_is_that_of_the_bars_shown(place: Place) -> None:
     assert 0.70 <= inside / whole <= 0.78
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [{"start": 113_000, "end": 120_500}, [{"price": 113_000}, {"price": 120_500}]])
 async def test_a_retracement_between_two_prices_spans_the_chart(place: Place, points: object) -> None:
     config = {**BTC, "range": "3D", "drawings": [{"type": "fib", "coordinates": points}]}
@@ -172,6 +176,7 @@ async def test_a_retracement_between_two_prices_spans_the_chart(place: Place, po
     assert {"0 (120,500.00)", "0.5 (116,750.00)", "1 (113,000.00)"} <= set(words_of(svg))
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_a_retracement_can_be_said(place: Place) -> None:
     async with place.served(ENVIRONMENT) as client:
@@ -182,6 +187,7 @@ async def test_a_retracement_can_be_said(place: Place) -> None:
     assert "0.618 (115,865.00)" in words_of(svg)
 
 
+@pytest.mark.slow
 async def test_markets_are_compared_by_their_change_since_the_first_bar(place: Place) -> None:
     config = {**BTC, "range": "3D", "compare": ["BINANCE:ETHUSDT", "binance:shibusdt"]}
 
@@ -214,6 +220,7 @@ async def test_what_cannot_be_compared_is_refused(place: Place, compare: object,
     assert problem in str(result.content)
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_a_scale_given_up_for_comparing_is_said(place: Place) -> None:
     config = {**BTC, "scale": "logarithmic", "compare": ["BINANCE:ETHUSDT"]}
@@ -224,6 +231,7 @@ async def test_a_scale_given_up_for_comparing_is_said(place: Place) -> None:
     assert said(metadata) == ["scale_percent: markets are compared in percent, whatever the scale"]
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_values_and_names_without_room_are_said(place: Place) -> None:
     averages = [{"name": "EMA", "inputs": {"length": length}} for length in range(5, 100, 5)]

@@ -39,6 +39,7 @@ async def test_contracts_complete_the_address_of_the_page(place: FuturesPlace) -
     assert nothing == []  # it is being settled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbol", ["BTCUSDT", "TSLAUSDT"])
 async def test_an_answer_is_as_reviewed(place: FuturesPlace, golden: Golden, symbol: str) -> None:
     result = await place.client.call_tool("get_derivatives", {"symbol": symbol})
@@ -58,6 +59,7 @@ async def test_data_that_is_old_is_called_old(place: FuturesPlace) -> None:
     assert text_of(result).count(f"*{stale}*") == page.count(f"*{stale}*") == 1
 
 
+@pytest.mark.slow
 @requirement("ruling/39")
 @pytest.mark.parametrize("symbol", CONTRACTS)
 async def test_both_channels_say_the_same(place: FuturesPlace, symbol: str) -> None:
@@ -80,6 +82,7 @@ def ranked(node: object, inherited: str | None = None) -> list[tuple[float, int,
     return [*own, *(found for each in named.values() for found in ranked(each, window))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbol", CONTRACTS)
 async def test_each_percentile_has_its_n_and_window(place: FuturesPlace, symbol: str) -> None:
     found = ranked(await place.told(symbol))

@@ -60,6 +60,7 @@ async def test_within_five_minutes_only_the_present_is_asked_again(place: Future
     assert not any(path.startswith("/futures/data") for path in futures)
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_each_quarterly_is_one_premium_more(place: FuturesPlace) -> None:
     await warmed(place)

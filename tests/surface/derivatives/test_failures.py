@@ -41,6 +41,7 @@ async def test_a_rate_limit_is_the_error_and_stops_futures_alone(place: FuturesP
     assert not spot.is_error
 
 
+@pytest.mark.slow
 async def test_a_ban_tells_how_long_it_lasts(place: FuturesPlace) -> None:
     await warmed(place)
     place.exchange.futures.quirks.add(Quirk(kind="banned", ms=180_000))
@@ -68,6 +69,7 @@ async def test_where_futures_are_not_served_the_message_says_so_and_spot_works(p
     assert "get_derivatives" in {tool.name for tool in (await place.client.list_tools()).tools}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["string_times", "empty_list"])
 async def test_odd_lists_cost_their_part_alone(place: FuturesPlace, kind: str) -> None:
     usual = await place.told(PLAIN)

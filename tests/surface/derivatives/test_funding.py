@@ -24,6 +24,7 @@ def percent(rate: str) -> Decimal:
     return 100 * Decimal(rate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("symbol", "hours", "source"),
     [
@@ -50,6 +51,7 @@ async def test_funding_is_of_the_contracts_own_interval(
     assert f"% per {hours} h, apr " in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbol", [PLAIN, "AVAXUSDT", "TSLAUSDT", "DOGEUSDT"])
 async def test_what_was_paid_is_the_sum_of_the_regular_payments(place: FuturesPlace, symbol: str) -> None:
     told = await place.told(symbol)
@@ -100,6 +102,7 @@ async def test_a_rate_at_its_cap_is_said_to_be(place: FuturesPlace) -> None:
     assert "at limit: cap" in await place.page("DOTUSDT")
 
 
+@pytest.mark.slow
 async def test_the_rank_of_funding_compares_rates_per_hour(place: FuturesPlace) -> None:
     told = await place.told("AVAXUSDT")
 

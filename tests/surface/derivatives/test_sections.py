@@ -15,6 +15,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 
 
+@pytest.mark.slow
 async def test_open_interest_is_contracts_times_mark_and_its_changes_are_between_stamps(place: FuturesPlace) -> None:
     told = (await place.told(PLAIN))["open_interest"]
 
@@ -82,6 +83,7 @@ async def test_prices_of_two_moments_are_not_compared(place: FuturesPlace, host:
     assert (Text(text).missing(told), Structure(told).missing(text)) == ([], [])
 
 
+@pytest.mark.slow
 async def test_quarterlies_are_told_by_their_own_mark_and_the_days_that_are_left(place: FuturesPlace) -> None:
     told = (await place.told("BTCUSDT"))["basis"]["quarterlies"]
 
@@ -97,6 +99,7 @@ async def test_quarterlies_are_told_by_their_own_mark_and_the_days_that_are_left
         assert each["apr"] == pytest.approx(100 * rate * 365 / days, abs=0.0051)
 
 
+@pytest.mark.slow
 async def test_positioning_is_the_newest_hour_and_its_rank_among_the_others(place: FuturesPlace) -> None:
     told = (await place.told(PLAIN))["positioning"]
 
@@ -127,6 +130,7 @@ async def test_positioning_is_the_newest_hour_and_its_rank_among_the_others(plac
         assert told["taker"][name] == pytest.approx(100 * bought / (bought + sold), abs=0.0051)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("symbol", "pair", "multiplier"),
     [

@@ -48,6 +48,7 @@ async def test_the_line_says_what_get_derivatives_says(place: FuturesPlace) -> N
     assert f"mark vs index {told['basis']['mark_vs_index_bps']:+g} bps" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("symbol", "hours"), [("DOGEUSDT", 4), ("1INCHUSDT", 1), ("LTCUSDT", 8)])
 async def test_the_interval_is_the_contracts_own(place: FuturesPlace, symbol: str, hours: int) -> None:
     (line,) = lines_of(await analysed(place.client, symbol))
@@ -55,6 +56,7 @@ async def test_the_interval_is_the_contracts_own(place: FuturesPlace, symbol: st
     assert f"% per {hours} h (" in line
 
 
+@pytest.mark.slow
 async def test_all_other_lines_stay_as_they_are_without_it(place: FuturesPlace) -> None:
     page = await analysed(place.client, "SOLUSDT")
     groups = "market,account,orders,analysis,charts,guide"
@@ -82,6 +84,7 @@ async def test_futures_that_refuse_cost_the_line_alone(place: FuturesPlace, quir
     assert (lines_of(page) == []) == (quirk.kind != "empty_list")
 
 
+@pytest.mark.slow
 async def test_a_futures_limit_is_no_error_of_the_page(place: FuturesPlace) -> None:
     place.exchange.futures.faults.add(Fault(kind="status", status=429, code=-1003, times=None))
 

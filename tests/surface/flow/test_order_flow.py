@@ -444,6 +444,7 @@ async def test_pages_of_calm_one_sided_thin_and_silent_markets_are_as_reviewed(g
         assert not any(word in text for word in SIDES)
 
 
+@pytest.mark.night
 async def test_the_page_of_the_microstructure_says_what_takers_paid() -> None:
     async with live_market("busy") as market:
         await market.watch("ETHUSDT", 3)

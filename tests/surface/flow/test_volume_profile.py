@@ -87,6 +87,7 @@ async def test_within_a_minute_the_same_profile_costs_only_the_price(
     assert first["metrics"]["bins"] == second["metrics"]["bins"]
 
 
+@pytest.mark.slow
 async def test_a_bin_may_be_as_wide_as_asked_but_not_narrower_than_makes_sense(client: Client) -> None:
     wide = await profile(client, tick_size="100")
     narrow = await profile(client, tick_size="0.01", rows=2)

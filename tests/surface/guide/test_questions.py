@@ -48,6 +48,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.slow
 async def test_a_question_in_plain_words_finds_its_playbook_first(client: Client) -> None:
     first = dict[str, str]()
     for question in QUESTIONS:

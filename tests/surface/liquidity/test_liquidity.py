@@ -196,6 +196,7 @@ async def test_pages_of_calm_one_sided_thin_and_silent_markets_are_as_reviewed(g
         golden.check("views/liquidity.silent.md", text + "\n")
 
 
+@pytest.mark.night
 async def test_the_size_called_cheap_is_the_least_of_the_last_half_minute() -> None:
     async with live_market("busy") as market:
         await market.watch("BTCUSDT", 40)

@@ -103,6 +103,7 @@ async def test_a_board_of_perpetuals_costs_three_looks_and_the_lists_once_an_hou
     assert whole.asked("/api/v3/ticker/24hr") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readers", [1, 50, 2_000])
 async def test_a_crowd_costs_what_one_reader_does(whole: WholeMarket, clock: FakeClock, readers: int) -> None:
     for _ in range(12):
@@ -206,6 +207,7 @@ async def test_without_the_toolset_the_refusal_names_it_and_nothing_is_sent(
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12)
 
 
+@pytest.mark.night
 @given(
     st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=30),
     st.sampled_from(["spot", "perpetual"]),

@@ -83,6 +83,7 @@ async def test_price_day_and_levels_are_printed_as_what_they_are(
     assert len({*levels, day[0]}) >= 6
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @requirement("ruling/11")
 async def test_a_spread_in_basis_points_is_not_zero_on_any_surface(client: Client) -> None:

@@ -92,6 +92,7 @@ async def test_an_exchange_whose_clock_is_set_forward_does_not_make_old_events_l
         assert 3_000 <= metrics.structure["context"]["age_ms"] <= 3_300
 
 
+@pytest.mark.night
 async def test_a_clock_that_was_set_forward_is_noticed_behind_a_stream_that_lags_almost_as_much() -> None:
     async with live_market() as market:
         await market.watch("BTCUSDT", 3)

@@ -162,6 +162,7 @@ async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) 
     golden.check("views/microstructure.warm.md", text + "\n")
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("scenario", ["one_sided", "thin"])
 async def test_pages_of_other_markets(scenario: str, golden: Golden) -> None:
     async with live_market(scenario) as market:
@@ -177,6 +178,7 @@ async def test_pages_of_other_markets(scenario: str, golden: Golden) -> None:
     golden.check(f"views/microstructure.{scenario}.warm.md", warm + "\n")
 
 
+@pytest.mark.night
 async def test_a_market_without_any_data_prints_no_number_it_does_not_know(golden: Golden) -> None:
     async with live_market("quiet") as market:
         await market.watch("BTCUSDT", 70)

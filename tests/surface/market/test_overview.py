@@ -68,6 +68,7 @@ async def test_an_overview_costs_two_boards(client: Client, whole: WholeMarket) 
     ]  # fmt: skip
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_an_overview_is_short_and_gives_no_verdict(clock: FakeClock) -> None:
     exchange = SimulatedExchange(clock, crowd=200, contracts=200)

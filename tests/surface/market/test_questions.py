@@ -153,6 +153,7 @@ async def test_who_fell_on_twice_the_volume_below_the_average(
     assert set(symbols(then)) == beneath
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_what_is_near_its_high(client: Client, exchange: SimulatedExchange) -> None:
     answer = await asked(client, "What is near its 20-day high, with little noise?")
@@ -207,6 +208,7 @@ async def test_where_funding_is_highest(client: Client, exchange: SimulatedExcha
     assert len({told.get(symbol, 8) for symbol in years}) == 3
 
 
+@pytest.mark.slow
 async def test_whether_funding_is_unusual(client: Client) -> None:
     funding = (await asked(client, "Is funding of PEPE unusual?"))["funding"]
 
@@ -216,6 +218,7 @@ async def test_whether_funding_is_unusual(client: Client) -> None:
     assert funding["apr"] == pytest.approx(funding["estimate"] * 24 / 4 * 365, abs=0.01)
 
 
+@pytest.mark.slow
 async def test_the_basis(client: Client, exchange: SimulatedExchange) -> None:
     basis = (await asked(client, "What is the BTC basis?"))["basis"]
 

@@ -233,6 +233,7 @@ async def test_of_many_questions_the_last_few_are_kept(whole: WholeMarket) -> No
     assert again[1] is not reports[0]
 
 
+@pytest.mark.night
 async def test_the_example_is_right_and_costs_two_for_each_candidate_and_step(whole: WholeMarket) -> None:
     await whole.app.market.directory.table()
     known = await truth(whole.exchange, "spot", ("1d", "1h"))
@@ -248,6 +249,7 @@ async def test_the_example_is_right_and_costs_two_for_each_candidate_and_step(wh
     assert whole.spot_weight() - before == 80 + 2 * len(fell) + 2 * len(on_volume)
 
 
+@pytest.mark.night
 async def test_the_example_asked_again_within_the_hour_costs_the_board_alone(
     whole: WholeMarket, clock: FakeClock
 ) -> None:
@@ -366,6 +368,7 @@ async def test_a_cold_screen_of_a_whole_market_keeps_to_its_share_and_ends_compl
     assert final.matched == at_once.matched > 50
 
 
+@pytest.mark.night
 async def test_a_screen_that_nobody_asks_for_any_more_is_not_read_on() -> None:
     clock = SteppedClock()
     exchange = SimulatedExchange(clock, crowd=60)
@@ -383,6 +386,7 @@ async def test_a_screen_that_nobody_asks_for_any_more_is_not_read_on() -> None:
         assert len(whole.asked("/klines")) == asked < 2 * report.listed
 
 
+@pytest.mark.night
 async def test_a_party_with_large_screens_leaves_another_its_share() -> None:
     clock = SteppedClock()
     exchange = SimulatedExchange(clock, crowd=80)
@@ -449,6 +453,7 @@ async def test_a_series_that_is_not_granted_in_a_minute_is_counted() -> None:
     assert series["shared"] == series["failed"] == 0
 
 
+@pytest.mark.night
 async def test_a_hundred_are_asked_for_open_interest_at_most(clock: FakeClock) -> None:
     exchange = SimulatedExchange(clock, contracts=150)
     async with whole_market(clock, exchange) as whole:
@@ -509,6 +514,7 @@ async def test_an_old_board_says_so_first_in_both_channels(
     assert re.search(r"Stale: the board is 4\d s old", result.structured_content["warnings"][0])
 
 
+@pytest.mark.night
 async def test_twenty_rows_of_four_columns_are_short_in_both_channels(client: Client) -> None:
     columns = ["change_24h", "quote_volume_24h", "rsi_14@1h", "vs_sma_200@1h"]
     result = await client.call_tool("scan_market", {"sort": "rsi_14@1h", "show": columns, "limit": 20})
@@ -519,6 +525,7 @@ async def test_twenty_rows_of_four_columns_are_short_in_both_channels(client: Cl
     assert len(json.dumps(result.structured_content, separators=(",", ":"), ensure_ascii=False).encode()) <= 3_400
 
 
+@pytest.mark.night
 async def test_both_channels_say_the_units_beside_the_names_that_conditions_take(client: Client) -> None:
     asked = ["change_24h", "oi_value", "rel_volume_24h", "spread_bps", "trades_24h", "rsi_14@1h"]
     units = {

@@ -125,6 +125,7 @@ async def test_an_old_ticker_among_others_says_its_age_below_the_table(
     assert result.structured_content["warnings"] == [warning]
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @requirement("ruling/15")
 async def test_a_last_price_that_the_book_and_the_candles_refute_is_not_averaged(

@@ -356,6 +356,7 @@ def test_a_book_at_price_nothing_has_no_relative_spread() -> None:
     assert BookSummary.of(BookSnapshot(1, nothing, nothing)).spread_bps is None
 
 
+@pytest.mark.slow
 async def test_a_deeper_book_is_the_next_step_until_the_deepest(client: Client) -> None:
     shallow = await call(client, "get_order_book", symbol="BTCUSDT", limit=5)
     deeper = await follow(client, shallow["more"])

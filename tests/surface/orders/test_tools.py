@@ -137,6 +137,7 @@ async def test_a_start_with_more_orders_than_one_call_gives_tells_where_to_go_on
     )
 
 
+@pytest.mark.slow
 async def test_at_the_most_that_one_call_gives_older_ones_are_taken_for_granted(
     client: Client, exchange: SimulatedExchange
 ) -> None:

@@ -119,6 +119,7 @@ async def test_many_assets_are_cut_at_the_limit_and_the_next_call_is_told(
     assert (rest.structured_content["count"], rest.structured_content["more"]) == (450, None)
 
 
+@pytest.mark.slow
 async def test_an_account_without_fees_or_permissions_says_so(client: Client, exchange: SimulatedExchange) -> None:
     bare = '{"canTrade":true,"canWithdraw":true,"canDeposit":true,"updateTime":1,"balances":[]}'
     exchange.faults.add(Fault(kind="status", path="*/account", status=200, body=bare))

@@ -94,6 +94,7 @@ def check(answer: dict[str, Any], made: AccountHistory, true: Reckoning) -> None
     assert told(profit["all"]["average_realised"]) == money(sum(each.average for each in true.assets.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 async def test_the_whole_product_says_what_an_independent_reckoning_says(
     client: Client, exchange: SimulatedExchange, clock: FakeClock, seed: int
@@ -139,6 +140,7 @@ async def test_profit_is_read_only_when_it_is_asked_for(client: Client, exchange
     assert [each for each in exchange.requests if each.path.endswith("myTrades")] == []
 
 
+@pytest.mark.slow
 async def test_what_was_read_is_named_with_its_cost(
     client: Client, exchange: SimulatedExchange, clock: FakeClock
 ) -> None:
@@ -269,6 +271,7 @@ async def test_a_quote_that_is_priced_the_other_way_round_is_valued_by_the_inver
     assert told(profit["assets"][0]["fifo_cost"]) == (Decimal(trade.value).scaleb(-8) / lira).quantize(CENT)
 
 
+@pytest.mark.slow
 async def test_a_pair_that_does_not_answer_gives_no_profit_at_all(client: Client, exchange: SimulatedExchange) -> None:
     exchange.faults.add(Fault(kind="status", path="*/myTrades", status=400, code=-1100, msg="Illegal characters."))
 

@@ -101,6 +101,7 @@ async def test_an_adopted_order_is_an_alarm_of_the_status_and_known_to_whoever_a
     assert differences(status) == differences(again) == []
 
 
+@pytest.mark.slow
 async def test_while_nobody_knows_an_order_get_order_says_so_and_a_new_one_is_refused(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         preview_id = await trader.previewed(**RESTING)

@@ -135,6 +135,7 @@ async def test_a_key_that_may_do_too_much_is_refused_with_the_reason_and_reads(t
     assert "10000" in str(read["balances"])
 
 
+@pytest.mark.slow
 async def test_a_defect_of_one_account_ends_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with hosting(tmp_path) as host:
         host.accounts.opening = failing(ZeroDivisionError())

@@ -70,6 +70,7 @@ async def test_what_a_user_is_asked_and_what_waits_for_them(tmp_path: Path, gold
     assert differences(waits) == differences(status) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uri", ["binance://account", "binance://account/balances", "binance://orders/open"])
 async def test_every_page_of_an_account_on_paper_says_so_first(tmp_path: Path, uri: str) -> None:
     async with paper_trader(tmp_path) as trader:
@@ -87,6 +88,7 @@ async def test_every_answer_about_an_account_on_paper_says_so_first(tmp_path: Pa
     assert told.data["mode"] == "paper"
 
 
+@pytest.mark.slow
 async def test_a_market_is_no_account_and_is_told_as_always(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         told = await trader.call("get_ticker", symbol=SYMBOL)

@@ -33,6 +33,7 @@ async def orders_of(trader: PaperTrader) -> int:
     return told.data["count"]
 
 
+@pytest.mark.slow
 async def test_a_preview_is_placed_and_the_answer_says_that_no_money_was_moved(tmp_path: Path, era: str) -> None:
     async with paper_trader(tmp_path, era=era) as trader:
         told = await trader.placed(**AT_ONCE)
@@ -86,6 +87,7 @@ async def test_the_same_order_in_two_previews_at_once_is_placed_once(tmp_path: P
     assert [each["guard"] for each in refused] == ["duplicate"] * 4
 
 
+@pytest.mark.slow
 async def test_an_order_that_waits_says_how_to_follow_it_and_how_to_take_it_back(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         placed = await trader.placed(**RESTING)
@@ -114,6 +116,7 @@ async def test_all_orders_of_a_symbol_are_cancelled_at_once_and_others_stay(tmp_
     assert done.text.startswith("PAPER: 2 orders cancelled on BTCUSDT, none is left open.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HTTP_AND_PIPES)
 async def test_a_user_who_chooses_so_has_the_order_placed(tmp_path: Path, name: str) -> None:
     user = willing()
@@ -155,6 +158,7 @@ async def test_after_three_noes_nobody_is_asked_for_a_while(tmp_path: Path) -> N
     assert len(user.read) == 3
 
 
+@pytest.mark.slow
 async def test_where_nobody_can_be_asked_and_nobody_signs_nothing_is_placed(tmp_path: Path, era: str) -> None:
     async with paper_trader(tmp_path, ASKS_ALWAYS, era=era) as trader:
         told = await trader.placed(**RESTING)
@@ -264,6 +268,7 @@ async def test_an_order_that_the_exchange_never_had_is_told_from_the_journal(tmp
     assert nobodys.is_error
 
 
+@pytest.mark.slow
 async def test_an_order_whose_end_is_not_known_is_not_to_be_placed_again(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         service = trading(trader)
@@ -283,6 +288,7 @@ async def _claimed(service: TradingService) -> Intent:
     return await ledger.move(new.preview_id, "UNKNOWN", {}, service.now_ms())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -303,6 +309,7 @@ async def test_nothing_but_an_id_is_taken(tmp_path: Path, arguments: dict[str, o
     assert (told.is_error, told.data["error_type"]) == (True, "invalid_arguments")
 
 
+@pytest.mark.slow
 async def test_an_id_that_nobody_was_given_is_none(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader:
         trader.market.asked()
@@ -339,6 +346,7 @@ async def test_all_that_is_free_can_be_sold_and_nothing_cannot(tmp_path: Path) -
     assert sold.data["executed"] == "0.00422"  # what the fee left, on the exchange's grid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stays", "status"), [("IOC", "EXPIRED"), ("FOK", "EXPIRED"), ("GTC", "NEW")])
 async def test_an_order_stays_as_long_as_it_says(tmp_path: Path, stays: str, status: str) -> None:
     async with paper_trader(tmp_path) as trader:

@@ -74,6 +74,7 @@ async def test_a_client_opens_the_page_and_the_signature_made_there_places_the_o
     assert desk.served.exchange.account.secret_key not in str(trading.pages.environment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 async def test_the_page_is_offered_once_and_the_order_waits_until_it_is_signed(desk: LiveDesk, era: str) -> None:
     user = PageOpener()
@@ -109,6 +110,7 @@ async def test_who_will_not_look_has_said_no_and_who_looks_away_nothing(desk: Li
     assert desk.served.exchange.orders.accepted == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "screen", "opens"), [("browser", ":0", True), ("browser", "", False), ("client", ":0", False)]
 )

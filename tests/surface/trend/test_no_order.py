@@ -111,6 +111,7 @@ async def test_a_symbol_that_takes_no_orders_has_no_size(place: Place) -> None:
     assert size_of(text) == "no order: the exchange takes no limit order on TESTAUSDT (CANCEL\\_ONLY)"
 
 
+@pytest.mark.slow
 async def test_an_account_with_all_the_orders_it_may_have_gets_no_size(place: Place) -> None:
     waiting = place.exchange.stage.portfolio.orders[3]
     small = replace(waiting, symbol="SOLUSDT", price="100", quantity="0.001")

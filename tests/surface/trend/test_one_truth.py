@@ -114,6 +114,7 @@ def assert_alike(one: str, other: str, what: str) -> None:
     assert abs(left - right) <= coarse + fine, f"{what}: {one} and {other}"
 
 
+@pytest.mark.night
 @requirement("ruling/42")
 @pytest.mark.parametrize(("symbol", "later"), [("BTCUSDT", 0), ("ETHBTC", 11), ("SHIBUSDT", 17)])
 async def test_tool_page_and_chart_agree_on_the_last_closed_hour(place: Place, symbol: str, later: int) -> None:
@@ -167,6 +168,7 @@ async def test_tool_and_chart_agree_on_every_indicator_both_have(
             assert_alike(value, by_tool, f"{symbol} {interval} {name}")
 
 
+@pytest.mark.night
 @requirement("ruling/42")
 async def test_a_chart_of_a_thousand_bars_ends_with_the_same_values(place: Place) -> None:
     names = ["EMA 200", "RSI 14", "ATR 200", "VWAP"]
@@ -182,6 +184,7 @@ async def test_a_chart_of_a_thousand_bars_ends_with_the_same_values(place: Place
         assert_alike(many[name][0], tool[ALIKE[name][2][0]], name)
 
 
+@pytest.mark.night
 @requirement("ruling/42")
 @pytest.mark.parametrize(
     ("others", "last_n"), [([], 1), ([], 50), (["obv(month)", "vwap(week)", "adx(200)"], 3), (["sma(200)", "rsi"], 20)]
@@ -204,6 +207,7 @@ async def test_one_average_and_one_vwap_whatever_else_is_asked(place: Place, oth
     assert_alike(chart["VWAP"][0], one["vwap(day)"], "vwap")
 
 
+@pytest.mark.night
 @requirement("ruling/42")
 async def test_on_balance_volume_counts_from_the_first_bar_shown_and_says_so(place: Place) -> None:
     window = {"range": {"from": hour(place.clock, 49), "to": hour(place.clock)}}

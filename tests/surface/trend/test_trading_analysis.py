@@ -37,6 +37,7 @@ def contract(exchange: SimulatedExchange, clock: FakeClock) -> SimulatedExchange
     return exchange
 
 
+@pytest.mark.slow
 @requirement(
     "FR-001", "FR-002", "FR-005", "prompts/us1-1", "prompts/us1-2", "prompts/one-message",
     "prompts/trading-analysis-page", "prompts/trading-analysis-preferences", "prompts/trading-analysis-levels",
@@ -147,6 +148,7 @@ def cents(level: Decimal) -> Decimal:
     return level.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "risk", "f1", "f2", "t", "s", "rho"),
     [
@@ -261,6 +263,7 @@ async def test_wrong_arguments_name_what_is_wrong(client: Client, arguments: dic
     assert caught.value.data["errors"]
 
 
+@pytest.mark.slow
 @requirement("FR-018", "ruling/07-prompts", "prompts/rate-limited", "prompts/code-rate-limited")
 @pytest.mark.parametrize("path", ["*/ticker/24hr", "*/klines"])
 async def test_a_rate_limit_on_the_way_is_an_error_and_never_half_a_page(
@@ -276,6 +279,7 @@ async def test_a_rate_limit_on_the_way_is_an_error_and_never_half_a_page(
     assert caught.value.data["retry_after_secs"] == 60
 
 
+@pytest.mark.slow
 async def test_missing_candles_leave_the_days_page_with_the_gap_marked(
     client: Client, exchange: SimulatedExchange
 ) -> None:
@@ -307,6 +311,7 @@ async def test_without_a_key_the_page_costs_four_requests_and_sizes_a_round_sum(
     assert "_Sized without an account: by risk, depth and the exchange's rules, not by what is free" in text
 
 
+@pytest.mark.slow
 async def test_with_a_key_the_size_is_counted_from_the_accounts_own_money(
     client: Client, exchange: SimulatedExchange
 ) -> None:
@@ -340,6 +345,7 @@ async def test_a_market_without_trades_has_no_levels_and_says_so(client: Client)
     assert "*Stale: no trades in the last 24 hours*" in text
 
 
+@pytest.mark.slow
 @requirement("data-model/prompt-stateless")
 async def test_asked_again_the_page_is_made_anew_of_that_moment(client: Client, clock: FakeClock) -> None:
     first = await page(client, symbol="BTCUSDT")

@@ -36,6 +36,7 @@ async def used(worker: Worker) -> int:
     return (await worker.ledger.book(now_ms, now_ms)).used["per_day"]
 
 
+@pytest.mark.slow
 async def test_a_limit_is_that_of_all_workers_together(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
@@ -78,6 +79,7 @@ async def test_a_refusal_at_one_worker_is_told_with_its_reason_at_another(tmp_pa
         assert await used(two) == 0
 
 
+@pytest.mark.slow
 async def test_an_order_of_one_worker_is_cancelled_at_another_and_its_money_given_back_once(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
@@ -117,6 +119,7 @@ async def test_a_stop_of_one_worker_holds_what_another_was_about_to_send(tmp_pat
         assert stopped.why == "by hand"
 
 
+@pytest.mark.slow
 async def test_who_resumes_at_one_worker_resumes_all(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
@@ -133,6 +136,7 @@ async def test_who_resumes_at_one_worker_resumes_all(tmp_path: Path) -> None:
         assert (await one.place(one.floor.order())).intent.state == "ACKED"
 
 
+@pytest.mark.slow
 async def test_a_stop_outlives_the_emptying_of_the_state(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
@@ -149,6 +153,7 @@ async def test_a_stop_outlives_the_emptying_of_the_state(tmp_path: Path) -> None
         assert book.stop.why == "by hand"
 
 
+@pytest.mark.slow
 async def test_an_emptied_state_refuses_until_it_was_told_what_the_day_has_used(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
@@ -235,6 +240,7 @@ async def test_what_a_dead_worker_had_sent_is_asked_for_and_not_sent_again(tmp_p
         assert writes(fleet.exchange) == []
 
 
+@pytest.mark.slow
 async def test_a_list_that_a_dead_worker_had_sent_is_known_by_its_first_order(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
@@ -251,6 +257,7 @@ async def test_a_list_that_a_dead_worker_had_sent_is_known_by_its_first_order(tm
         assert writes(fleet.exchange) == []
 
 
+@pytest.mark.slow
 async def test_a_living_worker_is_left_alone(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
@@ -266,6 +273,7 @@ async def test_a_living_worker_is_left_alone(tmp_path: Path) -> None:
         assert (await two.ledger.find(new.preview_id) or await two.floor.known(new)).state == "SENT"
 
 
+@pytest.mark.slow
 async def test_a_no_at_one_worker_is_a_no_at_all_and_a_signature_a_signature(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:

@@ -64,6 +64,7 @@ async def test_the_stop_of_an_account_on_one_worker_holds_it_on_another_and_nobo
         assert await leaves(bobs, 4, now_ms)
 
 
+@pytest.mark.slow
 async def test_everybodys_stop_and_resuming_reach_accounts_that_only_another_worker_knows(tmp_path: Path) -> None:
     async with two_workers(tmp_path) as (fleet, one, two, bobs):
         queued, now_ms = intent(account=BOB), fleet.clock.now_ms()

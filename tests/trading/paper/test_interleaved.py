@@ -1,7 +1,7 @@
 """Generated histories of workers that share tables on paper: one after another, all at once, and killed."""
 
 import random
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from trading.paper.shared_floor import ALIKE, Written, agree, all_rows, exchange
 
 pytestmark = pytest.mark.anyio
 
-HISTORIES, STEPS = {"memory": 60, "redis": 40}, 8
+HISTORIES, HISTORIES_OF_A_COMMIT, STEPS = {"memory": 60, "redis": 40}, 15, 8
 # The market of these histories has a time of its own.
 LONG_MS = 10 * 365 * DAY_MS
 
@@ -105,9 +105,9 @@ class History:
 
 
 async def test_histories_of_several_workers_are_those_of_one_host(
-    workers: list[SharedTables], kind: str, tmp_path: Path, scale: int
+    workers: list[SharedTables], kind: str, tmp_path: Path, sized: Callable[[int, int], int]
 ) -> None:
-    histories = HISTORIES[kind] * scale
+    histories = sized(HISTORIES[kind], HISTORIES_OF_A_COMMIT)
     async with opened_store(tmp_path) as store:
         store.db.execute("PRAGMA synchronous=OFF")
         alone = History([store] * len(workers), [RowRight(store)] * len(workers), tmp_path)

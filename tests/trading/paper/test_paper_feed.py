@@ -68,6 +68,7 @@ async def test_an_order_that_is_placed_meets_the_streamed_book(floor: TradingFlo
     assert floor.told == ["paper"]
 
 
+@pytest.mark.slow
 async def test_a_resting_order_gets_what_the_tape_gives_and_each_print_once(floor: TradingFloor) -> None:
     async with floor.feed().running():
         for number in range(4):
@@ -120,6 +121,7 @@ async def test_an_oco_on_one_side_of_the_last_price_is_refused_by_the_live_marke
     assert "must lie below the last price" in outcome.reason
 
 
+@pytest.mark.slow
 async def test_an_order_of_another_process_is_noticed(floor: TradingFloor, tmp_path: Path) -> None:
     async with floor.feed().running(), opened_store(tmp_path) as other:
         await floor.run(1)
@@ -162,6 +164,7 @@ async def test_an_order_waits_while_there_is_no_room_for_its_symbol(tmp_path: Pa
             await becomes(floor, "a", "FILLED")
 
 
+@pytest.mark.slow
 async def test_what_was_printed_while_nobody_looked_is_fetched_and_met(floor: TradingFloor) -> None:
     ask = floor.touch("SELL")
     async with floor.feed().running():
@@ -211,6 +214,7 @@ async def test_orders_expire_when_more_was_missed_than_can_be_fetched(
     assert "aggTrades" in floor.market.asked()
 
 
+@pytest.mark.slow
 async def test_one_of_two_matches_and_the_other_goes_on_when_it_leaves(floor: TradingFloor) -> None:
     async with floor.feed("second").running():
         async with floor.feed("first").running():
@@ -239,6 +243,7 @@ async def test_a_symbol_that_fails_is_said_once_and_costs_the_others_nothing(
     assert len([each for each in caplog.records if "GONEUSDT" in each.getMessage()]) == 1
 
 
+@pytest.mark.slow
 async def test_a_stop_waits_for_a_print_then_takes_from_the_book(floor: TradingFloor) -> None:
     bid = floor.touch("BUY")
     stop = order("s", "SELL", bid - 100, kind="STOP_LOSS_LIMIT", stop=Price(bid + 1000))
@@ -249,6 +254,7 @@ async def test_a_stop_waits_for_a_print_then_takes_from_the_book(floor: TradingF
         await becomes(floor, "s", "FILLED")
 
 
+@pytest.mark.slow
 async def test_a_cancel_is_told_like_a_fill(floor: TradingFloor) -> None:
     async with floor.feed().running() as feed:
         broker = floor.broker(feed)

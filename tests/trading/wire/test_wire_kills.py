@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, so that their start costs little"),
 ]
 
-RUNS, RUNS_OF_A_COMMIT, FASTER = 150, 48, 20
+RUNS, RUNS_OF_A_COMMIT, FASTER = 150, 30, 20
 # Each shape of a list, and both refusals of a replacement: what is gone then, and what is not.
 SHAPES = ("OCO", "OTO", "OTOCO", "OPO", "OPOCO")
 KINDS = {f"{act} {shape}" for act in ("list", "list cancel") for shape in SHAPES} | {

@@ -62,6 +62,7 @@ async def test_a_tool_answers_what_it_answers_over_mcp(app: App, provider: Provi
     assert [each.data for each in answer.attachments if each.HasField("data")] == images
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_a_picture_comes_as_bytes_and_a_stored_one_as_an_address_that_can_be_read(provider: Provider) -> None:
     drawn = await provider.invoke("generate_chart_image", {"config": CHART})
@@ -105,6 +106,7 @@ async def test_a_page_is_the_same_byte_for_byte(app: App, provider: Provider, ur
     assert (answer.keep_ms, answer.shareable) == (expected.ttl_ms, expected.cache_scope == "public")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [spec.name for spec in CATALOGUE.prompts])
 async def test_a_prompt_is_the_same(app: App, provider: Provider, name: str) -> None:
     arguments = prompt_arguments(name)

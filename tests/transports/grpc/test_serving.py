@@ -71,6 +71,7 @@ async def test_a_signal_lets_calls_end_ends_streams_and_leaves_nothing() -> None
     assert "never awaited" not in said
 
 
+@pytest.mark.night
 async def test_who_takes_longer_than_the_grace_is_cut_off() -> None:
     async with started(delay_ms=40_000, grace=1.0) as (process, provider):
         await provider.capabilities()
@@ -84,6 +85,7 @@ async def test_who_takes_longer_than_the_grace_is_cut_off() -> None:
     assert "Traceback" not in process.errors.read_text()
 
 
+@pytest.mark.night
 async def test_a_small_message_that_unpacks_into_a_large_one_is_refused_and_secrets_reach_no_log() -> None:
     key, secret = "K7q" + "kV" * 30, "S9w" + "mX" * 30
     metadata = (

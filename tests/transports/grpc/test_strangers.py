@@ -74,6 +74,7 @@ async def is_let_in(channel: Channel, path: str) -> bool:
     return not was_refused
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [WATCH, REFLECT])
 async def test_strangers_who_watch_leave_room_for_those_with_a_token(app: App, path: str) -> None:
@@ -94,6 +95,7 @@ async def test_strangers_who_watch_leave_room_for_those_with_a_token(app: App, p
     assert refused == {StatusCode.RESOURCE_EXHAUSTED}
 
 
+@pytest.mark.night
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [CHECK, "/provider.v1.Provider/Invoke", "/provider.v1.Provider/Stream"])
 async def test_a_call_without_its_message_holds_no_place_of_others(app: App, path: str) -> None:

@@ -55,6 +55,7 @@ async def test_an_event_has_the_attributes_of_cloudevents_and_an_id_of_its_own()
         assert json.loads(event.data)["symbol"] == "BTCUSDT"
 
 
+@pytest.mark.night
 async def test_no_book_is_told_before_it_is_in_step_and_a_cut_is_told() -> None:
     async with open_floor() as floor, floor.reading() as reader:
         await floor.run(3)
@@ -85,6 +86,7 @@ async def test_only_what_was_asked_for_is_told(kind: str, told: str) -> None:
     assert {event.type for event in reader.events} == {f"provider.v1.{told}", "provider.v1.feed"}
 
 
+@pytest.mark.night
 async def test_a_pause_thins_out_states_and_loses_no_trade() -> None:
     request = pb.StreamRequest(symbols=["BTCUSDT"], limits=pb.StreamLimits(min_interval_ms=1_000, book_levels=3))
 
@@ -101,6 +103,7 @@ async def test_a_pause_thins_out_states_and_loses_no_trade() -> None:
     assert len(ids) > len(tape) // 2
 
 
+@pytest.mark.night
 async def test_readers_share_one_stream_and_nothing_is_left_when_they_go() -> None:
     async with open_floor(environment={"MCP_BINANCE_FEED_LINGER_SECS": "5"}) as floor:
         await floor.provider.capabilities()

@@ -165,6 +165,7 @@ class Locked:
         raise Unauthenticated("who are you?", error=None)
 
 
+@pytest.mark.night
 async def test_health_is_everybodys_and_figures_are_not(open_http: OpenHttp) -> None:
     async with open_http(authentication=Authentication(Locked())) as http:
         answers = {path: (await http.get(path)).status_code for path in ("/healthz", "/readyz", "/metrics", "/mcp")}

@@ -111,6 +111,7 @@ async def channel() -> AsyncIterator[Channel]:
     await opened.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", WRITES, ids=lambda write: write.__name__)
 async def test_each_fault_has_one_fate_and_one_request(
     write: Write, channel: Channel, caplog: pytest.LogCaptureFixture

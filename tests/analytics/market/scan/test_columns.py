@@ -231,6 +231,7 @@ any_rows = st.lists(
 )
 
 
+@pytest.mark.night
 @given(any_rows, any_float)
 def test_no_number_that_is_none_ever_comes_out(rows: list[SeriesLine], price: float) -> None:
     got = series_columns(rows, 200 * HOUR_MS, HOUR_MS)

@@ -66,6 +66,7 @@ def spent(exchange: SimulatedExchange) -> int:
     )
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_who_comes_when_another_has_spent_everything_is_answered(call: Call, exchange: SimulatedExchange) -> None:
     refused = await spend_all(call, "mallory")
@@ -84,6 +85,7 @@ async def test_who_comes_when_another_has_spent_everything_is_answered(call: Cal
     assert f"{told['own_weight']} of request weight" in refused["content"][0]["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_ten_modest_callers_are_never_refused_beside_one_who_takes_all_it_can(
     call: Call, clock: FakeClock
@@ -104,6 +106,7 @@ async def test_ten_modest_callers_are_never_refused_beside_one_who_takes_all_it_
     assert refusals == []
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_whoever_waits_for_the_read_of_one_who_is_refused_asks_for_itself(call: Call) -> None:
     await spend_all(call, "mallory")
@@ -119,6 +122,7 @@ async def test_whoever_waits_for_the_read_of_one_who_is_refused_asks_for_itself(
     assert answers == {"mallory": True, **dict.fromkeys(("bob", *CROWD), False)}
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_readiness_is_not_touched_by_a_share_that_is_used_up(call: Call, http: HttpClient) -> None:
     await spend_all(call, "mallory")

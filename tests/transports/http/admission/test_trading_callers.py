@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import Credentials
@@ -93,6 +95,7 @@ class Hosted:
         return [each.wanted.client_order_id for each in made if each.holder == account.api_key]
 
 
+@pytest.mark.slow
 async def test_each_caller_trades_on_their_own_account_by_their_own_limits(tmp_path: Path) -> None:
     async with hosted(tmp_path) as server:
         ann = await server.place(brought(ANN))
@@ -111,6 +114,7 @@ async def test_each_caller_trades_on_their_own_account_by_their_own_limits(tmp_p
     }
 
 
+@pytest.mark.slow
 async def test_nobody_sees_cancels_or_places_what_is_anothers(tmp_path: Path) -> None:
     async with hosted(tmp_path) as server:
         ann = await server.place(brought(ANN), quantity="0.00123")

@@ -44,6 +44,7 @@ async def settle() -> None:
     await anyio.wait_all_tasks_blocked()
 
 
+@pytest.mark.slow
 async def test_a_thousand_unknown_keys_cause_one_look_a_minute(
     enter: Enter, issuer: AuthorizationServer, clock: FakeClock
 ) -> None:

@@ -49,6 +49,7 @@ async def served_stuck(app: App, stuck: Stuck) -> AsyncGenerator[tuple[str, Asse
         yield url, http
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_an_id_that_is_used_again_and_again_is_answered_each_time(app: App) -> None:
     found: Counter[int] = Counter()

@@ -22,6 +22,7 @@ def reason(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]["data"]["reason"]
 
 
+@pytest.mark.slow
 @requirement("data-model/max-sessions", "ruling/26")
 async def test_the_fifty_first_is_told_when_to_come_back(http: HttpClient, clock: FakeClock) -> None:
     sessions = [await http.initialize() for _ in range(CAP)]
@@ -101,6 +102,7 @@ async def test_of_a_thousand_who_come_at_once_exactly_fifty_get_in(app: App, clo
         assert most == CAP
 
 
+@pytest.mark.night
 @pytest.mark.slow
 async def test_nothing_is_left_of_a_session_that_ended(app: App, exchange: SimulatedExchange) -> None:
     keys = {"x_binance_api_key": exchange.account.api_key, "x_binance_secret_key": exchange.account.secret_key}

@@ -98,6 +98,7 @@ async def test_what_was_told_is_not_told_again_on_the_next_stream() -> None:
     assert again == b""
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("ending", ["delete", "idle"])
 async def test_a_session_that_ends_lets_its_pages_go(ending: str) -> None:
     async with floor() as (market, http):

@@ -74,6 +74,7 @@ async def test_a_head_that_drips_is_timed_from_its_first_byte(hasty_port: int) -
             await drip(client)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("pause", [b"", b"GET /echo HT"])
 async def test_a_kept_connection_serves_again_but_does_not_wait_for_ever(hasty_port: int, pause: bytes) -> None:
     async with await anyio.connect_tcp("127.0.0.1", hasty_port) as client:
@@ -96,6 +97,7 @@ async def test_a_body_that_does_not_come_to_its_end_is_told_so(hasty_port: int, 
     assert (answer.status, answer.headers[b"connection"]) == (408, b"close")
 
 
+@pytest.mark.night
 async def test_a_client_that_does_not_read_is_cut_off_and_one_that_does_gets_everything(hasty_port: int) -> None:
     with connected(hasty_port, receive_buffer=4_096) as idle:
         idle.sendall(GET.replace(b"/echo", b"/long"))
@@ -223,6 +225,7 @@ async def test_a_request_that_gets_round_the_rules_for_a_host_is_misdirected(por
     assert (await exchanged(port, b"GET /echo " + rest + b"\r\n\r\n")).status == 421
 
 
+@pytest.mark.night
 async def test_pipelined_requests_are_answered_in_turn(port: int) -> None:
     async with await anyio.connect_tcp("127.0.0.1", port) as client:
         await client.send(POST.replace(b"hi", b"11") + POST.replace(b"hi", b"22") + POST.replace(b"hi", b"33"))
@@ -232,6 +235,7 @@ async def test_pipelined_requests_are_answered_in_turn(port: int) -> None:
     assert data.index(b"\r\n\r\n11") < data.index(b"\r\n\r\n22") < data.index(b"\r\n\r\n33")
 
 
+@pytest.mark.night
 async def test_a_body_that_drips_in_is_looked_at_now_and_then_and_is_answered() -> None:
     pieces: list[bytes] = []
 

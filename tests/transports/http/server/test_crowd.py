@@ -118,6 +118,7 @@ def test_whoever_has_left_is_not_noted_any_more() -> None:
 Move = tuple[str, str, int]
 
 
+@pytest.mark.night
 @pytest.mark.flood
 @settings(deadline=None, max_examples=150)
 @given(

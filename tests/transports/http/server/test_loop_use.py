@@ -59,6 +59,7 @@ async def test_work_within_work_is_charged_once_and_to_its_own(use: LoopUse, clo
     assert inner.account.used(now) == pytest.approx(10 + ASKED_MS, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.night
 async def test_errors_and_cancellation_reach_the_work_and_leave_no_cycle(use: LoopUse) -> None:
     request, seen = use.asked("ann"), list[str]()

@@ -51,6 +51,7 @@ def wait_until_refused(port: int) -> None:
     pytest.fail("it still listens")
 
 
+@pytest.mark.night
 @pytest.mark.flood
 async def test_sigterm_under_load_loses_no_request_that_was_begun(*, uvloop: bool) -> None:
     with Process(code=toy_code(uvloop=uvloop), warm=True) as process:
@@ -105,6 +106,7 @@ def test_after_the_first_signal_nobody_new_comes_in_and_the_second_ends_it_at_on
     assert process.errors.read_text() == ""
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     "framing", [b"content-length: 100\r\n\r\nab", b"transfer-encoding: chunked\r\n\r\n2\r\nab\r\n"]
 )
@@ -126,6 +128,7 @@ def test_a_request_that_does_not_come_to_its_end_does_not_hold_up_the_end(framin
     assert process.errors.read_text() == ""
 
 
+@pytest.mark.night
 def test_what_does_not_end_within_the_grace_time_is_ended(*, uvloop: bool) -> None:
     with Process(code=toy_code(grace_secs=0.5, uvloop=uvloop), warm=True) as process:
         port = int(process.line())
