@@ -6,9 +6,9 @@ EXIT_INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line; Ctrl-C while it loads is no fault either."""
+    """Run the command line. Ctrl-C during its import is not an error either."""
     try:
-        from mcp_binance_server.cli.main import main as run  # noqa: PLC0415 - see above
+        from mcp_binance_server.cli.main import main as run  # noqa: PLC0415 - Ctrl-C during the import
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return run()

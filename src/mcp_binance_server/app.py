@@ -87,14 +87,14 @@ from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 if TYPE_CHECKING:
     from mcp_binance_server.trading_assembly.side import TradingSide
 
-# A list of chart-img.com within ten seconds; an image may take three times, a stored one six times as long.
+# Seconds for a list of chart-img.com. An image can take three times as long, a stored image six times.
 CHART_SECS = 10.0
 GUESSES = ("rapidfuzz.process", "rapidfuzz.distance.OSA")
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """A running server and the parts that tests and commands may look at."""
+    """A running server, and its parts for tests and commands."""
 
     server: Server[Any]
     dispatcher: Dispatcher
@@ -125,12 +125,12 @@ async def running_app(
     preload: bool = False,
     examines_key: bool = True,
 ) -> AsyncGenerator[App]:
-    """Build the server from settings and take it down again; nothing is sent before the first request.
+    """Build the server from settings and close it at the end. Nothing is sent before the first request.
 
-    With `preload` three things are, in the background: the symbol list is loaded, since every first question needs it;
-    what the key may do is asked, since one that can withdraw must be told of; and symbols that are to be learned are
-    streamed. Of several processes one does the latter two. Before that comes what the first misspelt word of a caller
-    would load on the loop.
+    `preload` first imports rapidfuzz, so that the first misspelled symbol does not block the loop. Then it starts three
+    tasks in the background: load the symbol list, which every first question needs; check the key's permissions,
+    because a withdrawal permission must be reported; stream the symbols to learn. Only one of several processes does
+    the last two.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
@@ -164,7 +164,7 @@ async def app_on(
     dialer: Dialer | None = None,
     learns: bool = True,
 ) -> AsyncGenerator[App]:
-    """Build the server on a way to the exchange that is open already; who does not serve need not learn.
+    """Build the server on an open connection to the exchange; `learns=False` skips background learning.
 
     Raises:
         SettingsError: a threshold is wrong.
@@ -182,7 +182,7 @@ async def app_on(
         trading = await _trading(stack, settings, upstream, hub, dialer)
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
-        # Services are built for nobody's account: one that forgets whom it acts for has none to show.
+        # Services are built without an account: code that forgets to set the caller has no account to show.
         account = AccountClient(caller, None) if trading is None else trading.reads
         accounts, preview = AccountService(account, client), PreviewService(client, market.directory, account)
         analysis = AnalysisService(market, client, SizeService(client, account, thresholds), thresholds)
@@ -263,10 +263,10 @@ async def _trading(
     if settings.trading == "off":
         return None
     if settings.trading == "paper":
-        from mcp_binance_server.trading_assembly.paper import opened_paper  # noqa: PLC0415 - only who trades pays for it
+        from mcp_binance_server.trading_assembly.paper import opened_paper  # noqa: PLC0415 - imported only for trading
 
         return await stack.enter_async_context(opened_paper(settings, upstream, hub))
-    from mcp_binance_server.trading_assembly.spot import opened_spot  # noqa: PLC0415 - likewise
+    from mcp_binance_server.trading_assembly.spot import opened_spot  # noqa: PLC0415 - imported only for trading
 
     return await stack.enter_async_context(opened_spot(settings, upstream, hub, dialer))
 
@@ -328,7 +328,7 @@ def _hub(settings: Settings, client: SpotClient, dialer: Dialer, engine: StateEn
         if settings.state_dir is not None and not caller.network.simulated:
             hub.keeper = PastKeeper(DiskShelf(settings.state_dir, market, caller.clock), caller.clock)
         return hub
-    from mcp_binance_server.feeds.fleet.source import Fleet  # noqa: PLC0415 - nobody alone pays for a fleet
+    from mcp_binance_server.feeds.fleet.source import Fleet  # noqa: PLC0415 - imported only for a fleet
 
     fleet = Fleet(engine, caller.clock, caller.time, uuid4().hex)
     joined = fleet.joined_by(hub)

@@ -1,4 +1,4 @@
-"""One HTTP exchange: a total deadline, no compression, no redirects, a cap on the body. Knows nobody it talks to."""
+"""HTTP requests with a total deadline, without compression and redirects, and with a cap on the body; for any host."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 CONNECT_SECS = 3.0
-# Whoever asks for a longer pause is asked again after this: the longest may be a mistake, or meant to do harm.
+# Longest wait in seconds after a Retry-After; a longer value can be a mistake or an attack.
 LONGEST_RETRY_AFTER_SECS = 600
 LONGEST_COUNT = 12
 MOST_CONNECTIONS = 32
@@ -30,7 +30,7 @@ WRITE_SECS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back, whole."""
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -39,9 +39,10 @@ class HttpAnswer:
 
 @dataclass(eq=False)
 class NoAnswer(Exception):
-    """Nothing usable came back; `sent` says whether the other side may have acted on it, `cut` that the line broke.
+    """A request without a usable response.
 
-    With `answered` the other side is well: only what it said cannot be used. With `by_proxy` it was never reached.
+    `sent` is True if the other side may have acted on the request, `cut` if the connection broke. With `answered` the
+    other side works, but its response cannot be used. With `by_proxy` the other side was never reached.
     """
 
     reason: str
@@ -55,13 +56,13 @@ class NoAnswer(Exception):
 
 
 def count_in(headers: Mapping[str, str], name: str) -> int | None:
-    """Read a whole number from a header; None if there is none, or one with more digits than anybody means."""
+    """Read a whole number from a header; None if it is absent or has more than `LONGEST_COUNT` digits."""
     text = headers.get(name, "")
     return int(text) if len(text) <= LONGEST_COUNT and text.isascii() and text.isdecimal() else None
 
 
 class _Shut(Exception):
-    """What a gate raised, past whatever the transport does with errors it knows."""
+    """Carrier of a gate's exception past the transport's own error handling."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ class _Shut(Exception):
 
 @dataclass(eq=False)
 class _Passage:
-    """Awaits a gate between the connection and the first byte of the one request that may leave."""
+    """A gate between the connection and the first byte of the only request that can leave."""
 
     gate: Callable[[], Awaitable[None]]
     passed: bool = False
@@ -91,7 +92,7 @@ class _Passage:
 
 
 class Channel:
-    """Sends requests; opened on first use, because a TLS context costs more than the rest of a start."""
+    """An HTTP client, opened on first use: its TLS context costs more than the rest of the start."""
 
     def __init__(
         self,
@@ -111,7 +112,9 @@ class Channel:
     async def get(
         self, url: str, headers: Mapping[str, str], *, body_cap: int, patience: int = 1, longest_secs: float = inf
     ) -> HttpAnswer:
-        """Send one GET and read its answer, within the deadline or `patience` times as long; `longest_secs` beats both.
+        """Send one GET and read its response.
+
+        The deadline is the channel's, times `patience`, and at most `longest_secs`.
 
         Raises:
             NoAnswer: refused, cut, late, too large or compressed.
@@ -129,7 +132,7 @@ class Channel:
         patience: int = 1,
         longest_secs: float = inf,
     ) -> HttpAnswer:
-        """Send one POST, as `get` does a GET."""
+        """Send one POST; see `get` for the deadline and errors."""
         deadline_secs = min(longest_secs, self._deadline_secs * patience)
         request = await self._request("POST", url, headers, deadline_secs, content)
         return await self._send(request, body_cap, deadline_secs)
@@ -144,12 +147,13 @@ class Channel:
         body_cap: int,
         longest_secs: float = WRITE_SECS,
     ) -> HttpAnswer:
-        """Send one request that changes something, on a connection of its own, and read its answer.
+        """Send one request that changes something, on its own connection, and read its response.
 
-        `gate` is awaited with the connection up and no byte sent. What it raises is raised here, and nothing was sent.
+        `gate` is awaited when the connection is open and before the first byte is sent. An exception of `gate` is
+        raised here; then nothing was sent.
 
         Raises:
-            NoAnswer: `sent` says whether the gate was passed, whatever went wrong.
+            NoAnswer: for every failure; `sent` is True if the gate was passed.
         """
         passage = _Passage(gate)
         try:
@@ -166,11 +170,11 @@ class Channel:
             late = _late(passage.request, longest_secs)
             late.sent = passage.passed
             raise late from None
-        except Exception as error:  # noqa: BLE001 - what is certain depends on the gate, not on what an error is called
+        except Exception as error:  # noqa: BLE001 - the gate decides `sent`, not the kind of error
             what = "connection failed" if passage.passed else "not sent"
             raise NoAnswer(f"{what}: {type(error).__name__}", sent=passage.passed, cut=passage.passed) from None
 
-    async def _write(  # noqa: PLR0917 - the same
+    async def _write(  # noqa: PLR0917
         self,
         method: str,
         url: str,
@@ -180,7 +184,7 @@ class Channel:
         longest_secs: float,
     ) -> HttpAnswer:
         client = await self.prepare_writes()
-        # An idle connection may be dead without a word, and what is written into one nobody knows the end of.
+        # An idle connection can be dead without notice; the outcome of a write on it would be unknown.
         sent_headers = {**headers, "Accept-Encoding": "identity", "Connection": "close"}
         timeout = httpx2.Timeout(longest_secs, connect=min(CONNECT_SECS, longest_secs))
         traced = {"trace": passage.trace}
@@ -203,7 +207,7 @@ class Channel:
 
     async def _send(self, request: httpx2.Request, body_cap: int, deadline_secs: float) -> HttpAnswer:
         try:
-            # The client's own time-outs are per operation: a body dripping one byte at a time never meets them.
+            # The client's own timeouts are per operation: a body that drips one byte at a time never reaches them.
             with anyio.fail_after(deadline_secs):
                 return await self._exchange(await self._opened(), request, body_cap)
         except NOT_SENT as error:
@@ -238,7 +242,10 @@ class Channel:
         return self._client
 
     async def prepare_writes(self) -> httpx2.AsyncClient:
-        """Make what all writes share, before one is signed: a TLS context may take longer than a signature is good."""
+        """Open the client that all writes share.
+
+        Call it before a request is signed: creating a TLS context can outlast a signature.
+        """
         if self._writer is None:
             async with self._opening:
                 self._writer = self._writer or await self._made(idle=0)
@@ -249,9 +256,9 @@ class Channel:
         if self._transport is not None:
             return httpx2.AsyncClient(transport=self._transport, limits=limits)
         if self._tls is None:
-            # It reads a file of certificates, which takes longer than others should wait.
+            # Loading the certificate file takes too long for the event loop.
             self._tls = await anyio.to_thread.run_sync(client_context)
-        # Never the library's own lookup of the environment: streams must take the same way.
+        # Not the library's own environment lookup: requests must use the same proxy as streams.
         return httpx2.AsyncClient(transport=ProxiedTransport(self._proxies, self._tls, limits))
 
     @property
@@ -265,7 +272,7 @@ class Channel:
 
 
 def _late(request: httpx2.Request | None, secs: float) -> NoAnswer:
-    """Say that the time is over, and whether a proxy has taken it."""
+    """Return the timeout error; `by_proxy` is set if a proxy's tunnel used up the time."""
     tunnel = None if request is None else request.extensions.get(TUNNEL)
     if isinstance(tunnel, Tunnel) and not tunnel.is_used:
         return NoAnswer(str(tunnel.late(secs)), sent=False, by_proxy=True)

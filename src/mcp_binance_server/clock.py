@@ -8,22 +8,25 @@ import anyio
 
 
 class Clock(Protocol):
-    """Wall time for people and the exchange, monotonic time for deadlines, and the one way to wait."""
+    """Wall time for people and the exchange, monotonic time for deadlines, and the only way to wait."""
 
     def now_ms(self) -> int:
         """Return UTC as milliseconds since the epoch; it may jump when the machine's clock is set."""
         ...
 
     def monotonic_ms(self) -> float:
-        """Return milliseconds that never run backwards; only differences mean anything."""
+        """Return monotonic time in milliseconds; only differences mean anything."""
         ...
 
     async def sleep_ms(self, duration_ms: float) -> None:
-        """Wait; zero still yields to other tasks."""
+        """Wait for a duration in ms; zero still yields to other tasks."""
         ...
 
     async def sleep_until_ms(self, monotonic_ms: float) -> None:
-        """Wait for a moment of monotonic time, which may be infinity; for tasks that watch time, not take it."""
+        """Wait until a monotonic time, which can be infinity.
+
+        For tasks that watch time; they do not advance a test clock.
+        """
         ...
 
 
@@ -46,5 +49,5 @@ class SystemClock:
 
 
 def processor_ms() -> float:
-    """Return how long the processor has worked for this thread; what other processes take of it does not count."""
+    """Return the CPU time of this thread in ms, without the time of other processes."""
     return time.thread_time_ns() / 1_000_000

@@ -71,17 +71,17 @@ _PLAYBOOKS = "guide://document/"
 
 
 def echo(text: str) -> str:
-    """Return what a caller sent as it may be shown: printable, at most 200 characters."""
+    """Return a caller's text in printable form, at most 200 characters."""
     return word(text)
 
 
-def _as_json(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+def _as_json(value: Any) -> Any:  # noqa: ANN401 - the value of any field
     return [*value] if isinstance(value, tuple) else value
 
 
 @dataclass(kw_only=True, eq=False)
 class AppError(Exception):
-    """An expected failure: it has a code, a sentence for people, data for programs, and a page on what to do."""
+    """An expected failure: a code, a sentence for people, data for programs, and a guide page on what to do."""
 
     code: ClassVar[int] = -32603
     error_type: ClassVar[str] = "internal"
@@ -91,19 +91,22 @@ class AppError(Exception):
 
     @property
     def message(self) -> str:
-        """Say what happened, what was received, what to do."""
+        """Return what happened, what was received and what to do, in one sentence."""
         return "Internal error"
 
     @property
     def concerns_one(self) -> bool:
-        """Whether it is about who asked: others who wait for the same answer must ask for themselves."""
+        """Whether the error concerns only this caller.
+
+        Others that wait for the same answer then send their own request.
+        """
         return False
 
     def __str__(self) -> str:
         return self.message
 
     def data(self) -> dict[str, Any]:
-        """Return the fields that say something, as JSON knows them, and what every error says."""
+        """Return the fields that are set, as JSON values, and the fields that every error has."""
         own: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
         said = {name: _as_json(value) for name, value in own.items() if value not in (None, ())}
         said.setdefault("recovery_suggestion", self.recovery_suggestion)
@@ -120,14 +123,14 @@ class RateLimited(AppError):
 
     retry_after_secs: int
     current_weight: int | None
-    """What the exchange's header said of this minute; None while it has said nothing."""
+    """Weight of this minute from the exchange's header; None before the first response."""
     weight_limit: int
     exchange_wait_secs: int | None = None
-    """The wait that the exchange asked for, where it is longer than the one after which it is asked again."""
+    """Wait in seconds that the exchange asked for, if it is longer than our wait before the next request."""
     own_weight: int | None = None
-    """What the caller has spent of this minute, where the rest is kept for other callers."""
+    """Weight that the caller has spent in this minute, if the rest is reserved for other callers."""
     weight_share: int | None = None
-    """What the caller can count on in such a minute."""
+    """Weight per minute that the caller can count on."""
 
     @property
     def message(self) -> str:
@@ -269,7 +272,7 @@ class InvalidArguments(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class ExchangeError(AppError):
-    """Binance's answer in our words; `exchange_code` and `http_status` are for programs."""
+    """A failed request in our words; `exchange_code` and `http_status` are for programs."""
 
     error_type: ClassVar[str] = "exchange_error"
     guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
@@ -351,7 +354,7 @@ class InsufficientScope(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class TookTooLong(AppError):
-    """What was begun may go on and be at hand when it is asked for again."""
+    """A timeout. Work that was started can continue, and its result can be ready at the next request."""
 
     error_type: ClassVar[str] = "took_too_long"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"

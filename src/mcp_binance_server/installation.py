@@ -1,4 +1,4 @@
-"""How this program was installed, and the commands that go with it: a hint must fit the reader's own tool."""
+"""The way this program was installed and the matching commands; a hint must fit the reader's own tool."""
 
 import re
 import sys
@@ -8,12 +8,12 @@ from typing import Literal
 PACKAGE = "mcp-binance-server"
 MODULE = "mcp_binance_server"
 Way = Literal["uvx", "uv tool", "pipx", "pip"]
-# What uvx runs lies in a cache, which may be emptied any day: https://docs.astral.sh/uv/concepts/cache/
+# uvx runs programs from a cache, which can be emptied any day: https://docs.astral.sh/uv/concepts/cache/
 _IN_UV_CACHE = re.compile(r"(archive|builds|environments)-v\d+")
 
 
 def way_of(prefix: str = sys.prefix) -> Way:
-    """Tell what made an environment: uv and pipx leave a note in theirs."""
+    """Return the tool that made an environment; uv and pipx leave a marker file in it."""
     if any(_IN_UV_CACHE.fullmatch(part) for part in PurePath(prefix).parts):
         return "uvx"
     if (Path(prefix) / "uv-receipt.toml").is_file():
@@ -34,7 +34,7 @@ def with_extra(extra: str, prefix: str = sys.prefix) -> str:
 
 
 def with_package(package: str, prefix: str = sys.prefix) -> str:
-    """Return the command that puts another package beside this program."""
+    """Return the command that adds another package to this program's environment."""
     commands: dict[Way, str] = {
         "uvx": f"uvx --with {package} {PACKAGE}",
         "uv tool": f"uv tool install --force --with {package} {PACKAGE}",
@@ -45,7 +45,7 @@ def with_package(package: str, prefix: str = sys.prefix) -> str:
 
 
 def anew(prefix: str = sys.prefix) -> str:
-    """Return the command that installs this program again, with the packages that it wants."""
+    """Return the command that reinstalls this program with its dependencies."""
     commands: dict[Way, str] = {
         "uvx": f"uvx --refresh {PACKAGE} --version",
         "uv tool": f"uv tool install --force {PACKAGE}",
@@ -56,7 +56,7 @@ def anew(prefix: str = sys.prefix) -> str:
 
 
 def own_command(argv0: str | None = None, prefix: str = sys.prefix) -> str:
-    """Return the words that start this program as it was started now."""
+    """Return the command that started this process."""
     if way_of(prefix) == "uvx":
         return f"uvx {PACKAGE}"
     script = PurePath(sys.argv[0] if argv0 is None else argv0).name.removesuffix(".exe")

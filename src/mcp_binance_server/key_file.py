@@ -1,6 +1,6 @@
-"""The file that keeps keys: NAME=VALUE lines for its owner's eyes only, one file for each network.
+"""The key file: NAME=VALUE lines that only the owner can read, one file per network.
 
-A value of `@keyring` stands for a password that the keyring of the operating system keeps.
+The value `@keyring` stands for a password in the keyring of the operating system.
 """
 
 import os
@@ -12,7 +12,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.own_folders import config_folder
 
 VARIABLE = "MCP_BINANCE_KEY_FILE"
-# A key and its secret come from one place: half of a pair from here and half from there fits nowhere.
+# A key and its secret come from the same place: halves of two pairs do not fit together.
 PAIR = ("BINANCE_API_KEY", "BINANCE_SECRET_KEY", "BINANCE_API_SECRET", "BINANCE_PRIVATE_KEY_FILE")
 NAMES = (*PAIR, "CHART_IMG_API_KEY")
 IN_KEYRING = "@keyring"
@@ -24,12 +24,12 @@ Fetch = Callable[[str, str], str | None]
 
 
 def usual_key_file(folder: Path, network: str) -> Path:
-    """Return where the keys of a network lie in a configuration folder: no network can be shown another's keys."""
+    """Return the path of a network's key file in a configuration folder; no network sees another network's keys."""
     return folder / f"keys-{network}.env"
 
 
 def with_keys(found: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment with the keys of its key file: the named one, or the one in the usual place.
+    """Return an environment plus the keys of its key file: the named one, or the one in the usual place.
 
     Raises:
         SettingsError: the file cannot be used.
@@ -39,7 +39,7 @@ def with_keys(found: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_file_of(found: Mapping[str, str]) -> Path | None:
-    """Return the key file that is read: the named one, or that of the network if it lies in the usual place."""
+    """Return the key file to read: the named one, else the network's file in the usual place if it exists."""
     if named := found.get(VARIABLE, "").strip():
         return Path(named).expanduser()
     folder = config_folder(found)
@@ -48,10 +48,10 @@ def key_file_of(found: Mapping[str, str]) -> Path | None:
 
 
 def read_keys(path: Path, fetch: Fetch | None = None) -> dict[str, str]:
-    """Read the keys of a file that nobody but its owner can read.
+    """Read the keys of a file that only its owner can read.
 
     Raises:
-        SettingsError: it cannot be used; the message names the line and shows no value.
+        SettingsError: the file cannot be used; the message names the line and shows no value.
     """
     try:
         with path.open("rb") as file:
@@ -73,14 +73,14 @@ def written(keys: Mapping[str, str]) -> str:
 
 
 def added(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
-    """Return those keys of a file that the environment does not bring itself."""
+    """Return the keys of a file that the environment does not set itself."""
     own = _set(environment)
     has_pair = not own.isdisjoint(PAIR)
     return {name: value for name, value in keys.items() if name not in own and not (has_pair and name in PAIR)}
 
 
 def keyring_user(path: Path, name: str) -> str:
-    """Name a value in the keyring: the file it belongs to, and what it is."""
+    """Return the keyring's user name of a value, made of the file's name and the variable."""
     return f"{path.stem}:{name}"
 
 
@@ -114,7 +114,7 @@ def _looked_up(path: Path, name: str, value: str, fetch: Fetch | None) -> str:
 
 
 def _from_keyring(service: str, user: str) -> str | None:
-    import importlib  # noqa: PLC0415 - only who keeps keys in a keyring
+    import importlib  # noqa: PLC0415 - imported only for keys in a keyring
 
     try:
         return importlib.import_module("keyring").get_password(service, user)

@@ -1,30 +1,30 @@
-"""What takes long to import: loaded in peace at the start, or beside the loop when somebody needs it."""
+"""Import of heavy modules, at startup or in a thread, and the settings of the garbage collector."""
 
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 
-# 400 live books are some 800,000 levels. With Python's own thresholds full collections walk all of them: a third of the
-# CPU, and a book that is late by more than a second now and then. The young are looked at often all the same: with a
-# hundred thousand of them a server looked as if it grew, by garbage that waited for its first collection.
+# 400 live books have about 800,000 levels. With Python's own thresholds full collections walk all of them: a third of
+# the CPU, and some books more than a second late. The young generation is still collected often: with a threshold of
+# 100,000 the server seemed to leak memory, because garbage waited for its first collection.
 YOUNG, MIDDLE, OLD = 20_000, 100, 100
-# As Python's own list of modules, one for the process; but there those are listed too that are only half loaded, and
-# to import one of them would wait for the thread that loads it.
+# Modules that `load` has imported, one set per process. `sys.modules` also lists half-loaded modules, and importing one
+# of these waits for the thread that loads it.
 _LOADED: set[str] = set()
 
 
 def calm() -> None:
-    """Leave what is there now out of every collection, and collect the rest less often."""
+    """Exclude all current objects from garbage collection, and collect the rest less often."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
 
 
 @contextmanager
 def uncollected() -> Generator[None]:
-    """Import in peace: imports make a million objects and no garbage, and to look for some costs a tenth of the start.
+    """Disable garbage collection during imports, then tune it for the life of the process.
 
-    From then on this process is calm.
+    Imports create a million objects and no garbage; collections would cost a tenth of the startup.
     """
     gc.disable()
     try:
@@ -35,8 +35,8 @@ def uncollected() -> Generator[None]:
 
 
 async def load(*modules: str) -> None:
-    """Import what is not there yet, in a thread: a tenth of a second in which everybody else is answered."""
-    from anyio import to_thread  # noqa: PLC0415 - this page is loaded before all that takes long
+    """Import modules in a thread unless they are loaded; the loop serves others during this tenth of a second."""
+    from anyio import to_thread  # noqa: PLC0415 - this module is imported before the heavy ones
 
     for name in modules:
         if name not in _LOADED:

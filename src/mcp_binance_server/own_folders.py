@@ -1,4 +1,4 @@
-"""Where our own files lie on this machine, where nothing else is said."""
+"""Default folders of our own files on this machine."""
 
 import sys
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def config_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Return the folder of our own files: guide.yaml and keys; none for a user without a home."""
+    """Return the folder of guide.yaml and the keys; None for a user without a home."""
     return _own_folder(found, "APPDATA" if platform == "win32" else "", "XDG_CONFIG_HOME", ".config")
 
 
 def state_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Return the folder of what outlives a process, where none is named; none for a user without a home."""
+    """Return the default folder for state that outlives a process; None for a user without a home."""
     return _own_folder(found, "LOCALAPPDATA" if platform == "win32" else "", "XDG_STATE_HOME", ".local/state")
 
 
@@ -22,6 +22,6 @@ def _own_folder(found: Mapping[str, str], on_windows: str, named: str, at_home: 
 
 
 def own_file(found: Mapping[str, str], name: str) -> Path | None:
-    """Return a file of our own, if it lies in the usual place."""
+    """Return the path of one of our own files in the usual place; None if it does not exist."""
     folder = config_folder(found)
     return folder / name if folder is not None and (folder / name).is_file() else None

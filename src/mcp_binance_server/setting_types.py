@@ -1,4 +1,4 @@
-"""What a setting may hold: addresses, lists of words, folders; each refuses what it cannot be."""
+"""Types of settings: addresses, lists of words, folders; each refuses an invalid value."""
 
 from pathlib import Path
 from typing import Annotated, Literal

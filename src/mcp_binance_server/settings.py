@@ -1,4 +1,4 @@
-"""The environment, parsed once into one frozen object; nothing else reads it."""
+"""The environment, parsed once into one frozen object; no other module reads it."""
 
 import difflib
 import os
@@ -41,7 +41,7 @@ PREFIXES = (PREFIX, "BINANCE_")
 ANALYTICS_PREFIX = f"{PREFIX}ANALYTICS_"
 ANALYTICS = f"{ANALYTICS_PREFIX}*"
 SECRET_ALIAS = "BINANCE_API_SECRET"  # noqa: S105 - the name of a variable, not a secret
-# What other programs call the same things, without the prefix.
+# Names that other programs use for the same settings, without the prefix.
 ELSEWHERE = {
     "TESTNET": "BINANCE_NETWORK=testnet",
     "DEMO": "BINANCE_NETWORK=demo",
@@ -54,12 +54,12 @@ ELSEWHERE = {
     "REDIS_URL": "MCP_BINANCE_STATE_URL",
     "DEBUG": "MCP_BINANCE_LOG_LEVEL=DEBUG",
 }
-# Kubernetes names the services of a namespace so, and one of them may well be called mcp-binance.
+# Kubernetes sets such variables for the services of a namespace; one of them can be called mcp-binance.
 _LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)=|_PORT(_\d+_(TCP|UDP)(_\w+)?)?=(tcp|udp)://|_PORT_\d+_(TCP|UDP)_\w+=")
 
 
 class Settings(BaseModel):
-    """What a user can choose. Every field is one environment variable, named by its alias, or a family of them."""
+    """A user's choices. Every field is one environment variable, named by its alias, or a family of variables."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -306,7 +306,7 @@ class Settings(BaseModel):
 
     @property
     def names_network(self) -> bool:
-        """Whether the network was written out; else it is the default."""
+        """Whether the network was set explicitly and is not the default."""
         return "network" in self.model_fields_set
 
 
@@ -317,7 +317,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment; an empty variable counts as not set.
 
     Raises:
-        SettingsError: a value cannot be used or a name is wrong; the message names variables, never values.
+        SettingsError: a value cannot be used or a name is unknown; the message names variables, never values.
     """
     around = surroundings() if environment is None else environment
     refuse_unknown_variables(around)
@@ -346,28 +346,28 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def surroundings() -> Mapping[str, str]:
-    """Return the environment of this process, for those who must know more of it than settings."""
+    """Return the environment of this process, for code that needs more of it than the settings."""
     return os.environ  # noqa: TID251 - this is the one place
 
 
 def refuse_unknown_variables(environment: Mapping[str, str]) -> None:
-    """Make sure that nobody relies on a setting that is none: `BINANCE_TESTNET=true` must not trade on mainnet.
+    """Refuse unknown variables with our prefix: `BINANCE_TESTNET=true` must not trade on mainnet.
 
     Raises:
-        SettingsError: a variable carries our prefix and nobody reads it; the message has the nearest right name.
+        SettingsError: a variable has our prefix and is not a setting; the message suggests the nearest setting.
     """
     if unknown := unknown_variables(environment):
         raise SettingsError(problems=tuple(f"{name}: there is no such setting.{_meant(name)}" for name in unknown))
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the variables that carry a prefix of ours but mean nothing to us: most likely typing errors."""
+    """Return the variables with our prefix that are not settings, most likely typing errors."""
     ours = (
         name
         for name, text in environment.items()
         if name.startswith(PREFIXES) and text.strip() and name not in VARIABLES and name != SECRET_ALIAS
     )
-    # The analytics have names of their own, which are theirs to refuse.
+    # Variables of the analytics are checked by `thresholds_of`.
     return tuple(
         sorted(
             name
@@ -378,11 +378,11 @@ def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def nearest_variable(name: str) -> str:
-    """Return the setting that a wrong name most likely stands for, or nothing."""
+    """Return the setting closest to a wrong name, or an empty text."""
     bare = _bare(name)
     if bare in VARIABLES:
         return bare
-    # Of two that differ in the prefix alone, the first is Binance's.
+    # If two names differ only in the prefix, Binance's wins.
     known = {_bare(each): each for each in (SECRET_ALIAS, *reversed(VARIABLES)) if each != ANALYTICS}
     near = difflib.get_close_matches(bare, known, n=1, cutoff=0.7)
     return ELSEWHERE.get(bare) or (known[near[0]] if near else "")

@@ -1,4 +1,4 @@
-"""What the settings must give before anything can be served: one that cannot be used stops the start here."""
+"""Objects built from settings, and their checks at startup: an unusable setting stops the start here."""
 
 import hmac
 import logging
@@ -28,7 +28,7 @@ LEAST_KEY_BYTES, MOST_KEY_BYTES = 32, 4_096
 
 
 def check(settings: Settings, clock: Clock) -> None:
-    """Make what settings can make impossible, so that a wrong one is told before a client is greeted.
+    """Check the settings before a client is greeted, by building from them all that can be built without a request.
 
     Raises:
         SettingsError: the private key, the certificate authorities, the address or the folder of the state cannot be
@@ -40,7 +40,7 @@ def check(settings: Settings, clock: Clock) -> None:
     if settings.analytics:
         thresholds_of(settings)
     if settings.trading != "off":
-        from mcp_binance_server.trading_checks import checked_rules  # noqa: PLC0415 - only who trades pays for it
+        from mcp_binance_server.trading_checks import checked_rules  # noqa: PLC0415 - imported only for trading
 
         network = network_of(settings)
         checked_rules(settings, network, principal)
@@ -63,7 +63,7 @@ def principal_of(settings: Settings) -> Principal | None:
 
 
 def thresholds_of(settings: Settings) -> "Thresholds":
-    from mcp_binance_server.analytics.tuning import tuned  # noqa: PLC0415 - few have tuned anything before a greeting
+    from mcp_binance_server.analytics.tuning import tuned  # noqa: PLC0415 - rarely needed before a greeting
 
     return tuned(settings.analytics, prefix=ANALYTICS_PREFIX)
 
@@ -80,30 +80,30 @@ def network_of(settings: Settings) -> Network:
 
 
 def missing_for_futures(settings: Settings, network: Network) -> str | None:
-    """Name the setting without which nothing is ever sent to a futures host; none if there are futures."""
+    """Return the setting that is missing for requests to a futures host; None if futures are available."""
     if DERIVATIVES not in settings.toolsets:
         return f"MCP_BINANCE_TOOLSETS with {DERIVATIVES} in its list"
     return "BINANCE_FUTURES_REST_URL" if network.futures is None else None
 
 
 def streams_markets(settings: Settings, network: Network) -> bool:
-    """Tell whether there is a live market, of which a client can be told when it moves."""
+    """Return True if there is a live market; only then can clients be notified of changes."""
     return settings.orderbook_analytics and network.stream_url is not None
 
 
 def no_live_market() -> SettingsError:
-    """Say that orders on paper are matched on a live market, and there is none."""
+    """Return the error that paper orders are matched on a live market and none is available."""
     needed = "MCP_BINANCE_ORDERBOOK_ANALYTICS, and BINANCE_STREAM_URL where you set another host"
     return SettingsError(problems=(f"MCP_BINANCE_TRADING=paper needs a live market: {needed}",))
 
 
 def shows_live_chart(settings: Settings) -> bool:
-    """Tell whether clients are offered the live chart: it is wanted, and this installation has its page."""
+    """Return True if the live chart is enabled and this installation has its page."""
     return settings.chart_app and is_built()
 
 
 def is_alone(settings: Settings) -> bool:
-    """Tell whether this process keeps its state itself, and shares it with nobody."""
+    """Return True if this process keeps its state in memory and shares it with no other process."""
     return settings.state_url.get_secret_value() == MEMORY
 
 
@@ -112,7 +112,7 @@ def engine_of(settings: Settings, clock: Clock, reserves: "Reserves | None" = No
 
 
 def round_key_of(settings: Settings, use: Literal["previews", "rounds"]) -> bytes | None:
-    """Return the key that all processes of a fleet share for one use; None where no file is named.
+    """Return a fleet's shared key for one use; None if no file is named.
 
     Raises:
         SettingsError: the file cannot be used.
@@ -137,7 +137,7 @@ def _unfit_key(path: Path, problem: str) -> SettingsError:
 
 
 def credentials_of(settings: Settings) -> Credentials | None:
-    """Return the key the settings name, with its secret read from the file if it lies in one."""
+    """Return the key in the settings; its secret can be read from a file."""
     if settings.api_key is None:
         return None
     if settings.secret_key is not None:

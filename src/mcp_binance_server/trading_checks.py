@@ -1,4 +1,4 @@
-"""What trading needs before anything is served: settings, a key and a file of limits that agree with each other."""
+"""Startup checks of trading: the settings, the key and the file of limits must agree."""
 
 from urllib.parse import urlsplit
 
@@ -20,17 +20,17 @@ ADDRESSES: dict[AddressOf, str] = {
     "futures_rest_url": "BINANCE_FUTURES_REST_URL",
     "futures_stream_url": "BINANCE_FUTURES_STREAM_URL",
 }
-# Where an order, or what is told of it, passes; the others carry what everybody may read.
+# Addresses that carry orders or news about orders; the other addresses carry public data.
 ORDERS_PASS: tuple[AddressOf, ...] = ("rest_url", "ws_api_url")
 HOW_TO = "docs/how-to/live.md"
 NOBODY_ELSE = "nobody else sets limits for your money"
 
 
 def checked_rules(settings: Settings, network: Network, principal: Principal | None) -> Policy:
-    """Return the operator's limits for the server's own key, if everything that trading needs is there and agrees.
+    """Return the operator's limits for the server's own key, if all that trading needs is set and agrees.
 
     Raises:
-        SettingsError: something is missing or disagrees; one line, which names what to change.
+        SettingsError: something is missing or disagrees; one line that names what to change.
     """
     require_agreement(settings, network, principal)
     policy = policy_at(settings.trading_policy)
@@ -42,10 +42,10 @@ def checked_rules(settings: Settings, network: Network, principal: Principal | N
 
 
 def require_agreement(settings: Settings, network: Network, principal: Principal | None) -> None:
-    """Make sure that the settings agree, whatever the file of limits says.
+    """Check that the settings agree, independent of the file of limits.
 
     Raises:
-        SettingsError: something is missing or disagrees; one line, which names what to change.
+        SettingsError: something is missing or disagrees; one line that names what to change.
     """
     problem = _wrong_network(settings, network) or _missing(settings, principal) or _strange_host(settings, network)
     if problem:
@@ -53,7 +53,10 @@ def require_agreement(settings: Settings, network: Network, principal: Principal
 
 
 def _wrong_network(settings: Settings, network: Network) -> str:
-    """One typing error must not turn play into money: two settings say which it is."""
+    """Return the conflict between mode and network.
+
+    Two settings must agree, so that one typing error cannot cost money.
+    """
     name = settings.network if network.simulated else network.name
     match settings.trading:
         case "practice" if not settings.names_network:
@@ -96,10 +99,10 @@ def _missing(settings: Settings, principal: Principal | None) -> str:
 
 
 def _strange_host(settings: Settings, network: Network) -> str:
-    """Orders and the key go to hosts that Binance publishes, or to a simulator on this machine, and to nobody else.
+    """Return the problem of a host that is neither published by Binance nor a simulator on this machine.
 
-    What stands behind any other name nobody here can tell: a practice order might be executed with real money, and an
-    order with real money would be shown to a stranger, with a signature that is good for seconds.
+    Any other host could be anything: a practice order might be executed with real money, and an order with real money
+    would be shown to a stranger, with a signature that is valid for seconds.
     """
     if settings.trading == "paper" or network.simulated:
         return ""
@@ -137,7 +140,7 @@ def _unfit_policy(settings: Settings, policy: Policy, key_id: str) -> str:
 
 
 def _incomplete_keys(policy: Policy, where: str) -> str:
-    """Whoever's key it is, money without a limit is not begun with."""
+    """Return the limits that live keys lack: no key trades real money without limits, not even another owner's."""
     lacking = {name: policy.of_key(name).lacks_for_live() for name, own in policy.keys.items() if own.mode == "live"}
     told = [
         f'{", ".join(lines)} below [keys."{echo(name)}".limits], or for all below [limits]'

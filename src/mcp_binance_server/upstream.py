@@ -1,4 +1,4 @@
-"""The way to the exchange that all parts share; it can be open before the rest of the server is even loaded."""
+"""The shared access to the exchange; it can be opened before the rest of the server is loaded."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -32,17 +32,17 @@ from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.pace import LoopPace
 
-# A read answers a person who waits: three seconds an attempt, ten in all.
+# Seconds per attempt of a read. A person waits for it: at most 10 s for all attempts.
 ATTEMPT_SECS = 3.0
-# A first analysis with a key asks eight things at once; the symbol list has left one connection open.
+# A first analysis with a key sends eight requests at once; the load of the symbol list leaves one open connection.
 MORE_CONNECTIONS = 7
-# A place that futures are not served in seldom becomes another one.
+# Pause after a refusal because of the location (HTTP 451), which rarely changes.
 SILENCE_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Who asks the exchange, by which clock, within which budget, and the list of its symbols."""
+    """The client of the exchange with its principal, clock, weight budget and symbol list."""
 
     principal: Principal | None
     clock: Clock
@@ -50,20 +50,20 @@ class Upstream:
     client: SpotClient
     directory: Directory
     errands: Flights[None]
-    """What is asked by itself, and nobody waits for."""
+    """Background requests that no caller waits for."""
     scans: Mapping[BoardMarket, Allowance]
-    """What screens of a market may use of its host's minute, asked before the host's own budget is."""
+    """Weight per minute that screens of a market can use; it is checked before the host's own budget."""
     futures: FuturesSide | None = None
-    """None where they were not chosen, or have no address: then nothing is ever sent there."""
+    """None if futures are not enabled or have no address: then no request is sent there."""
     key_is_judged: bool = False
-    """Whether what the key may do is asked, and logged, before the first order anyway."""
+    """Whether trading checks and logs the key's permissions itself, before the first order."""
 
     @property
     def caller(self) -> ExchangeCaller:
         return self.client.caller
 
     async def prepare(self) -> None:
-        """Ask for the symbol list, and open connections beside it: with TLS a handshake takes three round trips."""
+        """Load the symbol list and open connections at the same time: a TLS handshake takes three round trips."""
         self.directory.begin()
         self.examine_key()
         async with anyio.create_task_group() as tasks:
@@ -71,19 +71,19 @@ class Upstream:
                 tasks.start_soon(self._connect)
 
     def examine_key(self) -> None:
-        """Find out in the background whether the key of this process may do what no key should, and log it."""
+        """Check in the background whether this process's key has dangerous permissions, and log them."""
         own = AccountClient(self.caller, self.principal)
 
         async def examine() -> None:
             with suppress(AppError):
-                await self.directory.table()  # the first question needs it, and comes first
+                await self.directory.table()  # the first question needs it, so it is loaded first
             await warn_of_rights(own)
 
         if self.principal is not None and not self.key_is_judged:
             self.errands.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
-        with suppress(AppError, NoAnswer, ExchangeRefused):  # the first question meets the same, and says so
+        with suppress(AppError, NoAnswer, ExchangeRefused):  # the first question fails in the same way and reports it
             await self.caller.attempts.send(TIME, {})
 
 
@@ -98,10 +98,10 @@ async def opened_upstream(
     attempt_secs: float = ATTEMPT_SECS,
     callers_bring_keys: bool = False,
 ) -> AsyncGenerator[Upstream]:
-    """Open the way to the exchange and close it again; nothing is sent by itself.
+    """Open the access to the exchange and close it at the end; nothing is sent on its own.
 
-    Where callers bring keys of their own, weight is kept back for private reads though the process has no key. Where
-    orders leave, some is kept back for them.
+    If callers bring their own keys, weight is reserved for private reads, even if the process has no key. If trading is
+    practice or live, weight is also reserved for orders.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used.
@@ -129,7 +129,7 @@ async def opened_upstream(
         futures = None
         asked = caller.network.futures
         if asked is not None and missing_for_futures(settings, caller.network) is None:
-            # What hangs there must not hold a connection that spot reads wait for.
+            # A separate channel: a hanging futures request must not hold a connection that spot reads wait for.
             apart = _opened_channel(stack, settings, attempt_secs, transport)
             futures = futures_side(asked, apart, engine, clock, pace, egress_id=settings.egress_id)
             stack.push_async_callback(futures.contracts.close)
@@ -142,7 +142,7 @@ async def opened_upstream(
 def futures_side(
     network: Network, channel: Channel, engine: StateEngine, clock: Clock, pace: LoopPace, *, egress_id: str
 ) -> FuturesSide:
-    """Build what asks a futures host; nothing is sent by itself."""
+    """Build the client of a futures host; nothing is sent on its own."""
     time = ServerTime(clock)
     budget = Budget(
         engine,
@@ -170,7 +170,7 @@ def _reserves(settings: Settings) -> Reserves:
 
 
 def asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Mapping[str, Network]:
-    """Return whom a refused key may be shown to: who practises sends nothing to where money is real."""
+    """Return the networks to which a refused key can be shown; in practice mode nothing is sent to mainnet."""
     if settings.trading != "practice":
         return networks
     return {name: each for name, each in networks.items() if name != TELLS_RIGHTS}
@@ -185,5 +185,5 @@ def _opened_channel(
 
 
 def _scans(host: Budget, percent: int) -> Allowance:
-    """Return the part of a host's minute that screens may use; it grows when the host's true limit is known."""
+    """Return the screens' part of a host's minute; it grows when the host's real limit is known."""
     return Allowance(host.engine, host.time, host.clock, f"{host.egress_id}:scan", lambda: host.limit * percent // 100)

@@ -1,4 +1,4 @@
-"""How far a number can be trusted: intervals of 95 %, and the age of what is exact for an instant."""
+"""Confidence in a number: 95 % intervals, and the age of a value that is exact for one instant."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _DRAW_BYTES = 4
 
 
 class Block(NamedTuple):
-    """What one second adds to the upper and to the lower part of a ratio."""
+    """The contribution of one second to the numerator and to the denominator of a ratio."""
 
     part: float
     whole: float
@@ -37,7 +37,7 @@ class Interval:
 
 
 def wilson(successes: int, trials: int) -> Interval | None:
-    """Bound a proportion of independent trials; trades come in clusters, so for them the truth is wider."""
+    """Bound a proportion of independent trials. Trades come in clusters, so their true interval is wider."""
     if not trials:
         return None
     share = successes / trials
@@ -49,12 +49,12 @@ def wilson(successes: int, trials: int) -> Interval | None:
 
 
 def shrunk_share(successes: int, trials: int, long_run: float, worth: float = 10.0) -> float:
-    """Return a share drawn to its long-run rate, which is worth ten trials (Efron and Morris 1975)."""
+    """Return a share shrunk towards its long-run rate, which counts as `worth` trials (Efron and Morris 1975)."""
     return (successes + worth * long_run) / (trials + worth)
 
 
 def bootstrap_ratio(blocks: Sequence[Block], seed: int, *, resamples: int = DEFAULTS.resamples) -> Interval | None:
-    """Bound a ratio of sums by drawing whole blocks with replacement; a block without weight is left out."""
+    """Bound a ratio of sums by drawing whole blocks with replacement. Blocks without weight are left out."""
     used = [block for block in blocks if block.whole > 0]
     if not used:
         return None
@@ -66,14 +66,14 @@ def bootstrap_ratio(blocks: Sequence[Block], seed: int, *, resamples: int = DEFA
 
 
 def confidence_of_instant(age_ms: int, *, stale_ms: int = DEFAULTS.stale_ms) -> Confidence:
-    """Return the word for a measure without an interval: exact for its instant while that is fresh."""
+    """Return the confidence of a measure without an interval: `high` while its instant is fresh, otherwise `none`."""
     return "high" if age_ms <= stale_ms else "none"
 
 
 def redraws(places: int, times: int, seed: int, *, resamples: int) -> Iterator[list[int]]:
-    """Draw so many of the places with replacement, by the stream of a hash of the seed.
+    """Yield lists of `times` indices below `places`, drawn with replacement from a hash stream of the seed.
 
-    Equal seeds draw alike on every machine and version.
+    Equal seeds give equal draws on every machine and version.
     """
     stream = shake_128(seed.to_bytes(_SEED_BYTES, "little", signed=True)).digest(_DRAW_BYTES * times * resamples)
     for words in iter_unpack(f"<{times}I", stream):
@@ -83,7 +83,7 @@ def redraws(places: int, times: int, seed: int, *, resamples: int) -> Iterator[l
 def _resample(blocks: Sequence[Block], seed: int, resamples: int) -> list[float]:
     parts, wholes = [block.part for block in blocks], [block.whole for block in blocks]
     ratios = list[float]()
-    # The loops inside are those of map and sum: 500 resamples of 300 seconds are 150 000 draws.
+    # The inner loops run inside map and sum: 500 resamples of 300 seconds are 150 000 draws.
     for drawn in redraws(len(blocks), len(blocks), seed, resamples=resamples):
         ratios.append(sum(map(parts.__getitem__, drawn)) / sum(map(wholes.__getitem__, drawn)))
     ratios.sort()

@@ -1,4 +1,4 @@
-"""What every measure says of itself: window, sample, coverage, and why it is missing where it is."""
+"""Metadata of a measure: window, sample, coverage, and the reason for a missing value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ Source = Literal["book", "depth", "aggTrade", "aggTrades", "bookTicker", "klines
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From when to when the inputs reach."""
+    """Start and end of the inputs."""
 
     from_ms: int
     to_ms: int
@@ -55,7 +55,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One number with its unit, method and sample size; without a value it says why."""
+    """One number with its unit, method and sample size; `why_null` is the reason for a missing value."""
 
     value: float | None
     unit: Unit
@@ -66,7 +66,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a measure that is still collecting has come, in time and where it counts also in number."""
+    """Progress of a measure that is still collecting, in time and, if it needs a count, in number."""
 
     have_ms: int
     need_ms: int
@@ -77,7 +77,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class BaseRate:
-    """How often the like was seen in the symbol's own past: in k of n minutes or windows, and a 95 % interval."""
+    """The frequency of similar scores in the symbol's own past: k of n minutes or windows, with a 95 % interval."""
 
     k: int
     n: int
@@ -87,9 +87,9 @@ class BaseRate:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """How much of its own past a symbol has, how much a judgement needs, and why it cannot where that is not it.
+    """The past that a symbol has and the past that a judgement needs, or another reason for not judging.
 
-    `usual_of` names the class of markets among which what was seen is usual, where that is known.
+    `usual_of` names the market class in which the observation is usual, if known.
     """
 
     have: int
@@ -101,9 +101,9 @@ class NotJudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One member of an answer; money, prices and quantities are text, and no value always says why.
+    """One field of an answer. Money, prices and quantities are text; a missing value always has a reason.
 
-    A judgement adds its rank `p` in the own past and its base rate, or that it is not judged yet.
+    A judgement adds its rank `p` in the symbol's past and its base rate, or the reason why it is not judged yet.
     """
 
     value: object
@@ -119,9 +119,9 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What an answer rests on: its window, its sample, its sources, and how old and how whole they are.
+    """The basis of an answer: its window, sample and sources, and their age and completeness.
 
-    A snapshot is a window of no length. `truncated` makes every total a lower bound.
+    A snapshot is a window of length zero. `truncated` makes every total a lower bound.
     """
 
     window: Window
@@ -139,7 +139,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Why there is no value, and how far it has come where it is still collecting."""
+    """The reason for a missing value, and the progress if it is still being collected."""
 
     why_null: WhyNull
     progress: Progress | None = None

@@ -1,8 +1,8 @@
-"""How rare a score is among a symbol's own minutes: the one rule by which a judgement may speak.
+"""Rarity of a score among a symbol's own minutes: the one rule by which a judgement is reported.
 
-If the minute is exchangeable with those before, p = (1 + past scores at least as high) / (n + 1) is at most alpha in a
-share alpha of minutes, whatever their distribution (Vovk, Gammerman and Shafer 2005). The floor keeps trifles silent
-however rare they are.
+If the minute is exchangeable with earlier ones, p = (1 + past scores at least as high) / (n + 1) is at most alpha in a
+share alpha of minutes, whatever their distribution (Vovk, Gammerman and Shafer 2005). The floor suppresses small
+scores, however rare they are.
 """
 
 from array import array
@@ -14,16 +14,16 @@ from mcp_binance_server.analytics.envelope import BaseRate, Confidence, NotJudge
 
 # Eight hours of minutes.
 MOST_SCORES = 480
-# Rarer than this is worth a word in a tool, and none on a page.
+# p at or below this is confidence `low`: a tool reports it, a page does not.
 LOW_ALPHA = 0.05
-# A judgement that spoke in more than one of ten of the last hour's minutes no longer names single ones.
+# A judgement that was unusual in more than 10 % of the last hour's minutes no longer reports single minutes.
 CHANGED_MINUTES = 60
 CHANGED_SHARE = 0.10
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """When a judgement speaks: its score reaches `floor`, and no more than a share `alpha` of its past was as high."""
+    """The condition for an unusual score: at least `floor`, and at most a share `alpha` of its past was as high."""
 
     name: str
     floor: float
@@ -34,10 +34,10 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the rule made of one score; `again` when the minute just before spoke as well.
+    """The result of the rule for one score. `again` means that the previous minute was unusual as well.
 
-    Without `has_score` what it is measured by was not known yet, and the score is none. The base rate counts past
-    scores as high as this one, or as the floor where this one lies below it.
+    Without `has_score` the reference of the score was not known yet, and there is no score. The base rate counts past
+    scores as high as this one, or as high as the floor if this one lies below it.
     """
 
     criterion: Criterion
@@ -54,7 +54,7 @@ class Judgement:
 
     @property
     def confidence(self) -> Confidence:
-        """None while it is not judged; low is rare but not rare enough to be spoken of."""
+        """The confidence in words: `none` if not judged or not rare, `low` if rare but above the criterion's alpha."""
         if self.p is None or self.not_judged is not None or not self._matters or self.p > LOW_ALPHA:
             return "none"
         if not self.is_unusual:
@@ -67,9 +67,9 @@ class Judgement:
 
 
 class OwnPast:
-    """The newest scores of one judgement, and which of them spoke, oldest first; five bytes a minute.
+    """The newest scores of one judgement and their unusual flags, oldest first; five bytes a minute.
 
-    Scores are of single precision, those that are held against them as well: equal ones must stay equal.
+    Scores have single precision, and so do the values compared with them: equal scores must stay equal.
     """
 
     __slots__ = ("_most", "_scores", "_spoke")
@@ -89,7 +89,7 @@ class OwnPast:
         return len(self._scores)
 
     def add(self, score: float, *, spoke: bool = False) -> None:
-        """Take a minute that was judged, also one that spoke; the oldest makes room."""
+        """Append a judged minute, unusual or not. The oldest is dropped when the list is full."""
         if len(self._scores) >= self._most:
             del self._scores[0], self._spoke[0]
         self._scores.append(score)
@@ -100,20 +100,20 @@ class OwnPast:
         return self._scores[:]
 
     def spoke(self) -> list[bool]:
-        """Return which of the scores spoke, oldest first."""
+        """Return the unusual flags of the scores, oldest first."""
         return [bool(each) for each in self._spoke]
 
     def at_least(self, score: float) -> int:
-        """Count past scores as high."""
+        """Count past scores that are at least as high."""
         least = array("f", (score,))[0]
         return sum(each >= least for each in self._scores)
 
     def p(self, score: float) -> float:
-        """Return the share of minutes, this one among them, whose score is as high."""
+        """Return the share of minutes with a score as high, this minute included."""
         return (1 + self.at_least(score)) / (len(self._scores) + 1)
 
     def judge(self, criterion: Criterion, score: float, *, again: bool = False) -> Judgement:
-        """Hold a score against the past; below the least number of minutes nothing is said."""
+        """Rank a score against the past. Below the criterion's minimum number of minutes it is not judged."""
         have = len(self._scores)
         if have < criterion.least:
             waiting = NotJudged(have, criterion.least, criterion.unit)
@@ -122,7 +122,7 @@ class OwnPast:
         return Judgement(criterion=criterion, score=score, p=self.p(score), base_rate=seen, again=again)
 
     def has_changed(self) -> BaseRate | None:
-        """Count the minutes of the last hour that spoke, once they are so many that none is an exception."""
+        """Return the base rate of unusual minutes in the last hour if it exceeds 10 %; otherwise None."""
         newest = self._spoke[-CHANGED_MINUTES:]
         if len(newest) < CHANGED_MINUTES or sum(newest) <= CHANGED_SHARE * CHANGED_MINUTES:
             return None
@@ -130,6 +130,6 @@ class OwnPast:
 
 
 def base_rate(k: int, n: int) -> BaseRate:
-    """Return how often something was seen, with Wilson's interval of 95 %; of nothing known, anything is possible."""
+    """Return a frequency with Wilson's 95 % interval. Without observations the interval is 0 to 1."""
     seen = wilson(k, n)
     return BaseRate(k, n, 0.0, 1.0) if seen is None else BaseRate(k, n, seen.low, seen.high)

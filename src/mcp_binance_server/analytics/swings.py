@@ -9,14 +9,14 @@ from mcp_binance_server.domain.periods import Candle
 
 @dataclass(frozen=True, slots=True)
 class Swings:
-    """Which bars are swing highs and which are swing lows, by their place in the series."""
+    """Indices of the bars that are swing highs and swing lows."""
 
     highs: tuple[int, ...]
     lows: tuple[int, ...]
 
 
 def find_swings(candles: Sequence[Candle], side: int = DEFAULTS.swing_side) -> Swings:
-    """Find bars strictly above, or below, the bars on each side; the last ones can never be a swing."""
+    """Find bars strictly above, or below, the `side` bars on each side. The last `side` bars cannot be swings."""
     highs: list[int] = []
     lows: list[int] = []
     for at in range(side, len(candles) - side):

@@ -1,4 +1,4 @@
-"""Every number a rule of ours compares with; all are project defaults, none is a fact about the market."""
+"""Numbers that our rules compare with. All are project defaults; none is a fact about the market."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Rows = Literal[1, 2]
 
 
 class RangeFactors(NamedTuple):
-    """Where in the 24 h range a strategy buys, and how far above the high it aims."""
+    """The entry band of a strategy within the 24 h range, and its target above the high, as shares of the range."""
 
     entry_low: Decimal
     entry_high: Decimal

@@ -1,4 +1,4 @@
-"""Thresholds that an operator may set: their names, bounds, and what was read."""
+"""Thresholds that an operator can set: names, bounds and parsing."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _HEADING = ("| Variable | Default | May be | Decides |", "|---|---|---|---|")
 
 
 class Knob(NamedTuple):
-    """The least and the most a threshold may be, both included, and its meaning."""
+    """The bounds of a threshold, both inclusive, and its meaning."""
 
     low: float
     high: float
@@ -69,7 +69,7 @@ _KNOBS: dict[str, Knob] = {
 }
 TUNABLE: Mapping[str, Knob] = MappingProxyType(_KNOBS)
 
-# Pairs of which the first may not exceed the second.
+# Pairs in which the first threshold must not exceed the second.
 ORDERED = (
     ("moderate_share", "heavy_share"),
     ("stale_ms", "dead_ms"),
@@ -77,7 +77,7 @@ ORDERED = (
 
 
 class ChangedThreshold(NamedTuple):
-    """A threshold that is not the default, and what that would be."""
+    """A threshold that differs from its default, with both values."""
 
     name: str
     value: str
@@ -85,7 +85,7 @@ class ChangedThreshold(NamedTuple):
 
 
 def tuned(given: Mapping[str, str], *, prefix: str) -> Thresholds:
-    """Return the thresholds with those changed that variables of this prefix name.
+    """Return the thresholds, with those replaced that are named by variables of this prefix.
 
     Raises:
         SettingsError: a name or a value is wrong; the message names variables, never values.
@@ -109,13 +109,13 @@ def tuned(given: Mapping[str, str], *, prefix: str) -> Thresholds:
 
 
 def changes(thresholds: Thresholds) -> tuple[ChangedThreshold, ...]:
-    """Return what differs from the defaults, in the order of the table."""
+    """Return the thresholds that differ from the defaults, in the order of the table."""
     pairs = ((name, getattr(thresholds, name), getattr(DEFAULTS, name)) for name in TUNABLE)
     return tuple(ChangedThreshold(name, _written(now), _written(usual)) for name, now, usual in pairs if now != usual)
 
 
 def threshold_table(prefix: str) -> str:
-    """Return the table of every variable as the documentation prints it."""
+    """Return the table of all variables for the documentation."""
     rows = (
         f"| `{prefix}{name.upper()}` | `{_written(default)}` | {_allowed(default, knob)} | {knob.meaning} |"
         for name, knob in TUNABLE.items()
@@ -125,7 +125,7 @@ def threshold_table(prefix: str) -> str:
 
 
 def plain_number(value: float | Decimal) -> str:
-    """Write a number with the digits it has: `4`, `3.5`, `50000`."""
+    """Format a number without trailing zeros: `4`, `3.5`, `50000`."""
     return f"{Decimal(str(value)).normalize():f}"
 
 
@@ -161,7 +161,7 @@ def _written(value: Simple) -> str:
 
 
 def _meant(name: str, prefix: str) -> str:
-    # Of use to those alone who mistyped: not worth loading at every start.
+    # Needed only after a typo: not worth loading at every start.
     from difflib import get_close_matches  # noqa: PLC0415
 
     close = get_close_matches(name, TUNABLE, 1)

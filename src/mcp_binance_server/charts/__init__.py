@@ -1,1 +1,1 @@
-"""Charts: what chart-img.com can draw, the two spellings of a chart, and our own drawing."""
+"""Charts: chart-img.com, the two JSON dialects of a chart, and the local renderer."""

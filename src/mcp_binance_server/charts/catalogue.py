@@ -1,4 +1,4 @@
-"""What charts are made of: studies, drawings, styles, exchanges; each fact with its source and age."""
+"""The catalogue of charts: studies, drawings, styles and exchanges; each fact with its source and age."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Source = Literal["live", "cache", "stale", "bundled", "binance"]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What one value may be. `type` is Integer, Float, String, Boolean, Color, DateTime, Object or Object[]."""
+    """Constraints of one value. `type` is Integer, Float, String, Boolean, Color, DateTime, Object or Object[]."""
 
     type: str
     default: Scalar | None = None
@@ -28,14 +28,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class StudyInput(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One input of a study; `public` is its key in the tools' dialect."""
+    """Constraints of one input of a study; `public` is its key in the tools' dialect."""
 
     public: str
     label: str = ""
 
 
 class BodyParameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One key of a chart's body; `fields` are the keys of an object or of each object in a list."""
+    """Constraints of one key of a chart's body; `fields` are the keys of an object or of each object in a list."""
 
     fields: "Mapping[str, BodyParameter]" = {}
     object: Mapping[str, str] = {}
@@ -86,7 +86,7 @@ class Drawing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class Style(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One way to draw the price."""
+    """One way to draw the price, such as candles or a line."""
 
     value: str
     display_name: str
@@ -94,7 +94,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """One exchange whose symbols can be drawn."""
+    """One exchange with symbols that chart-img.com can draw."""
 
     id: str
     name: str
@@ -103,7 +103,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChartCatalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=True):
-    """All of it, with look-ups. The same shape as the file, so it is written and read as JSON."""
+    """The whole catalogue, with lookups. It has the same shape as the JSON file."""
 
     parameters: Mapping[str, BodyParameter]
     plans: Mapping[str, Plan]
@@ -114,33 +114,33 @@ class ChartCatalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:
-        """Read a catalogue as `to_json` or the bundled file writes it."""
+        """Parse a catalogue written by `to_json` or shipped with the package."""
         read = msgspec.json.decode(text, type=cls)
         named = {name: msgspec.structs.replace(plan, name=name) for name, plan in read.plans.items()}
         return msgspec.structs.replace(read, plans=named)
 
     def to_json(self) -> bytes:
-        """Write the catalogue as JSON."""
+        """Return the catalogue as JSON."""
         return msgspec.json.encode(self)
 
     def indicator(self, name: str) -> CatalogueStudy | None:
-        """Return the study of this wire name, tools' name, display name or alias; no guessing."""
+        """Return the study with this wire name, tools' name, display name or alias; exact matches only."""
         return self._exactly.get(name) or self._folded.get(name.strip().casefold())
 
     def drawing(self, name: str) -> Drawing | None:
-        """Return the drawing of this wire name, in any case."""
+        """Return the drawing with this wire name; case does not matter."""
         return self._drawings.get(name.strip().casefold())
 
     def style(self, value: str) -> Style | None:
-        """Return the style of exactly this value."""
+        """Return the style with exactly this value."""
         return self._styles.get(value)
 
     def exchange(self, exchange_id: str) -> Exchange | None:
-        """Return the exchange of this id, in any case."""
+        """Return the exchange with this ID; case does not matter."""
         return self._exchanges.get(exchange_id.strip().upper())
 
     def options(self, parameter: str) -> tuple[str, ...]:
-        """Return the allowed texts of one parameter of the body, such as `interval` or `timezone`."""
+        """Return the allowed values of one parameter of the body, such as `interval` or `timezone`."""
         found = self.parameters.get(parameter)
         return tuple(str(option) for option in found.options) if found else ()
 
@@ -179,13 +179,13 @@ def _first(pairs: Iterable[tuple[str, CatalogueStudy]]) -> dict[str, CatalogueSt
 
 @cache
 def bundled_catalogue() -> ChartCatalogue:
-    """Return the catalogue that ships with the package; read on first use."""
+    """Return the catalogue bundled with the package, parsed on first use."""
     return ChartCatalogue.from_json(files("mcp_binance_server.charts").joinpath("chartimg_catalog.json").read_bytes())
 
 
 @dataclass(frozen=True, slots=True)
 class Held(Generic[T_co]):
-    """Facts, where they came from, and when they were true; `warning` says why they may not be true any more."""
+    """Facts with their source and time; `warning` is the reason why they may be out of date."""
 
     value: T_co
     source: Source
@@ -194,14 +194,14 @@ class Held(Generic[T_co]):
 
 
 class Example(msgspec.Struct, frozen=True):
-    """A chart and what it shows."""
+    """An example chart and its description."""
 
     description: str
     config: dict[str, object]
 
 
 class Documentation(msgspec.Struct, frozen=True):
-    """The catalogue and a few examples."""
+    """The catalogue and a few example charts."""
 
     catalogue: ChartCatalogue
     examples: tuple[Example, ...]
@@ -218,7 +218,7 @@ class ListedSymbol:
 
 @dataclass(frozen=True, slots=True)
 class SymbolList:
-    """All symbols of an exchange that fit a search, the closest first."""
+    """The symbols of an exchange that match a search, best match first."""
 
     exchange: str
     symbols: tuple[ListedSymbol, ...]

@@ -1,4 +1,4 @@
-"""A chart's configuration as JSON: its keys in both dialects, and what was found wrong with one."""
+"""A chart's configuration as JSON: its keys in both dialects, and the problems found in one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from mcp_binance_server.errors import echo
 
 Severity = Literal["error", "warning"]
 
-# The order in which a body is written; the keys of both dialects are the same at this level.
+# The key order of a body; the keys of both dialects are the same at this level.
 CHART_KEYS: Final = (
     "symbol", "interval", "range", "width", "height", "style", "theme", "scale", "session", "timezone", "format",
     "override", "studies", "drawings", "compare", "shiftLeft", "shiftRight", "watermark", "watermarkSize",
@@ -19,13 +19,13 @@ STUDY_KEYS: Final = ("name", "inputs", "input", "override", "forceOverlay")
 DRAWING_KEYS: Final = ("type", "coordinates", "style", "name", "input", "override", "zOrder")
 
 DEFAULT_SIZE: Final = (1200, 675)
-# Twice what the largest plan draws; the rest of a longer list is not even looked at.
+# Twice the largest plan's limit; later entries of a longer list are not read.
 MOST_ITEMS: Final = 100
 LARGEST_NUMBER: Final = 10**15
-# Comparing words takes time, and after so many mistakes nobody reads the guesses.
+# Comparing words takes time, and suggestions are of no use after this many mistakes.
 MOST_GUESSES: Final = 20
 
-# What people write for a key that no spelling comes close to.
+# Common keys of other programs that fuzzy matching cannot resolve.
 _MEANT: Final = {
     "indicators": "studies",
     "indicator": "studies",
@@ -46,32 +46,32 @@ _MEANT: Final = {
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a JSON value is an object."""
+    """Return whether a JSON value is an object."""
     return isinstance(value, Mapping)
 
 
 def is_list(value: object) -> TypeGuard[Sequence[object]]:
-    """Whether a JSON value is a list."""
+    """Return whether a JSON value is a list."""
     return isinstance(value, list | tuple)
 
 
 def shown(value: object) -> str:
-    """Return a value a caller sent as a message may quote it."""
+    """Return a caller's value in the form that a message can quote."""
     if is_object(value):
         return "an object"
     if is_list(value):
         return "a list"
     if isinstance(value, int) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
-        return "a number of that size"  # some are too long even to be written
+        return "a number of that size"  # some are too long to be written out
     text = echo(value if isinstance(value, str) else str(value))
     return f"'{text[:60]}'" if isinstance(value, str) else text[:60]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to know about a configuration.
+    """One problem or remark about a configuration.
 
-    `advice` is what to do about it. `remote_only` marks what chart-img.com refuses and the local renderer can draw.
+    `advice` is a suggested fix. `remote_only` marks a chart that chart-img.com refuses and the local renderer can draw.
     """
 
     field: str
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    """What was found so far; reading goes on after an error, so that all of them are reported at once."""
+    """Problems found so far. Reading continues after an error, so that all of them are reported at once."""
 
     items: list[Finding] = field(default_factory=list[Finding])
     _guesses: int = field(default=0, init=False)
@@ -95,7 +95,7 @@ class Findings:
         self.items.append(Finding(where, message, "warning", advice))
 
     def unknown_keys(self, given: Mapping[str, object], known: Sequence[str], where: str = "") -> None:
-        """Refuse the keys that mean nothing: the service ignores them, and the chart would only look right."""
+        """Report unknown keys as errors. The service ignores them, so the chart would silently differ."""
         for key in given:
             if key not in known:
                 likely = self._meant(key, known)
@@ -103,8 +103,8 @@ class Findings:
                 self.error(f"{where}{echo(key)[:60]}", f"Unknown key `{echo(key)[:60]}`{hint}")
 
     def guess(self, word: str, known: Iterable[str], *, likeness: float = 60) -> str | None:
-        """Return the known word that a misspelt one most likely means, if one is so alike (100 is the same)."""
-        # Loaded late: only a mistake needs it.
+        """Return the known word most similar to a misspelled one, or None below `likeness` (100 is equal)."""
+        # Imported late: it is needed only after a mistake.
         from rapidfuzz import fuzz, process  # noqa: PLC0415
 
         self._guesses += 1
@@ -115,7 +115,7 @@ class Findings:
         return by_folded[found[0]] if found else None
 
     def listed(self, value: object, where: str) -> Sequence[object]:
-        """Return a list that is no longer than any chart needs; null is an empty one."""
+        """Return a list cut to the longest useful length; null is an empty list."""
         if not is_list(value):
             if value is not None:
                 self.error(where, f"{where} must be a list, not {shown(value)}")
@@ -140,7 +140,7 @@ class Findings:
         return tuple(each.message for each in self.items if each.severity == "warning")
 
     def raise_errors(self) -> None:
-        """Raise everything that is wrong, if anything is.
+        """Raise all errors found, if there are any.
 
         Raises:
             InvalidChartConfig: with one entry per error.

@@ -1,4 +1,4 @@
-"""What can go wrong with charts; the tree they belong to is drawn in `mcp_binance_server.errors`."""
+"""Errors of charts; `mcp_binance_server.errors` shows their place in the tree of errors."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +10,10 @@ GUIDE = "guide://document/errors/charts.md"
 
 @dataclass(kw_only=True, eq=False)
 class InvalidChartConfig(AppError):
-    """`details` has one entry per problem, with its field and a message; all of them, not only the first."""
+    """Invalid configuration.
+
+    `details` has one entry per problem, with field and message; all problems, not only the first.
+    """
 
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "invalid_chart_config"
@@ -31,7 +34,7 @@ class InvalidChartConfig(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class ChartServiceError(AppError):
-    """What chart-img.com did, in our words; `details` has one entry per field that it named."""
+    """Failure of chart-img.com, in this server's words; `details` has one entry per field named by the service."""
 
     error_type: ClassVar[str] = "chart_service_error"
     guide: ClassVar[str] = GUIDE
@@ -56,7 +59,7 @@ class ChartKeyRefused(ChartServiceError):
 
 @dataclass(kw_only=True, eq=False)
 class ChartLimitReached(ChartServiceError):
-    """`quota` says that the day, or the caller's share of it, is used up, not that requests came too fast."""
+    """A rate limit or quota. `quota` means that the day's images, or the caller's share of them, are used up."""
 
     code: ClassVar[int] = -32001
     error_type: ClassVar[str] = "chart_limit_reached"
@@ -66,9 +69,9 @@ class ChartLimitReached(ChartServiceError):
     retry_after_secs: int
     quota: bool = False
     own_images: int | None = None
-    """How many images of the day the caller has had, where the rest is kept for other callers."""
+    """Images of the day that the caller has used, if the rest is reserved for other callers."""
     images_share: int | None = None
-    """How many the caller can count on."""
+    """Images of the day guaranteed to the caller."""
 
     @property
     def message(self) -> str:
@@ -82,7 +85,7 @@ class ChartLimitReached(ChartServiceError):
 
     @property
     def concerns_one(self) -> bool:
-        return self.http_status is None  # refused here: the service would have answered
+        return self.http_status is None  # refused by this server, not by the service
 
     def data(self) -> dict[str, Any]:
         return {**AppError.data(self), "retryAfter": self.retry_after_secs}
@@ -132,7 +135,7 @@ class ChartNotDrawn(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class PictureGone(ResourceNotFound):
-    """Pictures are kept for an hour, the newest of them only."""
+    """The picture has expired. Pictures are kept for an hour, and only the newest of them."""
 
     error_type: ClassVar[str] = "picture_gone"
     guide: ClassVar[str] = GUIDE

@@ -1,4 +1,4 @@
-"""Pictures that can be fetched for a while, and whether this machine writes JPEG."""
+"""Temporary storage of pictures, and JPEG encoding if Pillow is installed."""
 
 import hashlib
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 SHELF: Final = "pictures"
 Suffix = Literal["png", "jpeg", "svg"]
 
-# Text and thin lines stay clean, at one and a half times the bytes of the PNG.
+# Text and thin lines stay clean, at one and a half times the size of the PNG.
 QUALITY: Final = 85
 MISSING: Final = "JPEG is drawn here only with Pillow: pip install 'mcp-binance-server[jpeg]', or ask for png"
 JpegEncoder = Callable[[bytes], bytes]
@@ -24,30 +24,30 @@ JpegEncoder = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The newest pictures, 64 MiB of them at most; the oldest makes room."""
+    """Store of the newest pictures, at most 64 MiB; the oldest is evicted first."""
 
     engine: StateEngine
     most_bytes: int = MOST_BYTES
 
     def takes(self, data: bytes) -> bool:
-        """Tell whether a picture is small enough to be kept."""
+        """Return whether a picture is small enough to be stored."""
         return len(data) <= min(MAX_SHELVED_BYTES, self.most_bytes)
 
     async def keep(self, data: bytes, suffix: Suffix) -> str:
-        """Keep a picture for an hour from now and return its address; the same picture has the same one.
+        """Store a picture for an hour and return its address; equal pictures have the same address.
 
         Raises:
-            EngineUnavailable: it could not be kept.
+            EngineUnavailable: the picture could not be stored.
         """
         name = f"{hashlib.sha256(data).hexdigest()[:16]}.{suffix}"
         await self.engine.shelve(SHELF, name, data, ttl_ms=KEPT_MS, most_bytes=self.most_bytes)
         return f"{SCHEME}{name}"
 
     async def read(self, uri: str) -> bytes:
-        """Return a picture that is still kept.
+        """Return a stored picture.
 
         Raises:
-            PictureGone: it is not, or never was.
+            PictureGone: the picture has expired or never existed.
         """
         data = await self.engine.shelved(SHELF, uri.removeprefix(SCHEME))
         if data is None:
@@ -56,16 +56,16 @@ class Pictures:
 
 
 def jpeg_encoder() -> JpegEncoder | None:
-    """Return what makes a JPEG of a PNG, if Pillow is installed."""
+    """Return a converter from PNG to JPEG, or None without Pillow."""
     return encode_jpeg if find_spec("PIL") else None
 
 
 def encode_jpeg(png: bytes) -> bytes:
-    """Return a picture of our own as JPEG."""
+    """Return a PNG of the local renderer as JPEG."""
     from PIL import Image  # noqa: PLC0415 - an extra, and loaded by the first who asks for a JPEG
 
     written = BytesIO()
     with Image.open(BytesIO(png), formats=["PNG"]) as picture:
-        # Without halved colours: red and green lines one pixel wide would run.
+        # Without chroma subsampling: red and green lines one pixel wide would blur.
         picture.convert("RGB").save(written, "JPEG", quality=QUALITY, subsampling=0, optimize=True)
     return written.getvalue()

@@ -1,4 +1,4 @@
-"""The plans of chart-img.com as data, what a chart uses of one, and what it does not allow."""
+"""The plans of chart-img.com, the usage of a chart, and its excess over a plan."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ DRAWN_LOCALLY: Final = "Nothing to change: without a key this pair is drawn loca
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A size in pixels, and the numbers of studies and drawings, sound or not."""
+    """A size in pixels, and the numbers of studies and drawings, valid or not."""
 
     width: int
     height: int
@@ -28,7 +28,7 @@ class Usage:
 
     @property
     def count(self) -> int:
-        """What a plan counts: studies and drawings together."""
+        """Studies and drawings together, as a plan counts them."""
         return self.studies + self.drawings
 
     @property
@@ -37,7 +37,7 @@ class Usage:
 
 
 def usage_of(config: Mapping[str, object], usual: tuple[int, int]) -> Usage:
-    """Count what a configuration asks for; a side that is missing, or no number, has its usual length."""
+    """Return the usage of a configuration; a missing or invalid side has its usual length."""
     width, height = (
         _side(config.get(key), otherwise) for key, otherwise in zip(("width", "height"), usual, strict=True)
     )
@@ -72,15 +72,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     open_ended: bool = False
 
     def fits(self, width: int, height: int) -> bool:
-        """Whether the plan draws a picture of this size."""
+        """Return whether a picture of this size fits the plan."""
         return width <= self.max_width and height <= self.max_height
 
     def exceeded_by(self, usage: Usage) -> bool:
-        """Whether a chart is larger, or has more on it, than the plan draws."""
+        """Return whether a chart exceeds the plan's size or its count of studies and drawings."""
         return not self.fits(usage.width, usage.height) or usage.count > self.max_studies
 
     def default_size(self, usual: tuple[int, int]) -> tuple[int, int]:
-        """Return the usual size, or the largest 16:9 picture with even sides that the plan draws."""
+        """Return the usual size, or the largest 16:9 size with even sides that the plan allows."""
         if self.fits(*usual):
             return usual
         width = min(self.max_width, self.max_height * 16 // 9) // 2 * 2
@@ -88,7 +88,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 Mark = Literal["forced", "none", "own"]
-# Cheapest first: advice names the first that fits. Requests a second, at once, a day; size; studies; days; watermark.
+# Cheapest first: advice names the first plan that fits. Columns: requests a second, burst, images a day; width, height;
+# studies; storage days; watermark.
 _ROWS: Final[tuple[tuple[str, int, int, int, int, int, int, int, Mark], ...]] = (
     ("BASIC", 1, 3, 50, 800, 600, 3, 14, "forced"),
     ("PRO", 10, 15, 500, 1920, 1080, 5, 30, "none"),
@@ -117,17 +118,17 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType({plan.name: plan for plan in
 
 
 def cheapest_plan(usage: Usage) -> Plan | None:
-    """Return the cheapest plan that draws so much; None if no plan does."""
+    """Return the cheapest plan for a usage, or None if no plan is large enough."""
     return next((plan for plan in _TABLE if not plan.exceeded_by(usage)), None)
 
 
 def plan_of_limits(
     width: int | None = None, height: int | None = None, *, parameters: int | None = None, known: Plan | None = None
 ) -> Plan:
-    """Return the plan that has these limits, as a refusal names them; unknown numbers make a CUSTOM plan.
+    """Return the plan with the limits that a refusal names; unknown numbers make a CUSTOM plan.
 
-    What the refusal does not say is taken from `known`, or from the cheapest plan. ULTRA and ENTERPRISE draw the same
-    size: by size alone it is ULTRA, the smaller promise.
+    Limits that the refusal omits come from `known`, or from the cheapest plan. ULTRA and ENTERPRISE have the same size;
+    by size alone it is ULTRA, which promises less.
     """
     for plan in _TABLE:
         if (width, height) in ((None, None), (plan.max_width, plan.max_height)) and parameters in (
@@ -148,14 +149,14 @@ def plan_of_limits(
 
 
 def check_local(usage: Usage, findings: Findings) -> None:
-    """Report a size that nobody draws; our own renderer has no other limit."""
+    """Report a size above the largest picture; the local renderer has no other limit."""
     if usage.width > LARGEST[0] or usage.height > LARGEST[1]:
         largest = f"{LARGEST[0]}x{LARGEST[1]}"
         findings.error("resolution", f"Resolution {usage.resolution} exceeds the largest picture, {largest}")
 
 
 def check_plan(config: Mapping[str, object], usage: Usage, plan: Plan, findings: Findings) -> tuple[str, ...]:
-    """Report what exceeds the plan and return what to do about it, the smallest change first."""
+    """Report each excess over the plan and return suggestions, the smallest change first."""
     suggestions: list[str] = []
     for where, message in _excesses(usage, plan):
         findings.error(where, message)
@@ -173,18 +174,18 @@ def check_plan(config: Mapping[str, object], usage: Usage, plan: Plan, findings:
 
 
 def check_least(usage: Usage, plan: Plan, findings: Findings) -> None:
-    """Warn of what exceeds a plan of which nobody knows whether it is the key's."""
+    """Warn about each excess over a plan that may not be the plan of the key."""
     for where, message in _excesses(usage, plan):
         findings.warning(where, f"plan_unknown: {message}, {UNKNOWN}", TELL_THE_PLAN)
 
 
 def doubts(usage: Usage, plan: Plan) -> tuple[str, ...]:
-    """Return the same warnings for a chart that is not judged, only made."""
+    """Return the same warnings for a chart that is drawn without validation."""
     return tuple(f"plan_unknown: {message}, {UNKNOWN}" for _, message in _excesses(usage, plan))
 
 
 def key_needed(symbol: str) -> str:
-    """Return the warning for a market that nobody draws without a key."""
+    """Return the warning for a market that cannot be drawn without a key."""
     return f"needs_key: {symbol} is drawn by chart-img.com only, and CHART_IMG_API_KEY is not set"
 
 
@@ -193,7 +194,7 @@ def _excesses(usage: Usage, plan: Plan) -> Iterator[tuple[str, str]]:
         limit = f"{plan.name} plan limit of {plan.max_resolution}"
         yield "resolution", f"Resolution {usage.resolution} exceeds {limit}"
     if usage.count > plan.max_studies:
-        # Either could be left out; where there are drawings, they are what the studies leave no room for.
+        # Either could be left out. If the studies alone fit, the drawings are the excess.
         where = "drawings" if usage.drawings and usage.studies <= plan.max_studies else "studies"
         yield (
             where,

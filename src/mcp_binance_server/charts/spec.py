@@ -1,4 +1,4 @@
-"""A chart's configuration as our own renderer takes it; what it cannot draw becomes a warning."""
+"""Conversion of a chart's configuration to the local renderer's input; unsupported parts become warnings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.charts.wire import read_chart
 from mcp_binance_server.domain.periods import Interval, epoch_ms
 
-# Bars as Binance spells them; the rest of the intervals it does not have.
+# Binance's intervals; it has no candles for the others.
 _CANDLES: Final[Mapping[str, Interval]] = {
     **{each: each for each in get_args(Interval) if each[-1] in "smhM"},
     "1D": "1d",
@@ -41,14 +41,14 @@ _NOT_LOCAL_LOOKS: Final = ("showStudyPlotNamesAction", "showSymbolLabelsAction",
 
 
 class Between(msgspec.Struct, frozen=True):
-    """A range of two moments."""
+    """A range between two moments."""
 
     start: datetime = msgspec.field(name="from")
     end: datetime = msgspec.field(name="to")
 
 
 class BodyStudy(msgspec.Struct, frozen=True, rename="camel"):
-    """One study; inputs left out have their defaults."""
+    """One study; missing inputs have their defaults."""
 
     name: str
     input: Mapping[str, Scalar] = {}
@@ -57,7 +57,7 @@ class BodyStudy(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Coordinates(msgspec.Struct, frozen=True, rename="camel"):
-    """The inputs of every kind of drawing; each kind has some of them."""
+    """The inputs of all kinds of drawings; each kind uses some of them."""
 
     moment: datetime | None = msgspec.field(name="datetime", default=None)
     price: float | None = None
@@ -82,7 +82,7 @@ class BodyDrawing(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ChartBody(msgspec.Struct, frozen=True, rename="camel"):
-    """One chart; what is left out has the service's default."""
+    """One chart; missing keys have the service's defaults."""
 
     symbol: str
     interval: str
@@ -101,21 +101,21 @@ class ChartBody(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class LocalChart:
-    """What to load and what to draw: candles of `pair` that opened until `until_ms`, the newest without it."""
+    """Candles to load and chart to draw: the candles of `pair` opened until `until_ms`, or the newest if it is None."""
 
     pair: str
     interval: Interval
     until_ms: int | None
     spec: ChartSpec
     warnings: tuple[str, ...]
-    compare: tuple[str, ...] = ()  # pairs whose candles are loaded as well
+    compare: tuple[str, ...] = ()  # pairs with candles to load as well
 
 
 def to_spec(config: Mapping[str, object], *, catalogue: ChartCatalogue, now: datetime) -> LocalChart:
-    """Turn a configuration in either dialect into the renderer's input and the candles it needs.
+    """Convert a configuration in either dialect to the renderer's input and its candles.
 
     Raises:
-        InvalidChartConfig: the configuration is wrong, or no spot pair and interval of Binance.
+        InvalidChartConfig: the configuration is invalid, or its symbol or interval is not available at Binance spot.
     """
     reading = read_chart(config, catalogue=catalogue, now=now)
     findings = Findings([each for each in reading.findings if not each.remote_only])
@@ -175,7 +175,7 @@ def _bars(body: ChartBody, now: datetime, warnings: list[str]) -> tuple[int, int
 
 
 def _scale(body: ChartBody, asked: object, warnings: list[str]) -> Scale:
-    """Compare markets by their change, as prices of different size cannot be."""
+    """Return a relative scale for compared markets: their prices differ too much for one axis."""
     if not body.compare or body.scale in {"percent", "indexedTo100"}:
         return body.scale
     if asked is not None:
@@ -199,7 +199,7 @@ def _studies(studies: tuple[BodyStudy, ...], catalogue: ChartCatalogue, warnings
 
 
 def _with_volume(studies: tuple[StudySpec, ...], looks: Looks) -> tuple[StudySpec, ...]:
-    """Show volume as every trading terminal does, unless it was asked for or switched off."""
+    """Add the volume, as trading terminals do, unless the chart already has it or switches it off."""
     if not looks.volume or any(each.name == VOLUME for each in studies):
         return studies
     return (*studies, StudySpec(VOLUME))

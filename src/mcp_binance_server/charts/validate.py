@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, what its plan does not allow, and what would be better."""
+"""Validation of a configuration: errors, limits of the plan, and suggestions."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ LEAST_HEIGHT: Final = 400
 
 
 def check_practice(body: Mapping[str, object], catalogue: ChartCatalogue, findings: Findings) -> None:
-    """Add a warning for everything in a readable body that could be better."""
+    """Add warnings about a readable body that could be improved."""
     _check_bars(body, catalogue, findings)
     _check_panes(body, catalogue, findings)
     _check_twins(body, findings)
@@ -42,7 +42,7 @@ def check_practice(body: Mapping[str, object], catalogue: ChartCatalogue, findin
 
 
 def bar_count(body: Mapping[str, object]) -> float | None:
-    """Return how many bars the range holds, or None where the service decides."""
+    """Return the number of bars in the range, or None if the service decides."""
     interval, between = body.get("interval"), body.get("range")
     if not isinstance(interval, str) or not is_object(between):
         return None
@@ -131,11 +131,11 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a chart is judged by.
+    """Conditions for the verdict on a chart.
 
-    `asked` says that the caller named the plan. What exceeds a plan that `binds` is an error, else a warning.
-    `drawn_here` says that spot pairs of Binance are drawn by our own renderer, which knows no plan, and
-    `draws_jpeg` that it can write such a file. `is_listed` says whether Binance has a pair; None: not known now.
+    `asked` means that the caller named the plan. An excess over a plan that `binds` is an error, otherwise a warning.
+    `drawn_here` means that the local renderer draws Binance spot pairs, without plan limits. `draws_jpeg` means that it
+    can write JPEG. `is_listed` returns whether Binance lists a pair, or None if that is unknown now.
     """
 
     plan: Plan
@@ -149,7 +149,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class ConfigVerdict:
-    """Everything that was found, errors first, and what to do about it."""
+    """All findings, errors first, and suggestions."""
 
     findings: tuple[Finding, ...]
     suggestions: tuple[str, ...]
@@ -167,9 +167,9 @@ class ConfigVerdict:
 
 
 def validate_chart(config: Mapping[str, object], *, catalogue: ChartCatalogue, conditions: Conditions) -> ConfigVerdict:
-    """Judge a configuration in either dialect; whatever it holds, the answer is a verdict and never an error."""
+    """Return the verdict on a configuration in either dialect; never raise, whatever the content."""
     plan, is_spot = conditions.plan, is_binance_spot(config.get("symbol"))
-    # Without a key nobody's plan applies, unless it is the plan that the caller asks about.
+    # Without a key no plan applies, unless the caller asks about a plan.
     unplanned = is_spot and conditions.drawn_here and not conditions.asked
     size = plan.default_size(DEFAULT_SIZE) if conditions.binds and not unplanned else DEFAULT_SIZE
     reading = read_chart(config, catalogue=catalogue, now=conditions.now, default_size=size)

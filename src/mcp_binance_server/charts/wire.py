@@ -1,4 +1,4 @@
-"""A chart in the tools' dialect and in the dialect of chart-img.com: one pure function each way."""
+"""Translation of a chart between the tools' dialect and the dialect of chart-img.com: one pure function each way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _PLAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ChartWire:
-    """What is posted, and what to tell the user about it ("code: sentence")."""
+    """The body to post, and notes for the user as "code: sentence"."""
 
     body: dict[str, object]
     notes: tuple[str, ...]
@@ -31,7 +31,7 @@ class ChartWire:
 
 @dataclass(frozen=True, slots=True)
 class ReadChart:
-    """As much of a body as could be read, and everything that was found on the way."""
+    """The readable part of a body, and all findings."""
 
     body: dict[str, object]
     findings: tuple[Finding, ...]
@@ -45,10 +45,10 @@ def to_wire(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ChartWire:
-    """Translate a configuration in either dialect, or a mixture, to what chart-img.com takes.
+    """Return a configuration in either dialect, or a mixture, in the dialect of chart-img.com.
 
     Raises:
-        InvalidChartConfig: with every problem there is; a part of a body is never returned.
+        InvalidChartConfig: with every problem; a partial body is never returned.
     """
     reading = read_chart(config, catalogue=catalogue, now=now, image_format=image_format, default_size=default_size)
     findings = Findings(list(reading.findings))
@@ -57,7 +57,7 @@ def to_wire(
 
 
 def from_wire(body: Mapping[str, object], *, catalogue: ChartCatalogue) -> dict[str, object]:
-    """Translate a body that chart-img.com takes to the tools' dialect."""
+    """Return a body of chart-img.com's dialect in the tools' dialect."""
     written = {key: body[key] for key in CHART_KEYS if key in body}
     if "studies" in body:
         written["studies"] = write_studies(body["studies"], catalogue)
@@ -74,7 +74,7 @@ def read_chart(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ReadChart:
-    """Read a configuration to its end, whatever is wrong with it; `to_wire` and the validator judge what was found."""
+    """Read a whole configuration despite errors; `to_wire` and the validator judge the findings."""
     findings = Findings()
     findings.unknown_keys(config, CHART_KEYS)
     symbol = read_symbol(config.get("symbol"), catalogue, findings)
@@ -111,7 +111,7 @@ def _moment(span: object, now: datetime, interval: str | None) -> ChartMoments:
     if not is_object(span):
         return ChartMoments(None, now, interval)
     begin, end = (read_instant(span[key], f"range.{key}", Findings()) for key in ("from", "to"))
-    # A range that ends where a bar opens ends with the bar before.
+    # A range that ends where a bar opens includes only the bar before.
     last = now if end is None or end >= now else end - timedelta(milliseconds=1)
     return ChartMoments(begin, last, interval)
 

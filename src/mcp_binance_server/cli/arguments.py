@@ -80,7 +80,7 @@ def add_doctor_command(commands: "argparse._SubParsersAction[Any]") -> None:  # 
 
 
 def add_token_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
-    """Add the command and its actions to those of the command line."""
+    """Add `token` and its actions to the commands."""
     token = commands.add_parser("token", help="tokens for callers over HTTP: make, list, revoke")
     actions = token.add_subparsers(dest="action", metavar="ACTION", required=True)
     new = actions.add_parser("new", help="make a token, show it once, keep only its hash")
@@ -98,7 +98,7 @@ def add_token_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose refusals fit on one line and say where to look."""
+    """Parser with error messages of one line and a pointer to the help."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -106,7 +106,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser(*, has_commands: bool = True) -> Parser:
-    """Return what reads the words; for none, as a client starts a server, no command needs to be known."""
+    """Return the parser; `has_commands=False` skips the commands, for a start without arguments by an MCP client."""
     root = Parser(
         prog=NAME,
         description=DESCRIPTION,
@@ -151,7 +151,7 @@ def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyrig
         metavar="PORT",
         help=f"with --http: port on 127.0.0.1; 0 takes a free one (default: {HTTP_PORT})",
     )
-    # A default of its own would undo what was typed before the command.
+    # A default of its own would override a flag given before the command.
     add_quiet(demo, default=argparse.SUPPRESS)
     add_log_level(demo, default=argparse.SUPPRESS)
     simulator = commands.add_parser("simulator", help="the offline exchange alone, on a loopback port")
@@ -184,7 +184,7 @@ def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyrig
 
 
 def completion(shell: str) -> str:
-    """Return what lets a shell complete these words, under both names of the program."""
+    """Return the completion script of a shell, for both names of the program."""
     import shtab  # noqa: PLC0415 - only who sets up a shell needs it
 
     root = parser()
@@ -199,9 +199,9 @@ def completion(shell: str) -> str:
 
 
 def parse(root: Parser, given: list[str]) -> argparse.Namespace:
-    """Read the words behind the program's name; a wrong one ends the process with a sentence about it."""
+    """Parse the arguments; exit with a message on an invalid one."""
     flags = sorted({flag for action in _actions(root) for flag in action.option_strings})
-    # argparse would rather complain of the word behind a flag that it does not know.
+    # argparse reports the word after an unknown flag instead of the flag.
     if unknown := [word for word in given if _is_flag(word) and word.partition("=")[0] not in flags]:
         root.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(unknown[0], flags)}")
     options = _options(root, given)
@@ -227,7 +227,7 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
 def _options(root: Parser, given: list[str]) -> argparse.Namespace:
     options, rest = root.parse_known_args(given)
     if options.command == "ask" and not any(map(_is_flag, rest)):
-        options.words += rest  # argparse takes only the first of the words that flags stand between
+        options.words += rest  # argparse takes only the first run of words between flags
     elif rest:
         root.error(f"unrecognized arguments: {' '.join(rest)}")
     return options

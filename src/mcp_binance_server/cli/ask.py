@@ -1,4 +1,4 @@
-"""One question to one tool, in words of the command line; its answer in the terminal."""
+"""`mcp-binance-server ask`: one call of one tool; its answer in the terminal."""
 
 import argparse
 import difflib
@@ -34,17 +34,17 @@ mcp-binance-server ask TOOL NAME=VALUE …   asks one; with nothing behind TOOL 
 """
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-# A page of trades has up to a thousand rows.
+# Pages read for one CSV file; a page of trades has up to a thousand rows.
 MOST_PAGES = 200
 
 DEMO_SEED = 7
 
 
 def arguments_of(words: Sequence[str], schema: Schema) -> dict[str, object]:
-    """Return the arguments; a name that comes twice makes a list, a value that does not fit stays text.
+    """Return the tool's arguments; a repeated name makes a list, and a value of another type stays text.
 
     Raises:
-        SettingsError: a value without a name has no place, or its file cannot be read.
+        SettingsError: an unnamed value has no argument left, or a file cannot be read.
     """
     typed: dict[str, list[str]] = {}
     unnamed: list[str] = []
@@ -60,7 +60,7 @@ def arguments_of(words: Sequence[str], schema: Schema) -> dict[str, object]:
 
 
 def kinds_of(described: Schema, root: Schema) -> set[str]:
-    """Return the JSON types that a schema takes, whichever way it says so."""
+    """Return the JSON types that a schema accepts, through references and alternatives."""
     if reference := described.get("$ref"):
         return kinds_of(root.get("$defs", {}).get(str(reference).rpartition("/")[2], {}), root)
     named = described.get("type", ())
@@ -71,7 +71,7 @@ def kinds_of(described: Schema, root: Schema) -> set[str]:
 
 
 def _place(unnamed: list[str], typed: dict[str, list[str]], schema: Schema) -> None:
-    """Give values without a name to the arguments that must be given; where there is none, to the first of all."""
+    """Assign unnamed values to the required arguments, or to the first argument if none is required."""
     properties: Mapping[str, Schema] = schema.get("properties", {})
     wanted = schema.get("required") or list(properties)[:1]
     free = [name for name in wanted if name not in typed]
@@ -108,14 +108,14 @@ def _json(text: str, otherwise: str) -> object:
     try:
         return json.loads(text)
     except ValueError:
-        return otherwise  # the tool says what is wrong with it
+        return otherwise  # the tool reports the invalid value
 
 
 def _read(text: str) -> str:
     if not text.startswith("@") or len(text) == 1:
         return text
     try:
-        # As bytes: what is piped in is UTF-8, and standard input is cp1252 on Windows.
+        # Read as bytes: piped input is UTF-8, but standard input is cp1252 on Windows.
         content = sys.stdin.buffer.read() if text == "@-" else Path(text[1:]).expanduser().read_bytes()
         return content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -124,7 +124,7 @@ def _read(text: str) -> str:
 
 
 def listed(tools: Sequence[ToolSpec[Any]], terminal: Terminal) -> str:
-    """Return every tool with what it is, by the groups of MCP_BINANCE_TOOLSETS."""
+    """Return a list of all tools with their titles, grouped by the toolsets of MCP_BINANCE_TOOLSETS."""
     wide = max((len(tool.name) for tool in tools), default=0)
     text = ""
     for toolset, group in groupby(tools, lambda tool: tool.toolset):
@@ -148,13 +148,13 @@ def listed_as_json(tools: Sequence[ToolSpec[Any]]) -> str:
 
 
 def found(name: str, tools: Sequence[ToolSpec[Any]]) -> ToolSpec[Any] | None:
-    """Return the tool of a name, whatever its case and whether it was typed with dashes."""
+    """Return the tool with a name; case, and dashes for underscores, do not matter."""
     wanted = _folded(name)
     return next((tool for tool in tools if _folded(tool.name) == wanted), None)
 
 
 def nearest(name: str, tools: Sequence[ToolSpec[Any]]) -> list[str]:
-    """Return up to three tools that may have been meant, the likeliest first."""
+    """Return up to three similar tool names, most similar first."""
     wanted = _folded(name)
     names = [tool.name for tool in tools]
     holding = sorted((each for each in names if wanted and wanted in each), key=len)
@@ -165,7 +165,7 @@ def nearest(name: str, tools: Sequence[ToolSpec[Any]]) -> list[str]:
 
 
 def needs(tool: ToolSpec[Any], terminal: Terminal) -> str:
-    """Return what a tool takes, the arguments that must be given first."""
+    """Return a tool's arguments, the required ones first."""
     schema = tool.input_schema
     properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
     required = schema.get("required", ())
@@ -200,14 +200,14 @@ def _folded(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How the answer was asked for."""
+    """The requested form of the answer."""
 
     as_json: bool = False
     output: str | None = None
 
 
 def deliver(result: types.CallToolResult, delivery: Delivery) -> int:
-    """Print an answer, or save it; return the exit code.
+    """Print or save an answer; return the exit code.
 
     Raises:
         SettingsError: the file cannot be written.
@@ -228,7 +228,7 @@ def deliver(result: types.CallToolResult, delivery: Delivery) -> int:
     else:
         _save(output, b64decode(picture.data))
         said = _structure(result, text, picture, output) if delivery.as_json else f"{text}\n"
-        # What is on standard output then is the picture, and nothing else.
+        # Standard output then holds the picture and nothing else.
         _note(said.rstrip("\n")) if output == STANDARD_OUTPUT else _print(said)
     if output and output != STANDARD_OUTPUT:
         _note(f"Saved: {Path(output).expanduser().absolute()}")
@@ -236,7 +236,7 @@ def deliver(result: types.CallToolResult, delivery: Delivery) -> int:
 
 
 def deliver_rows(results: Sequence[types.CallToolResult], table: AnswerTable, file: str, *, replaces: bool) -> int:
-    """Save the rows of the pages that were read; return the exit code.
+    """Save the rows of all pages; return the exit code.
 
     Raises:
         SettingsError: the file cannot be written.
@@ -282,13 +282,13 @@ def _note(text: str) -> None:
 
 
 def run_ask(options: argparse.Namespace) -> int:
-    """Ask one tool, or list them; return the exit code.
+    """Call one tool, or list the tools; return the exit code.
 
     Raises:
-        SettingsError: a setting, a value or the file to save to cannot be used.
+        SettingsError: a setting, a value or the output file cannot be used.
     """
     settings = prepare(Verbosity.of(options))
-    # A terminal shows no pages, so it needs no tool that serves them.
+    # A terminal shows no pages, so tools that serve them are left out.
     tools = CATALOGUE.only(
         frozenset(settings.toolsets),
         live=settings.orderbook_analytics,

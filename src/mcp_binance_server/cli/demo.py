@@ -1,4 +1,4 @@
-"""`mcp-binance-server demo`: an offline exchange and a server on it, in one process; over HTTP if asked."""
+"""`mcp-binance-server demo`: an offline exchange and a server on it, in one process; over HTTP on request."""
 
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
@@ -24,11 +24,11 @@ from mcp_binance_server.transports.stdio import serve_stdio
 
 GREETING = "A simulated Binance with moving prices: no key, no network, no real money."
 HOST = "127.0.0.1"
-# Something to sell, and to protect with a stop, from the first minute on.
+# Balances to sell, and to protect with a stop, from the start.
 LIMITS = """[paper]
 balances = { USDT = "10000", BTC = "0.25", ETH = "2" }
 """
-# A demo is the same everywhere, but who hosts it may say how it logs and what it offers.
+# Environment variables that a demo respects: logging and toolsets. All other settings are fixed.
 HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT", "MCP_BINANCE_TOOLSETS")
 ASK = """Then ask:  What is the price of Bitcoin, and how deep is its order book?
            Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.
@@ -65,7 +65,7 @@ By hand:      npx @modelcontextprotocol/inspector --cli {address}/mcp --transpor
 
 
 def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None) -> int:
-    """Serve until the client leaves, or with a port, until a signal."""
+    """Serve until the client disconnects, or with a port, until a signal."""
     if port is not None:
         anyio.run(_serve_http, verbosity, seed, port, LastMoment(0))
         return 0
@@ -101,9 +101,9 @@ def _announce(tell: Callable[[str], None], port: int) -> None:
 
 @asynccontextmanager
 async def offline_app(verbosity: Verbosity, *, seed: int, trades: bool = False) -> AsyncGenerator[App]:
-    """Run our server on an exchange in this process: not a socket between them.
+    """Run the server on an exchange in the same process, without sockets between them.
 
-    Who trades does so on paper and without a key; who does not reads the account of the simulated exchange.
+    With `trades` it trades on paper and without a key; otherwise it reads the account of the simulated exchange.
     """
     clock = SystemClock()
     exchange = SimulatedExchange(clock, seed=seed)
@@ -111,7 +111,7 @@ async def offline_app(verbosity: Verbosity, *, seed: int, trades: bool = False) 
     refuse_unknown_variables(around)
     heeded = {name: around[name] for name in HEEDED if name in around}
     keys = {"BINANCE_API_KEY": exchange.account.api_key, "BINANCE_SECRET_KEY": exchange.account.secret_key}
-    # No key for the simulated chart service: its pictures are noise, ours show the market.
+    # No key for the simulated chart service: its pictures are noise, the local renderer shows the market.
     charts = {"CHART_IMG_URL": OFFLINE.rest_url, "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs"}
     with _paper(heeded) if trades else nullcontext(dict[str, str]()) as paper:
         settings = read_settings({**heeded, **charts, **(paper or keys)})
@@ -124,19 +124,19 @@ async def offline_app(verbosity: Verbosity, *, seed: int, trades: bool = False) 
 
 @contextmanager
 def _paper(heeded: Mapping[str, str]) -> Generator[dict[str, str]]:
-    """Keep the journal of one demo, and nothing of it afterwards; without its tools nobody trades."""
+    """Create a temporary trading folder for one demo; without the trading tools there is none."""
     shown = read_settings(heeded).toolsets
     if not {"orders", "trade"} <= {*shown}:
         yield {}
         return
     try:
         kept = TemporaryDirectory(prefix="mcp-binance-demo-", ignore_cleanup_errors=True)
-    except OSError:  # a container with nowhere to write: the market is shown all the same
+    except OSError:  # a container without a writable folder: the market works without the journal
         yield {}
         return
     with kept as folder:
         limits = Path(folder) / "trading.toml"
-        limits.touch(0o600)  # whatever the usual mode is here: one that others can write is refused
+        limits.touch(0o600)  # regardless of the umask: a file writable by other users is refused
         limits.write_text(LIMITS, encoding="utf-8")
         yield {
             "MCP_BINANCE_TRADING": "paper",

@@ -1,4 +1,4 @@
-"""`mcp-binance-server guide check`: what a guide.yaml means, or the line on which it is wrong."""
+"""`mcp-binance-server guide check`: the meaning of a guide.yaml, or its invalid lines."""
 
 import logging
 import sys
@@ -17,7 +17,7 @@ Name a file, set MCP_BINANCE_GUIDE_CONFIG, or write ~/.config/mcp-binance-server
 
 
 def run_check(file: str | None) -> int:
-    # What would be logged is printed below.
+    # The log lines are printed below.
     logging.getLogger("mcp_binance_server.guide").addHandler(logging.NullHandler())
     path = Path(file) if file else read_settings().guide_config
     if path is None:

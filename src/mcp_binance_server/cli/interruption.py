@@ -1,4 +1,4 @@
-"""Ctrl-C: pressed once, a command ends by itself; what has not ended after a moment is ended."""
+"""Ctrl-C: the first one cancels a command; after a grace period the process exits."""
 
 import os
 import signal
@@ -10,29 +10,30 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 
-# Under the second that a person is promised, with some left for the system to take the process away.
+# Below the promised second, with a rest for the system to remove the process.
 MOMENT_SECS = 0.8
-# Answers in hand may leave for two seconds; what is left then is threads that cannot be woken.
+# Answers in progress have two seconds to finish; after that only threads remain, which cannot be cancelled.
 TERMINATED_SECS = 3.0
-# An order that is under way is waited for, and what became of it written down.
+# Time to wait for an order in progress and the record of its outcome.
 ORDERS_SECS = 16.0
-INTERRUPTED = 128 + signal.SIGINT  # as a shell says it
+INTERRUPTED = 128 + signal.SIGINT  # the exit code that a shell reports
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
 class LastMoment:
-    """Ends the process a moment after it was told to begin, or when it is told once more.
+    """Watchdog that ends the process a moment after `begin`, or at the second call of `begin`.
 
-    A thread that asks a name server cannot be woken, nor one that draws, and a process waits for its threads.
+    A thread that resolves a name or draws a chart cannot be cancelled, and a process waits for its threads.
     """
 
     def __init__(self, code: int = INTERRUPTED, secs: float = MOMENT_SECS) -> None:
         self.has_begun = False
         self._code = code
         self._secs = secs
-        # Bare locks: signal handlers begin it, and whatever has a lock inside could be held by whom they interrupt.
+        # Bare locks, because signal handlers call `begin`: a lock inside another object could be held by interrupted
+        # code.
         self._gate, self._never = threading.Lock(), threading.Lock()
         self._gate.acquire()
         self._never.acquire()
@@ -56,7 +57,7 @@ def run(
     secs: float = MOMENT_SECS,
     backend_options: dict[str, Any] | None = None,
 ) -> T:
-    """Run a coroutine to its end; Ctrl-C cancels it, and ends what has not ended after so many seconds.
+    """Run a coroutine to its end. Ctrl-C cancels it; after `secs` the process exits.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -70,25 +71,25 @@ def run(
     try:
         return anyio.run(interruptible, backend_options=backend_options)
     except Exception:
-        # What breaks while everything is cancelled is no news to whoever cancelled it.
+        # Errors during the cancellation are a consequence of Ctrl-C and not worth a report.
         if last_moment.has_begun:
             raise KeyboardInterrupt from None
         raise
 
 
 def told_to_end(secs: float = TERMINATED_SECS) -> Callable[[], None]:
-    """Return what to do at SIGTERM: have the process ended in a while, whatever still holds it then."""
+    """Return the SIGTERM handler: the process exits after `secs`, even if something still blocks."""
     return LastMoment(0, secs).begin
 
 
 def longest_end(usual_secs: float, *, has_orders: bool) -> float:
-    """Return how long an end may take; nobody gives up an order that is under way after a moment."""
+    """Return the grace period of a shutdown in seconds; orders in progress need longer."""
     return ORDERS_SECS if has_orders else usual_secs
 
 
 @contextmanager
 def _heard_first(last_moment: LastMoment) -> Generator[None]:
-    """Begin the last moment at Ctrl-C, before the loop does what it does about it."""
+    """Start the watchdog at Ctrl-C, before the event loop's own handler."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
@@ -102,5 +103,5 @@ def _heard_first(last_moment: LastMoment) -> Generator[None]:
     try:
         yield
     finally:
-        if not last_moment.has_begun:  # else it stays, for whoever presses again while the process ends
+        if not last_moment.has_begun:  # otherwise it stays, for a second Ctrl-C during the shutdown
             signal.signal(signal.SIGINT, usual)

@@ -1,4 +1,4 @@
-"""Where a server listens, and how it tells callers apart: the same for every transport that others can reach."""
+"""Address and authentication of a server, shared by all network transports."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,14 +20,14 @@ KEYS_SECS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ListenOn:
-    """Where a server listens."""
+    """Address and options of a listening server."""
 
     host: str
     port: int
     certificate: Certificate | None = None
-    """By which the server speaks TLS itself."""
+    """Certificate for TLS by the server itself."""
     probe_port: int | None = None
-    """Where probes are answered too, by a thread of their own."""
+    """Second port for probes, served by a thread of its own."""
 
     @property
     def is_local(self) -> bool:
@@ -35,10 +35,10 @@ class ListenOn:
 
 
 def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> None:
-    """Make sure that callers are told apart wherever others than this machine's user can call.
+    """Refuse a network address without authentication.
 
     Raises:
-        SettingsError: they would not be; the message says what to set.
+        SettingsError: callers from other machines would not be authenticated; the message names the setting.
     """
     _refuse_to_expose_the_key(settings, place)
     if settings.token_file or settings.oauth_issuer or place.is_local or unsafe:
@@ -53,16 +53,17 @@ def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> No
 
 
 def lends_own_key(settings: Settings) -> bool:
-    """Tell whether callers without a key may read the account of this process's own; each call decides for itself.
+    """Return whether callers without a key can read the account of this process's own key; each call is checked as
+    well.
 
-    A token of ours is given to a friend; an issuer's users are not the owners of this key.
+    Tokens of this server are given to trusted people. The users of an OAuth issuer do not own this key.
     """
     return settings.oauth_issuer is None
 
 
 @asynccontextmanager
 async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[Authentication]:
-    """Open the authentication that the settings ask for: everybody's, by our own tokens, or by an issuer's.
+    """Open the configured authentication: none, tokens of this server, or an OAuth issuer.
 
     Raises:
         SettingsError: the tokens or the issuer cannot be used.
@@ -86,7 +87,7 @@ async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[
 
 
 def _refuse_to_expose_the_key(settings: Settings, place: ListenOn) -> None:
-    # Also where something in front asks callers who they are: which of them is the operator, it cannot say.
+    # Also behind an authenticating proxy: the proxy cannot tell which caller is the operator.
     if settings.api_key is None or settings.token_file or settings.oauth_issuer:
         return
     if settings.trusted_proxies:

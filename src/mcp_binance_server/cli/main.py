@@ -1,4 +1,4 @@
-"""Which command runs, and its exit code; what a command needs is imported only when it runs."""
+"""Entry point: dispatches to a command and returns its exit code; a command's imports are loaded when it runs."""
 
 import argparse
 import os
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
     except BaseExceptionGroup as group:
-        # Task groups wrap what was raised inside them, such as that a port is taken.
+        # Task groups wrap the errors inside them, such as a port in use.
         known, others = group.split(SettingsError)
         if known is None or others is not None:
             raise
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_missing_descriptors() -> None:
-    """Open to nothing what is closed; else the next file or socket would get its number, and all that is printed."""
+    """Open closed standard streams on the null device; otherwise the next file or socket would receive all output."""
     names, modes = ("stdin", "stdout", "stderr"), (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)
     for number, mode in enumerate(modes):
         try:
@@ -67,7 +67,10 @@ def _open_missing_descriptors() -> None:
 
 
 def _drop_what_nobody_reads() -> None:
-    """Write out what was printed; if its reader has left (`| head`), drop it, or Python would complain at the end."""
+    """Flush the output.
+
+    If its reader has closed the pipe (`| head`), discard it, or Python would print an error at exit.
+    """
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -145,7 +148,7 @@ def _trading(options: argparse.Namespace) -> int:
 
 
 def _completion(options: argparse.Namespace) -> int:
-    # As bytes: with the line ends of Windows no shell could read it.
+    # Written as bytes: a shell cannot read Windows line ends.
     sys.stdout.buffer.write(completion(options.shell).encode())
     sys.stdout.flush()
     return 0

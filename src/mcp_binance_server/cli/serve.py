@@ -1,4 +1,4 @@
-"""Serve over stdio, and what all ways to serve have in common."""
+"""Serving over stdio, and the start-up shared by all transports."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -38,10 +38,10 @@ An MCP client starts it by itself; to look around by hand, try: mcp-binance-serv
 
 
 def prepare(verbosity: Verbosity) -> Settings:
-    """Read the settings and set up the logs.
+    """Read the settings and configure logging.
 
     Raises:
-        SettingsError: a setting cannot be used, or is none.
+        SettingsError: a setting is invalid or unknown.
     """
     settings = read_settings()
     prepare_logging(settings, verbosity)
@@ -58,10 +58,10 @@ def run_stdio(verbosity: Verbosity) -> int:
 
 
 def prepare_logging(settings: Settings, verbosity: Verbosity) -> None:
-    """Set up logs that cannot show the secrets of these settings, and spans where a collector is named.
+    """Configure logging without the secrets of these settings, and tracing if a collector is set.
 
     Raises:
-        SettingsError: spans are wanted and cannot be sent.
+        SettingsError: a collector is set, but spans cannot be sent.
     """
     credentials = credentials_of(settings)
     secrets = [credentials.api_key, credentials.secret] if credentials else []
@@ -97,15 +97,15 @@ async def _serve(settings: Settings) -> None:
 
 
 async def _open(settings: Settings, opening: Opening) -> None:
-    """Load the tools and all that serves them once a client was greeted, in a thread: the loop goes on answering."""
+    """Load the server in a thread after a client's greeting; the event loop keeps answering."""
     if not await opening.is_needed():
         return
     loading = SideThread("loading")
     try:
         opened_upstream = await loading.run(_load_upstream)
         async with opened_upstream(settings) as upstream, anyio.create_task_group() as tasks:
-            # The exchange takes its time to answer, and the rest takes its time to load: both at once. The first few
-            # steps are given a moment alone, since a thread that loads takes half of every other one's time.
+            # Connecting to the exchange and loading the rest take time, so both run at once. The connection gets a
+            # short head start, because a loading thread takes half of the processor time.
             tasks.start_soon(upstream.prepare)
             await SystemClock().sleep_ms(HEAD_START_MS)
             app_on = await loading.run(_load_app)
@@ -113,7 +113,8 @@ async def _open(settings: Settings, opening: Opening) -> None:
                 await opening.keep(app.dispatcher)
             tasks.cancel_scope.cancel()
     except Exception as failure:
-        # The thread that reads standard input cannot be woken: the client must hear of it, and leave, first.
+        # The thread that reads standard input cannot be cancelled: the client must receive the error and disconnect
+        # first.
         await opening.refuse(failure)
         raise
     finally:

@@ -1,4 +1,4 @@
-"""Serve over gRPC, if its packages are installed."""
+"""Serving over gRPC, if its packages are installed."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -23,10 +23,10 @@ NEEDED = ("grpc", "grpc_health", "grpc_reflection")
 
 
 def require_grpc() -> None:
-    """Make sure that the service can start.
+    """Check that gRPC is installed.
 
     Raises:
-        SettingsError: a package is missing; the message says how to install it.
+        SettingsError: a package is missing; the message has the install command.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise SettingsError(
@@ -41,7 +41,7 @@ def run_grpc(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
-        SettingsError: gRPC is not installed, or strangers could reach the place and nobody would be asked.
+        SettingsError: gRPC is not installed, or the address is reachable without authentication.
     """
     require_grpc()
     settings = prepare(verbosity)
@@ -76,12 +76,12 @@ async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last
 
 
 def standing_of(authenticator: Authenticator, clock: Clock) -> Standing | None:
-    """Return what ends the streams of tokens that are withdrawn, where tokens can be."""
+    """Return the watch that ends the streams of revoked tokens, or None if tokens cannot be revoked."""
     return Standing(authenticator.edition, clock) if isinstance(authenticator, Withdrawing) else None
 
 
 def authenticating(authenticator: Authenticator) -> Authenticate:
-    """Return the authenticator of HTTP callers as gRPC asks it."""
+    """Return the HTTP authenticator as a function for gRPC metadata."""
     from mcp_binance_server.transports.grpc.errors import TokenRefused  # noqa: PLC0415 - needs the extra
 
     async def authenticate(told: Mapping[str, str]) -> Visitor:

@@ -26,7 +26,7 @@ from mcp_binance_server.transports.http.probe_port import PortProbes, beating, s
 from mcp_binance_server.transports.http.relay import WorkerSlot
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, listen, serve_http
 
-# How many sessions one address may hold where strangers can call and nobody is asked who they are.
+# Session limit per address, if other machines can connect without authentication.
 STRANGERS_SHARE = 10
 
 
@@ -34,7 +34,7 @@ def run_http(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
-        SettingsError: strangers could reach the place, and nobody would be asked who they are.
+        SettingsError: the address is reachable without authentication.
     """
     settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
@@ -44,7 +44,7 @@ def run_http(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
 
 
 def fastest_loop() -> dict[str, bool]:
-    """Return the options that make anyio run on uvloop, where it is installed."""
+    """Return the options that run anyio on uvloop, if it is installed."""
     if sys.platform == "win32":
         return {}
     try:
@@ -55,14 +55,14 @@ def fastest_loop() -> dict[str, bool]:
 
 
 def allowed_by(settings: Settings) -> Allowed:
-    """Return the hosts and origins that the settings name beside this machine's own."""
+    """Return the hosts and origins of this machine and of the settings."""
     return allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins))
 
 
 def options_of(
     settings: Settings, place: ListenOn, authentication: Authentication, slot: WorkerSlot | None = None
 ) -> HttpOptions:
-    """Return what the settings decide about an HTTP application."""
+    """Return the HTTP options from the settings."""
     return HttpOptions(
         authentication=authentication,
         allowed=allowed_by(settings),
@@ -95,8 +95,8 @@ async def serve_at(
     *,
     probes: socket | None = None,
 ) -> None:
-    """Serve an application over HTTP until a signal; `ready` gets the port, and `probes` listens for those alone."""
-    app.dispatcher.catalogue.prepare()  # the first caller shall not wait for it
+    """Serve an application over HTTP until a signal; `ready` receives the port, `probes` is the socket for probes only."""
+    app.dispatcher.catalogue.prepare()  # loaded before the first request
     http = assemble(app.server, app.dispatcher, app.clock, options)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(http.running())
@@ -120,13 +120,13 @@ def about_probes(probes: socket | None) -> str:
 
 
 def probe_app(place: ListenOn, listener: socket, answers: ASGIApp, allowed: Allowed) -> ListeningApp:
-    """Return where probes are answered: guarded as every address, and over TLS where the others are."""
+    """Return the application for probes: guarded like every address, and over TLS if the server uses TLS."""
     tls = place.certificate.context() if place.certificate else None
     return ListeningApp(listener, Guard(contained(answers), allowed), tls=tls)
 
 
 def announcing(place: ListenOn, verbosity: Verbosity, about: str = "") -> Callable[[int], None]:
-    """Return what tells a person where the server is, once its port is known."""
+    """Return a callback that prints the server's address once its port is known."""
 
     def ready(port: int) -> None:
         shown = f"[{place.host}]" if ":" in place.host else place.host

@@ -64,7 +64,7 @@ def run_simulator(
     config = uvicorn.Config(
         ByPort(exchange, futures_port),
         http="h11",
-        lifespan="off",  # nothing to begin or to end
+        lifespan="off",  # nothing to start or stop
         ws_ping_interval=20,
         ws_ping_timeout=60,
         ws_per_message_deflate=False,  # loopback is cheaper than zlib
@@ -78,7 +78,7 @@ def run_simulator(
 
 
 class _Server(uvicorn.Server):
-    """Says where it is as soon as it serves and hears Ctrl-C; then it waits for nobody, for streams have no end."""
+    """Prints its address once it serves. Ctrl-C ends it without waiting for clients, because streams have no end."""
 
     def __init__(self, config: uvicorn.Config, described: str) -> None:
         super().__init__(config)
@@ -98,7 +98,7 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    # The protocol is named because asyncio sends without delay only where it sees it; else each answer takes 40 ms.
+    # The protocol must be named: asyncio sets TCP_NODELAY only then; otherwise each answer takes 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""Rows as CSV for a spreadsheet: no cell of it is a formula, and no file is replaced unless that was asked for."""
+"""CSV for spreadsheets: no cell is a formula, and no file is overwritten without --replace."""
 
 import csv
 import io
@@ -14,13 +14,13 @@ from mcp_binance_server.errors import SettingsError
 
 STANDARD_OUTPUT = "-"
 
-# What begins a formula in a spreadsheet; the wide ones do in some languages.
+# First characters of a formula in a spreadsheet; the full-width ones in some languages.
 _LIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these very signs are meant
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def as_csv(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table; a text that a spreadsheet would calculate begins with an apostrophe, a number stays one."""
+    """Return a table as CSV; a text that looks like a formula is prefixed with an apostrophe, a number is not."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
@@ -34,14 +34,14 @@ def _dead(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTable:
-    """The rows of a tool's structured answer: under which member they are, and their columns."""
+    """The rows of a tool's structured answer: their member and their columns."""
 
     member: str
     columns: tuple[str, ...]
 
     @staticmethod
     def of(schema: Mapping[str, Any] | None) -> "AnswerTable | None":
-        """Return the first list of rows that an answer has by its schema; None where it has none."""
+        """Return the first list of rows in an answer's schema, or None without one."""
         described = schema or {}
         for member, each in described.get("properties", {}).items():
             name = str(each.get("items", {}).get("$ref", "")).rpartition("/")[2]
@@ -50,7 +50,7 @@ class AnswerTable:
         return None
 
     def text(self, answers: Sequence[Mapping[str, Any]]) -> str:
-        """Return the rows of all answers, one after the other."""
+        """Return the rows of all answers as CSV."""
         rows = ([_cell(row.get(name)) for name in self.columns] for each in answers for row in each[self.member])
         return as_csv(self.columns, rows)
 
@@ -65,20 +65,20 @@ def _cell(value: object) -> str:
 
 
 def refuse_existing(file: str, *, replaces: bool) -> None:
-    """Find out before anything is asked whether a file may be written.
+    """Check that a file can be written, before any request.
 
     Raises:
-        SettingsError: it is there already.
+        SettingsError: the file exists.
     """
     if file != STANDARD_OUTPUT and not replaces and Path(file).expanduser().exists():
         raise SettingsError(problems=(f"--csv {file}: it is there already; --replace writes over it",))
 
 
 def save(file: str, text: str, *, replaces: bool) -> None:
-    """Write a table, by default to a file that is not there yet.
+    """Save a table, by default only to a new file.
 
     Raises:
-        SettingsError: it cannot be written.
+        SettingsError: the file cannot be written.
     """
     if file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(text.encode())

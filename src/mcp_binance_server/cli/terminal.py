@@ -1,4 +1,4 @@
-"""How much is said, and how a terminal shows it."""
+"""Verbosity of a command, and the abilities of a terminal."""
 
 import argparse
 import codecs
@@ -15,15 +15,15 @@ NARROWEST, WIDEST = 40, 100
 ESCAPED: Final = "mcp_binance_server.escaped"
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-# The commands that they mean something to; None is the server itself.
+# Commands that support each option; None is the server itself.
 HEED_QUIET = (None, "demo", "doctor")
 HEED_LOG_LEVEL = (None, "demo", "ask")
 
 
 def escape_unencodable(*streams: TextIO) -> None:
-    r"""Make streams write a character that their encoding lacks as `\u2192`, which JSON reads too.
+    r"""Make streams write characters missing from their encoding as `\u2192`, which JSON can read as well.
 
-    Redirected output on Windows is cp1252, and a character outside of it would end the command with UnicodeEncodeError.
+    Redirected output on Windows is cp1252, and any other character would end the command with UnicodeEncodeError.
     """
     codecs.register_error(ESCAPED, _escaped)
     for stream in streams:
@@ -33,14 +33,14 @@ def escape_unencodable(*streams: TextIO) -> None:
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - a stream that writes does not decode
-    # In UTF-16 a character beyond U+FFFF is a pair, as JSON escapes it; a lone surrogate is a byte of a file name.
+    # Characters above U+FFFF are a UTF-16 pair, as in JSON; a lone surrogate is a byte of a file name.
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)), error.end
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """How to write to one stream."""
+    """Abilities of one output stream."""
 
     is_terminal: bool = False
     has_colour: bool = False
@@ -73,7 +73,7 @@ def _width() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Verbosity:
-    """What was asked for on the command line."""
+    """The verbosity options of the command line."""
 
     is_quiet: bool = False
     log_level: str | None = None
@@ -83,11 +83,11 @@ class Verbosity:
         return cls(options.quiet, options.log_level)
 
     def level(self, usual: str) -> str:
-        """Return the level of the logs; `usual` is the environment's."""
+        """Return the log level; `usual` is the level from the environment."""
         return self.log_level or ("ERROR" if self.is_quiet else usual)
 
     def tell(self, text: str) -> None:
-        """Say something to whoever started the command; standard output may belong to a protocol."""
+        """Print a message to the user on standard error; standard output can belong to a protocol."""
         if not self.is_quiet:
             sys.stderr.write(text)
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`mcp-binance-server token`: tokens for callers over HTTP, made here and kept only as hashes."""
+"""`mcp-binance-server token`: creates tokens for callers over HTTP and stores only their hashes."""
 
 import argparse
 import difflib
@@ -53,7 +53,7 @@ def _new(options: argparse.Namespace, file: Path | None, now_ms: int) -> int:
         raise ValueError(f"--expires {entry.last_day} is over")
     if file is not None:
         _append(file, entry)
-    # Only now: a token whose hash is nowhere would be of no use.
+    # Printed last: a token without a stored hash would be useless.
     sys.stdout.write(f"{token}\n" if file else f"{token}\n{entry.line}\n")
     sys.stdout.flush()
     place = f"Added {entry.name} ({', '.join(sorted(scopes))}) to {file}.\n" if file else APPEND
@@ -84,7 +84,7 @@ def _append(file: Path, entry: TokenEntry) -> None:
 
 
 def _revoke(name: str, file: Path) -> int:
-    """Take out every line of this name, good or not: a second one must not come into force by it."""
+    """Remove every line with this name, valid or not: a duplicate must not take effect by the removal."""
     names = [entry.name for entry in read_tokens(file).entries]
     lines = file.read_text(encoding="utf-8-sig").splitlines(keepends=True)
     kept = [line for line in lines if line.partition("#")[0].split()[:1] != [name]]

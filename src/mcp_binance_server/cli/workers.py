@@ -1,4 +1,4 @@
-"""Several processes behind one port: the parent that watches over them, and one of them."""
+"""Several worker processes behind one port: the supervisor, and the worker."""
 
 import logging
 import os
@@ -47,19 +47,19 @@ LOG = logging.getLogger(__name__)
 
 FIRST_PAUSE_MS = 250.0
 LONGEST_PAUSE_MS = 10_000.0
-# One that dies at its start waits ever longer; one that served for a while is missed by its callers.
+# A worker that lived for less than this restarts after a growing pause; after a longer life the pause starts over.
 STEADY_MS = 5_000.0
-# A worker says twice a second that it is alive. One that does not for so long is ended, within five seconds in all.
+# Heartbeat timeout. Workers send a heartbeat twice a second; a silent one is killed within five seconds in all.
 SILENT_MS = 4_000.0
 LOOK_EVERY_MS = 500.0
-# Behind its grace time a process has a moment to give its places back and to close what it holds.
+# After the grace time a process has this long to release its places and close its connections.
 LAST_WORDS_SECS = 3.0
-# A little longer than that of those it looks after.
+# Slightly longer than the workers' own limit.
 KEEPERS_MOMENT_SECS = 0.9
 
 
 class Post(msgspec.Struct, frozen=True):
-    """What a worker is told: which of how many it is, how much to say, where they meet, and what it listens on."""
+    """Start message for a worker: its number, the worker count, verbosity, shared folder and listening socket."""
 
     number: int
     of: int
@@ -76,7 +76,7 @@ class Post(msgspec.Struct, frozen=True):
 
 
 def main(told: str) -> int:
-    """Serve until told to stop, or until the one who started this process is gone."""
+    """Serve until a signal to stop, or until the supervisor is gone."""
     calm()
     try:
         settings, post = read_settings(), msgspec.json.decode(told, type=Post, dec_hook=_path)
@@ -97,7 +97,7 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
     clock, stop = SystemClock(), Shutdown(at_ctrl_c=last_moment.begin)
     place, slot = ListenOn(post.host, post.port), WorkerSlot(post.number, post.of, Path(post.folder))
     family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
-    # The protocol is named for the same reason as where the socket was made: answers go without delay.
+    # The protocol is named as where the socket was created: TCP_NODELAY needs it.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=post.listener)
     async with (
         authentication_of(settings, clock) as authentication,
@@ -117,18 +117,18 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
                 tasks.cancel_scope.cancel()
         finally:
             slot.address(post.number).unlink(missing_ok=True)
-            with suppress(OSError):  # the last one takes the folder along, should nobody else be left to
+            with suppress(OSError):  # the last worker also removes the folder, in case the supervisor is gone
                 slot.folder.rmdir()
 
 
 async def _stop_without_keeper(stop: Shutdown) -> None:
-    # Nothing is ever written to it, so there is something to read only at its end.
+    # Nothing is ever written to this pipe, so it is readable only at its end.
     await anyio.wait_readable(sys.stdin.fileno())
     stop.asked.set()
 
 
 async def _beat(clock: Clock) -> None:
-    """Say again and again that the loop turns; a keeper that does not listen must not stop it."""
+    """Send heartbeats; a supervisor that does not read must not block the loop."""
     os.set_blocking(sys.stdout.fileno(), False)
     while True:
         await clock.sleep_ms(BEAT_MS)
@@ -145,18 +145,18 @@ if __name__ == "__main__":
 
 
 def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: bool) -> int:
-    """Keep so many processes running until a signal, then let each of them finish.
+    """Keep the workers running until a signal, then let each of them finish.
 
     Raises:
-        SettingsError: the processes could not share what they have to, strangers could reach the place, or it is taken.
+        SettingsError: the workers cannot share a resource, the address is reachable without authentication, or it is taken.
     """
     settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
     refuse_what_cannot_be_shared(settings, workers)
     if place.certificate:
-        place.certificate.context()  # what is wrong with it is said once, not by every worker
+        place.certificate.context()  # report a bad certificate once, not in every worker
     listener = listen(place.host, place.port)
-    with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # made for this user alone
+    with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # created for this user alone
         port = listener.getsockname()[1]
         probes = None if place.probe_port is None else listen(place.host, place.probe_port)
         announce = announcing(place, verbosity, f"{workers} workers; {about_probes(probes)}")
@@ -173,7 +173,7 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
 
 
 def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
-    """Make sure that several processes can share a port, and the budget of their IP."""
+    """Check that several processes can share a port and the request weight of their IP."""
     if platform == "win32":
         raise SettingsError(problems=("--workers: on Windows a port has one process; start one server",))
     if settings.state_url.get_secret_value() == "memory://":
@@ -186,14 +186,14 @@ def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str
 
 
 def next_pause_ms(last_ms: float, lived_ms: float) -> float:
-    """Return how long to wait before another worker takes the place of one that lived so long."""
+    """Return the pause before the restart of a worker that lived for `lived_ms`."""
     is_first = not last_ms or lived_ms >= STEADY_MS
     return FIRST_PAUSE_MS if is_first else min(2 * last_ms, LONGEST_PAUSE_MS)
 
 
 @dataclass
 class WorkerSupervisor:
-    """Starts workers, starts again what died, and at the end waits for all of them."""
+    """Starts the workers, restarts dead ones, and waits for all of them at the end."""
 
     place: ListenOn
     workers: int
@@ -209,7 +209,7 @@ class WorkerSupervisor:
     _code: int = field(default=0, init=False)
 
     async def run(self, last_moment: LastMoment) -> int:
-        """Return the exit code: 0, or that of a worker which could not start at all."""
+        """Run until a signal; return 0, or the exit code of a worker that could not start."""
         self._stop = Shutdown(at_ctrl_c=last_moment.begin)
         with told_by_signals(self._stop):
             async with anyio.create_task_group() as watch:
@@ -223,7 +223,7 @@ class WorkerSupervisor:
         return self._code
 
     def alive(self) -> int:
-        """Count the workers that were heard a moment ago; other threads ask too."""
+        """Return the number of workers with a recent heartbeat; called by other threads too."""
         now = self.clock.monotonic_ms()
         return sum(now - heard_ms <= SILENT_MS for heard_ms in [*self._heard_ms.values()])
 
@@ -234,7 +234,7 @@ class WorkerSupervisor:
             code = await self._employ(number)
             if self._stop.asked.is_set():
                 return
-            if number not in self._opened:  # what keeps it from starting would keep it from starting again
+            if number not in self._opened:  # a failed start would fail again
                 self._code = max(1, code)
                 self._stop.asked.set()
                 return
@@ -253,7 +253,7 @@ class WorkerSupervisor:
             listener=self.listener.fileno(),
             certificate=self.place.certificate,
         )
-        # In a session of its own, Ctrl+C reaches only us; twice told, a worker would drop what it has in hand.
+        # In its own session a worker does not receive Ctrl+C from the terminal: two signals would drop its requests.
         async with await anyio.open_process(
             post.command(), stdin=PIPE, stdout=PIPE, stderr=None, pass_fds=(post.listener,), start_new_session=True
         ) as process:
@@ -278,14 +278,14 @@ class WorkerSupervisor:
                     self.ready()
 
     async def _watch(self, number: int, process: Process) -> None:
-        """End a worker that is not heard of any more, stopped or held by something, so that another takes its place."""
+        """Kill a worker without heartbeats, stopped or blocked, so that another takes its place."""
         while not self._stop.asked.is_set():
             asleep_ms = self.clock.monotonic_ms()
             await self.clock.sleep_ms(LOOK_EVERY_MS)
             now = self.clock.monotonic_ms()
-            if number not in self._heard_ms:  # it is still loading
+            if number not in self._heard_ms:  # still loading
                 continue
-            if now - asleep_ms > 2 * LOOK_EVERY_MS:  # we were held up ourselves, and have not listened either
+            if now - asleep_ms > 2 * LOOK_EVERY_MS:  # the supervisor itself was blocked and has not read heartbeats
                 self._heard_ms[number] = now
             elif now - self._heard_ms[number] > SILENT_MS:
                 LOG.error("worker %d has said nothing for %d s and is ended", number, SILENT_MS / 1000)
@@ -295,10 +295,11 @@ class WorkerSupervisor:
     async def _dismiss_when_asked(self, number: int, process: Process) -> None:
         await self._stop.asked.wait()
         if self._stop.is_hasty:
-            # One that is still loading does not expect Ctrl-C; it has nothing in hand either.
+            # A loading worker has no handler for Ctrl-C, and no requests either.
             process.send_signal(signal.SIGINT if number in self._opened else signal.SIGTERM)
         elif process.stdin is not None:
-            # The end of its input, not a signal: whoever stops a group of processes has sent each of them one already.
+            # Close its input instead of a signal: a process manager that stops the group has signalled each worker
+            # already.
             await process.stdin.aclose()
 
     async def _pause(self, pause_ms: float) -> None:

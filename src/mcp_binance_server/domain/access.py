@@ -1,4 +1,4 @@
-"""On whose behalf something is done, and with which key; a key is never shown."""
+"""Identity of a caller, its scopes, and its API key; a key is never shown."""
 
 from base64 import b32encode
 from collections.abc import Generator
@@ -23,14 +23,14 @@ HeldT = TypeVar("HeldT")
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Whoever sends a request: `name` tells one from every other, and no two share what is private."""
+    """Sender of a request. `name` is unique per sender; no two senders share private data."""
 
     name: str = ANYBODY
     scopes: frozenset[Scope] = SCOPES
 
     @property
     def is_known(self) -> bool:
-        """Whether somebody was asked who this is."""
+        """Return True if the sender was authenticated."""
         return self.name != ANYBODY
 
     def lacks(self, needed: frozenset[Scope]) -> frozenset[Scope]:
@@ -38,15 +38,15 @@ class Visitor:
 
 
 LOCAL = Visitor()
-"""The one user of a local process, or anybody where no authentication is asked for."""
+"""The only user of a local process, or any sender where authentication is off."""
 
 PARTY: ContextVar[str] = ContextVar("party", default="")
-"""For whom the work at hand is done, as limits count: a token, a key, else an address; "" is this process itself."""
+"""Party that the current work counts for in limits: a token, a key, or else an address; "" is this process itself."""
 
 
 @contextmanager
 def acting_for(party: str) -> Generator[None]:
-    """Have what is done meanwhile, and what it starts, count for a party."""
+    """Count the work in this block, and all tasks it starts, for a party."""
     before = PARTY.set(party)
     try:
         yield
@@ -55,9 +55,9 @@ def acting_for(party: str) -> Generator[None]:
 
 
 def party_of(visitor: Visitor, accepted_key: str | None, address: str) -> str:
-    """Name the party of a caller, so that neither a log nor the state engine learns who it is.
+    """Return the party of a caller as a hash, so that neither logs nor the state engine learn the caller's identity.
 
-    A key names its caller only once the exchange has accepted it: anybody can make one up for each request.
+    A key identifies a caller only once the exchange has accepted it: a client can invent a key for each request.
     """
     if visitor.is_known:
         told = f"token {visitor.name}"
@@ -68,7 +68,7 @@ def party_of(visitor: Visitor, accepted_key: str | None, address: str) -> str:
     return _hashed(told)
 
 
-@lru_cache(maxsize=512)  # asked twice for each request
+@lru_cache(maxsize=512)  # called twice per request
 def _party_of_address(address: str) -> str:
     return _hashed(f"address {client_of(address)}")
 
@@ -78,7 +78,7 @@ def _hashed(told: str) -> str:
 
 
 def client_of(remote_addr: str) -> str:
-    """Name the client behind an address: a line has a whole /64 of IPv6 and may take a new address for each request."""
+    """Return the client behind an address; for IPv6 its /64, since one line can use a new address for each request."""
     try:
         address = ip_address(remote_addr)
     except ValueError:
@@ -89,12 +89,12 @@ def client_of(remote_addr: str) -> str:
 
 
 def mask(key: str) -> str:
-    """Show the first and the last four characters of a key; nothing of a short one."""
+    """Return the first and the last four characters of a key, and nothing of a short one."""
     return f"{key[:4]}****{key[-4:]}" if len(key) >= SHORTEST_SHOWN else "****"
 
 
 def key_id(api_key: str) -> str:
-    """Name a key where it must not be told: in the operator's limits, in the journal of orders."""
+    """Return the ID of a key for places where the key must not appear: the operator's limits, the order journal."""
     digest = b32encode(sha256(_KEY_ID + api_key.encode()).digest()).decode()
     return f"k-{digest[:_KEY_ID_CHARACTERS].lower()}"
 
@@ -129,7 +129,7 @@ class Credentials:
 
 
 class Vault(Generic[HeldT]):
-    """Holds one thing until it is wiped; neither prints it nor lets it be copied."""
+    """Container for one value until it is wiped; it neither prints the value nor allows a copy."""
 
     __slots__ = ("_held",)
 
@@ -137,16 +137,16 @@ class Vault(Generic[HeldT]):
         self._held = held
 
     def read(self) -> HeldT | None:
-        """Return what is held; None once it is wiped."""
+        """Return the value, or None after a wipe."""
         return self._held
 
     def wipe(self) -> None:
-        """Let go of it: Python cannot overwrite a string, so the reference is all there is to drop."""
+        """Drop the reference to the value: Python cannot overwrite a string, so nothing more can be dropped."""
         self._held = None
 
     def __repr__(self) -> str:
         return f"Vault({'empty' if self._held is None else '****'})"
 
     def __reduce__(self) -> str:
-        """Refuse to be pickled or copied: both make a second secret that nobody would wipe."""
+        """Refuse pickling and copying: both make a second secret that would never be wiped."""
         raise TypeError("a Vault cannot be pickled or copied")

@@ -1,4 +1,4 @@
-"""What an account holds, what its key may do, and which Binance said so."""
+"""Balances of an account, permissions of its key, and the network that reported them."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,13 +11,13 @@ WITHDRAW = "withdraw"
 
 @dataclass(frozen=True, slots=True)
 class Venue:
-    """Which network and which host really answered a question about an account."""
+    """Network and host that actually answered a question about an account."""
 
     network: str
     host: str
     simulated: bool = False
     note: str = ""
-    """What else is to be said of accounts there."""
+    """Remark on accounts of this venue; empty if there is none."""
 
     @property
     def is_testnet(self) -> bool:
@@ -26,7 +26,7 @@ class Venue:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """One asset of an account: what is free, and what open orders hold back."""
+    """One asset of an account: the free amount, and the amount locked by open orders."""
 
     asset: str
     free: Quantity
@@ -39,7 +39,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class Commission:
-    """What the exchange takes of a trade, as fractions: 0.001 is a tenth of a percent."""
+    """Trading fees as fractions: 0.001 is a tenth of a percent."""
 
     maker: Decimal
     taker: Decimal
@@ -66,7 +66,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class AccountView:
-    """An account, who answered, and when."""
+    """An account, the venue that answered, and the time."""
 
     account: Account
     venue: Venue
@@ -75,7 +75,7 @@ class AccountView:
 
 @dataclass(frozen=True, slots=True)
 class KeyRights:
-    """The boxes that are ticked for a key; what the account may do is another matter. None is a box nobody tells of."""
+    """Permissions enabled for a key; the account's own permissions are separate. None means not reported."""
 
     reading: bool
     spot_trading: bool
@@ -98,7 +98,7 @@ class KeyRights:
 
     @property
     def beyond_reading(self) -> tuple[str, ...]:
-        """What else than reading the key may do, in words."""
+        """Permissions of the key beyond reading, in words."""
         more = (
             ("trade", self.spot_trading),
             ("trade margin or futures", self.other_trading),
@@ -109,7 +109,7 @@ class KeyRights:
 
     @property
     def dangers(self) -> tuple[str, ...]:
-        """What whoever owns the key should change, the worst first."""
+        """Warnings for the owner of the key, most severe first."""
         said = (
             (
                 "THIS KEY CAN WITHDRAW YOUR MONEY: 'Enable Withdrawals' is ticked and nothing here needs it. Untick "

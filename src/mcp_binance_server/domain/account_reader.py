@@ -1,4 +1,4 @@
-"""What is asked about an account, whoever keeps it: the exchange behind a key, or our own file on paper."""
+"""Reads of an account, on the exchange behind a key or in the local file of a paper account."""
 
 from typing import Protocol, runtime_checkable
 
@@ -10,7 +10,7 @@ from mcp_binance_server.domain.symbols import Symbol
 
 
 class AccountReader(Protocol):
-    """Reads of one account; nothing of it is ever shared with another."""
+    """Reads of one account; no result is ever shared with another account."""
 
     @property
     def has_key(self) -> bool:
@@ -18,21 +18,21 @@ class AccountReader(Protocol):
         ...
 
     def require_key(self) -> object:
-        """Make sure that there is an account to read.
+        """Check that there is an account to read.
 
         Raises:
-            InvalidCredentials: there is none, or none is lent; found out without any request.
+            InvalidCredentials: there is none, or the caller may not use the server's own key; found without a request.
         """
         ...
 
     def venue(self, host: str, /) -> Venue:
-        """Name who keeps the account, where the answer about it came from this host."""
+        """Return the venue of the account, given the host that answered."""
         ...
 
     async def account(self) -> Sourced[Account]: ...
 
     async def key_rights(self) -> KeyRights | None:
-        """Return what the key may do; None where nobody tells it, or not soon."""
+        """Return the permissions of the key, or None if they are not reported in time."""
         ...
 
     async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]: ...
@@ -40,13 +40,13 @@ class AccountReader(Protocol):
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of every status, oldest first: the newest, or with a start those that follow it."""
+        """Return orders of every status, oldest first: the newest ones, or with a start the ones that follow it."""
         ...
 
     async def order(
         self, symbol: Symbol, client_order_id: str | None = None, *, order_id: int | None = None
     ) -> Sourced[Order]:
-        """Return one order by either of its ids."""
+        """Return one order by either of its IDs."""
         ...
 
     async def fills(
@@ -58,26 +58,26 @@ class AccountReader(Protocol):
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first: the newest, of them all or up to an end, or those after a start.
+        """Return trades of the account, oldest first: the newest, the newest up to an end, or those after a start.
 
-        Of one order, from a start on or up to an end: one of these at a time.
+        The filters exclude each other: one order, a start, or an end.
         """
         ...
 
 
 @runtime_checkable
 class TradesByCaller(Protocol):
-    """Places orders for callers: for each on an account of their own, or for all on the one behind our own key."""
+    """Trading for callers: each on an account of its own, or all on the account of the server's own key."""
 
     def of_caller(self, visitor: Visitor | None, key: object, *, is_lent: bool) -> object:
-        """Return what trades for one caller with a key, if any; `is_lent` says that this is our own, and no other."""
+        """Return the trader for one caller with a key, if any; `is_lent` means that it is the server's own key."""
         ...
 
 
 @runtime_checkable
 class ReaderByVisitor(Protocol):
-    """Reads accounts that belong to visitors, not to keys."""
+    """Reads of accounts that belong to visitors, not to keys."""
 
     def of_visitor(self, visitor: Visitor | None) -> AccountReader:
-        """Return the reads of a visitor's own account; of nobody there is none."""
+        """Return the reads of a visitor's own account; without a visitor there is no account."""
         ...

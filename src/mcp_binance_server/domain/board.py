@@ -1,4 +1,4 @@
-"""Every pair of one market at one moment, as the exchange wrote it."""
+"""All pairs of one market at one moment, as the exchange wrote them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ BoardField = Literal[
     "symbol", "base", "quote", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms",
     "bid", "ask", "mark", "index", "funding", "next_funding_ms", "marked_ms", "interval_hours", "underlying", "tick",
 ]  # fmt: skip
-"""What a row may say. `funding` is the estimate for the settlement at `next_funding_ms`, once in `interval_hours`."""
+"""Fields of a row. `funding` is the estimate for the settlement at `next_funding_ms`, one every `interval_hours`."""
 
 FIELDS: tuple[BoardField, ...] = get_args(BoardField)
-# What no text of the exchange contains: its names are words, its numbers digits.
+# No text of the exchange contains this separator: its names are words, its numbers digits.
 _BETWEEN = "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """One pair: its place on the board, and what it says there; empty where the exchange said nothing."""
+    """One pair: its position on the board and its texts; empty where the exchange sent none."""
 
     place: int
     texts: Mapping[BoardField, str]
@@ -37,22 +37,22 @@ class BoardRow:
 class Board:
     """Each field as one text with a line per pair: a hundredth of the objects that rows would be.
 
-    Numbers are made only of the fields that a question names, and exact ones only of what is shown.
+    Numbers are parsed only for the fields that a query names, and exact ones only for the rows that are shown.
     """
 
     market: BoardMarket
     host: str
     at_ms: int
-    """The exchange's time when it was asked; the oldest, where it was asked several things."""
+    """The exchange's time of the request; the oldest one if there were several requests."""
     count: int
     fields: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def of(cls, market: BoardMarket, host: str, at_ms: int, columns: Mapping[BoardField, Sequence[str]]) -> "Board":
-        """Lay out columns of equal length.
+        """Build a board from columns of equal length.
 
         Raises:
-            ValueError: they are not, or a text has more than one line.
+            ValueError: the lengths differ, or a text has more than one line.
         """
         count = len(columns["symbol"])
         fields = {name: _BETWEEN.join(texts) for name, texts in columns.items()}
@@ -62,20 +62,20 @@ class Board:
         return cls(market, host, at_ms, count, fields)
 
     def texts(self, name: BoardField) -> list[str]:
-        """Return what each pair says under a field, by place; empty texts where the board has no such field."""
+        """Return the texts of a field, one per pair in board order; empty texts if the board lacks the field."""
         if name not in self.fields or not self.count:
             return [""] * self.count
         return self.fields[name].split(_BETWEEN)
 
     def rows(self, places: Iterable[int]) -> list[BoardRow]:
-        """Return whole rows, for the few that are shown."""
+        """Return whole rows, for the few positions that are shown."""
         columns: dict[BoardField, list[str]] = {name: self.texts(name) for name in FIELDS if name in self.fields}
         return [BoardRow(place, {name: texts[place] for name, texts in columns.items()}) for place in places]
 
 
 @dataclass(frozen=True, slots=True)
 class BoardView:
-    """A board, who answered, how old it is, and why it is no newer where it should be."""
+    """A board, the source of the answer, its age, and the reason if it could not be refreshed in time."""
 
     board: Board
     origin: Origin

@@ -1,4 +1,4 @@
-"""What USDⓈ-M futures say in public: contracts, funding, open interest, positioning, liquidations."""
+"""Public data of USDⓈ-M futures: contracts, funding, open interest, positioning, liquidations."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,11 +12,11 @@ from mcp_binance_server.domain.symbols import Symbol, fold
 
 Underlying = Literal["crypto", "tradfi"]
 IntervalSource = Literal["exchange", "settlements", "assumed"]
-"""Where a funding interval is from: told for the symbol, the spacing of its last settlements, or the usual one."""
+"""Source of a funding interval: reported for the symbol, the spacing of its last settlements, or the usual interval."""
 
 PERPETUAL_KINDS: Mapping[str, Underlying] = {"PERPETUAL": "crypto", "TRADIFI_PERPETUAL": "tradfi"}
 USUAL_FUNDING_HOURS = 8
-# How people write the perpetual of a pair elsewhere: BTCUSDT.P, BTCUSDTPERP, BTCUSDT_PERP, BTCUSDT-PERP.
+# Spellings of a pair's perpetual on other sites: BTCUSDT.P, BTCUSDTPERP, BTCUSDT_PERP, BTCUSDT-PERP.
 _AS_PERPETUAL = re.compile(r"(?:[._-]?PERP|\.P)\Z")
 _MULTIPLIED = re.compile(r"(1000000|10000|1000|1M)(?=[A-Z])")
 _MULTIPLIERS = {"1M": Decimal(1_000_000)}
@@ -24,7 +24,7 @@ _MULTIPLIERS = {"1M": Decimal(1_000_000)}
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One contract as the exchange lists it; `pair` is what its index follows."""
+    """One contract as the exchange lists it; its index follows `pair`."""
 
     symbol: Symbol
     pair: str
@@ -50,7 +50,7 @@ class Contract:
 
     @property
     def multiplied(self) -> tuple[str, Decimal] | None:
-        """What it would be a multiple of, by its name alone; the prices must agree before anybody believes it."""
+        """Base asset and multiplier according to the name alone; valid only once the prices agree."""
         found = _MULTIPLIED.match(self.base)
         if found is None:
             return None
@@ -59,7 +59,7 @@ class Contract:
 
 @dataclass(frozen=True)
 class ContractTable:
-    """Every contract of the exchange: the authority, not a pattern of names."""
+    """All contracts of the exchange. This list decides which contracts exist, not a pattern of names."""
 
     contracts: Mapping[Symbol, Contract] = field(repr=False)
     weight_limit: int
@@ -69,13 +69,13 @@ class ContractTable:
         return cls({each.symbol: each for each in contracts}, weight_limit)
 
     def find(self, text: str) -> Contract | None:
-        """Return the contract that a text names; BTCUSDT.P and BTCUSDTPERP name the perpetual BTCUSDT."""
+        """Return the contract that a text names, or None; BTCUSDT.P and BTCUSDTPERP name the perpetual BTCUSDT."""
         folded = fold(text)
         return self.contracts.get(Symbol(folded)) or self.contracts.get(Symbol(_AS_PERPETUAL.sub("", folded)))
 
     @cached_property
     def perpetuals(self) -> tuple[Symbol, ...]:
-        """Perpetuals that trade: those against USDT first, then by name."""
+        """Trading perpetuals: crypto before TradFi, then pairs with USDT before others, then by name."""
         trading = [each for each in self.contracts.values() if each.is_perpetual and each.is_trading]
         return tuple(
             each.symbol
@@ -85,7 +85,7 @@ class ContractTable:
         )
 
     def deliveries(self, pair: str) -> list[Contract]:
-        """Return the contracts on a pair that trade and expire, the next one first."""
+        """Return the trading contracts on a pair that expire, the next expiry first."""
         found = [
             each for each in self.contracts.values() if each.pair == pair and each.is_trading and not each.is_perpetual
         ]
@@ -94,7 +94,10 @@ class ContractTable:
 
 @dataclass(frozen=True, slots=True)
 class PremiumIndex:
-    """Mark and index of one moment, and the estimate for the coming settlement; a delivery contract has none."""
+    """Mark and index price at one moment, and the estimated funding of the next settlement.
+
+    Delivery contracts have no funding.
+    """
 
     symbol: Symbol
     mark: Price
@@ -106,7 +109,7 @@ class PremiumIndex:
 
 @dataclass(frozen=True, slots=True)
 class FundingRule:
-    """What the exchange told for a symbol whose funding is not the usual one."""
+    """Funding terms of a symbol, if they differ from the usual ones."""
 
     symbol: Symbol
     interval_hours: int
@@ -116,7 +119,7 @@ class FundingRule:
 
 @dataclass(frozen=True, slots=True)
 class FundingPayment:
-    """One settlement; a dividend of an equity contract is listed among them and is no funding."""
+    """One settlement. A dividend of an equity contract is listed as a settlement too, but is not funding."""
 
     time_ms: int
     rate: Decimal
@@ -125,7 +128,7 @@ class FundingPayment:
 
 @dataclass(frozen=True, slots=True)
 class FuturesQuote:
-    """The best bid and ask of a contract, and when that was."""
+    """Best bid and ask of a contract, and their time."""
 
     symbol: Symbol
     bid: Price
@@ -135,7 +138,7 @@ class FuturesQuote:
 
 @dataclass(frozen=True, slots=True)
 class OpenInterest:
-    """How many contracts are open now."""
+    """Number of contracts that are open now."""
 
     symbol: Symbol
     contracts: Quantity
@@ -144,7 +147,7 @@ class OpenInterest:
 
 @dataclass(frozen=True, slots=True)
 class InterestPoint:
-    """Open interest at the end of an hour: contracts, and what they were worth."""
+    """Open interest at the end of an hour: contracts and their value."""
 
     time_ms: int
     contracts: Quantity
@@ -156,7 +159,7 @@ ShareKind = Literal["accounts_all", "top_accounts", "top_positions"]
 
 @dataclass(frozen=True, slots=True)
 class SharePoint:
-    """Which share was long at the end of an hour: of accounts, or of the positions of the largest."""
+    """Share that was long at the end of an hour: of accounts, or of the positions of the largest accounts."""
 
     time_ms: int
     long_share: Decimal
@@ -165,7 +168,7 @@ class SharePoint:
 
 @dataclass(frozen=True, slots=True)
 class TakerPoint:
-    """What takers bought and sold in the hour that began then."""
+    """Taker volume bought and sold in the hour that began at `time_ms`."""
 
     time_ms: int
     bought: Quantity
@@ -174,7 +177,7 @@ class TakerPoint:
 
 @dataclass(frozen=True, slots=True)
 class BasisPoint:
-    """Futures against index at one moment, as a share of the index."""
+    """Basis at one moment: futures price against index, as a fraction of the index."""
 
     time_ms: int
     rate: Decimal
@@ -182,7 +185,7 @@ class BasisPoint:
 
 @dataclass(frozen=True, slots=True)
 class Liquidation:
-    """One forced order that the stream told of: a long that was sold, or a short that was bought back."""
+    """One forced order reported by the stream: a long position that was sold, or a short one that was bought back."""
 
     symbol: Symbol
     side: Literal["long", "short"]

@@ -1,4 +1,4 @@
-"""Who holds what of things of which there are only so many, and what is taken from whom when all are held."""
+"""Fair allocation of limited items: which party holds which, and which item is reclaimed when all are held."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable
@@ -7,15 +7,15 @@ from typing import Generic, TypeVar
 KeyT = TypeVar("KeyT", bound=Hashable)
 Release = Callable[[], None]
 
-# A party that has only one more than the asker keeps it: what was taken would be asked back.
+# A lead of one item is not enough: the party would ask for the item back at once.
 LEAST_LEAD = 2
 
 
 class Holdings(Generic[KeyT]):
-    """Things in the order in which they were lent, and the parties that hold each; several may hold the same.
+    """Items in order of allocation, with the parties that hold each; several parties can hold one item.
 
-    The rule: as long as there are some, they are lent freely. After that, a party gets one of those that hold at least
-    two more than it does. Nothing is taken from this process itself, the party "".
+    The rule: free items go to any party. Once all are held, a party gets an item from a party that holds at least two
+    more than it does. Items of this process itself, the party "", are never reclaimed.
     """
 
     def __init__(self) -> None:
@@ -26,14 +26,14 @@ class Holdings(Generic[KeyT]):
         return len(self._holders)
 
     def hold(self, key: KeyT, party: str) -> None:
-        """Count one more holder of a thing; a party may hold it several times."""
+        """Count one more hold of a party on an item; a party can hold an item several times."""
         holders = self._holders.setdefault(key, Counter())
         holders[party] += 1
         if holders[party] == 1:
             self._held[party] += 1
 
     def let_go(self, key: KeyT, party: str) -> None:
-        """Count one holder less; what nobody holds is forgotten."""
+        """Release one hold; an item without holders is forgotten."""
         holders = self._holders.get(key)
         if holders is None or party not in holders:
             return
@@ -45,21 +45,21 @@ class Holdings(Generic[KeyT]):
             del self._holders[key]
 
     def forget(self, key: KeyT) -> None:
-        """Take a thing from all who hold it."""
+        """Release an item for all of its holders."""
         for party in self._holders.pop(key, ()):
             self._count_less(party)
 
     def of(self, party: str) -> int:
-        """Return how many things a party holds."""
+        """Return the number of items that a party holds."""
         return self._held[party]
 
     def surplus(self, asker: str, *, lead: int = LEAST_LEAD, among: Collection[KeyT] | None = None) -> KeyT | None:
-        """Return what is to be taken for a party: the oldest of whoever holds most; None where nobody has too much.
+        """Return the item to reclaim for a party: the oldest of the largest holder, or None if no party has too many.
 
-        What several hold is taken only if each of them holds so many more than the asker.
+        A shared item is reclaimed only if each of its holders has at least `lead` more items than the asker.
         """
         least = self._held[asker] + lead
-        # Who asks again and again for what it does not get should cost little.
+        # Repeated requests that are denied should cost little.
         if not any(count >= least for party, count in self._held.items() if party):
             return None
         found: KeyT | None = None
@@ -77,7 +77,7 @@ class Holdings(Generic[KeyT]):
 
 
 class LentPlaces:
-    """Places of which there are `most`; whoever loses one is told at once."""
+    """Pool of at most `most` places; a party that loses its place is notified at once."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -88,7 +88,10 @@ class LentPlaces:
         return len(self._ends)
 
     def take(self, party: str, end: Callable[[], None]) -> Release | None:
-        """Give a party a place until it is released or `end` is called; None where there is none to give."""
+        """Take a place and return its release, or None if no place is available.
+
+        `end` is called if the place is reclaimed for another party.
+        """
         if len(self._ends) >= self.most:
             surplus = self._held.surplus(party)
             if surplus is None:

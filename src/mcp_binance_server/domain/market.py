@@ -1,4 +1,4 @@
-"""Tickers, trades, quotes and books, and what was observed of them."""
+"""Tickers, trades, quotes and books, and views of them with their source and time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,31 +18,31 @@ Origin = Literal["configured", "rerouted", "simulated", "streamed", "simulated_s
 # Price and quantity as the exchange wrote them.
 WrittenLevel = tuple[str, str]
 
-# More than this the exchange does not answer at once.
+# Maximum number of candles in one answer of the exchange.
 MOST_CANDLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Sourced(Generic[ValueT]):
-    """A value and who really answered: the configured host, a second one in its place, or the offline exchange.
+    """A value and its source: the configured host, a fallback host, or the offline exchange.
 
-    What came unasked by a market stream says so.
+    A value pushed by a market stream has an origin of its own.
     """
 
     value: ValueT
     host: str
     origin: Origin
     at_ms: int
-    """The exchange's time when it was asked: what it answered may be newer, never older."""
+    """The exchange's time of the request: the value can be newer, never older."""
 
     def holding(self, value: OtherT) -> "Sourced[OtherT]":
-        """Return another value that was found in the same answer."""
+        """Return a different value found in the same answer."""
         return Sourced(value, self.host, self.origin, self.at_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Ticker:
-    """The statistics of the last 24 hours."""
+    """Statistics of the last 24 hours."""
 
     symbol: Symbol
     last_price: Price
@@ -67,9 +67,9 @@ class Ticker:
 
 @dataclass(frozen=True, slots=True)
 class MarketView:
-    """A ticker, the rules of its symbol, who answered, and how old the data is.
+    """A ticker, the rules of its symbol, the host that answered, and the age of the data.
 
-    Where a page measures from the price, `reading` says which it is; the ticker's last price then is that one.
+    On a page that measures from the price, `reading` is that price, and so is the ticker's last price.
     """
 
     ticker: Ticker
@@ -81,13 +81,13 @@ class MarketView:
 
     @property
     def last_trade(self) -> Price:
-        """The price of the last trade, whatever is measured from."""
+        """The price of the last trade, even if a page measures from another price."""
         return self.ticker.last_price if self.reading is None else self.reading.last
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The best bid and ask of one moment."""
+    """Best bid and ask at one moment."""
 
     symbol: Symbol
     bid: Price
@@ -110,7 +110,7 @@ class Trade:
 
 
 class PriceLevel(NamedTuple):
-    """How much stands at one price."""
+    """Quantity at one price."""
 
     price: Price
     quantity: Quantity
@@ -127,7 +127,7 @@ class BookSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class BookDelta:
-    """What the updates `first_update_id` to `last_update_id` set; a quantity of zero removes the level."""
+    """Changes by the updates `first_update_id` to `last_update_id`; a quantity of zero removes the level."""
 
     first_update_id: int
     last_update_id: int
@@ -138,7 +138,7 @@ class BookDelta:
 
 @dataclass(frozen=True, slots=True)
 class Observation(Generic[ValueT]):
-    """A value of one symbol, the symbol's rules, who answered, and the exchange's time."""
+    """A value of one symbol, the symbol's rules, the host that answered, and the exchange's time."""
 
     value: ValueT
     rules: SymbolRules
@@ -149,7 +149,7 @@ class Observation(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True)
 class TickerBoard:
-    """The tickers of several symbols, as asked for, and the symbols the exchange left out."""
+    """Tickers of several symbols in the order of the request, and the symbols that the exchange left out."""
 
     views: tuple[MarketView, ...]
     missing: tuple[Symbol, ...]
@@ -159,7 +159,7 @@ class TickerBoard:
 
 @dataclass(frozen=True, slots=True)
 class AveragePrice:
-    """The exchange's own average price, over how many minutes it takes it, and when the last trade of it was."""
+    """The exchange's own average price, its window in minutes, and the time of the last trade in it."""
 
     price: Price
     minutes: int
@@ -168,7 +168,7 @@ class AveragePrice:
 
 @dataclass(frozen=True, slots=True)
 class ClockCheck:
-    """The exchange's time when its answer arrived, ours at that moment, and how long asking took."""
+    """The exchange's time when its answer arrived, the local time at that moment, and the round-trip time."""
 
     exchange_ms: int
     ours_ms: int
@@ -176,7 +176,7 @@ class ClockCheck:
 
     @property
     def difference_ms(self) -> int:
-        """How far our clock is ahead of the exchange's; negative when it is behind."""
+        """Lead of the local clock over the exchange's clock; negative if the local clock is behind."""
         return self.ours_ms - self.exchange_ms
 
 
@@ -195,7 +195,7 @@ class CandleSeries:
         start_ms = period.start_ms or 0
         inside = [candle for candle in answered if candle.open_time_ms >= start_ms]
         if not inside:
-            # A period shorter than a candle lies within one: better that one than nothing.
+            # A period shorter than a candle lies within one: return that candle instead of none.
             inside = [candle for candle in answered[-1:] if candle.close_time_ms >= start_ms]
         kept = tuple(inside[-limit:])
         is_full = len(inside) == MOST_CANDLES and inside[0].open_time_ms > start_ms

@@ -11,7 +11,7 @@ Quantity = NewType("Quantity", Decimal)
 EXACT_DIGITS = 100
 _WIDE = Context(prec=EXACT_DIGITS)
 
-# In the order they were given; all but USDT are valued at par when they have no market.
+# In the specified order; all but USDT are valued at par if they have no market.
 STABLECOINS = ("USDT", "USDC", "FDUSD", "TUSD", "USDP", "DAI", "BUSD")
 
 ASSET_NAMES: Mapping[str, str] = MappingProxyType(
@@ -65,7 +65,7 @@ def floor_to_step(quantity: Quantity, step: Quantity) -> Quantity:
         return Quantity((quantity / step).to_integral_value(ROUND_DOWN) * step)
 
 
-@lru_cache(maxsize=1024)  # asked of the same few steps for every number of a page
+@lru_cache(maxsize=1024)  # called with the same few steps for every number of a page
 def decimals_of(step: Decimal) -> int:
     """Return how many decimal places a tick or step needs: 0.01000000 needs two."""
     exponent = step.normalize().as_tuple().exponent
@@ -73,17 +73,17 @@ def decimals_of(step: Decimal) -> int:
 
 
 def round_to_places(value: Decimal, places: int) -> Decimal:
-    """Round half to even, the rule of every page we print."""
-    # A ratio of two numbers of the exchange can have more digits than the usual 28.
+    """Round half to even, as on every page."""
+    # The ratio of two exchange numbers can have more digits than the usual 28.
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE)
 
 
 def written(amount: Decimal) -> str:
-    """Write an amount in full, without an exponent and without zeros that say nothing."""
+    """Format an amount in full, without an exponent or trailing zeros."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def name_of(asset: str) -> str:
-    """Return what people call an asset, its code when nobody told us."""
+    """Return the common name of an asset, or its code if no name is known."""
     return ASSET_NAMES.get(asset, asset)

@@ -1,4 +1,4 @@
-"""A request that places or cancels an order as it is sent, and what is certain of it afterwards."""
+"""Requests that place or cancel an order, as sent, and their certain outcome."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from mcp_binance_server.domain.symbols import Symbol
 Side = Literal["BUY", "SELL"]
 Kind = Literal["LIMIT", "MARKET", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT"]
 TermsKind = Literal[Kind, "OCO"]
-"""What somebody can ask for: one order, or a pair of which one ends the other."""
+"""Kinds of orders in a request: a single order, or a pair where a fill of one cancels the other."""
 TimeInForce = Literal["GTC", "IOC", "FOK"]
 ListShape = Literal["OCO", "OTO", "OTOCO", "OPO", "OPOCO"]
-"""The exchange's words: two orders of which one ends the other (OCO), or an entry that starts others once it is filled.
+"""The exchange's list types: a pair where one order ends the other (OCO), or an entry that starts others once filled.
 
-What an OTO sells is written beforehand; an OPO sells what the entry received.
+The sell quantity of an OTO is sent in advance; an OPO sells the quantity that the entry received.
 """
 Gate = Callable[[], Awaitable[None]]
-"""Awaited with the way open and nothing sent; if it raises, nothing is."""
+"""Awaited when the connection is up and nothing has been sent; if it raises, nothing is sent."""
 
 
 class Fate(Enum):
-    """What is certain of a request that places or cancels."""
+    """Certain outcome of a request that places or cancels."""
 
     NOT_SENT = "not_sent"
     REFUSED = "refused"
@@ -34,7 +34,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WrittenOrder:
-    """An order as it is sent: a market order has become a limit that is filled at once or not at all."""
+    """An order as it is sent; a market order has become a limit order with IOC."""
 
     client_order_id: str
     symbol: Symbol
@@ -48,7 +48,7 @@ class WrittenOrder:
 
 @dataclass(frozen=True, slots=True)
 class WrittenList:
-    """Orders that are placed in one request, all or none: the entry first if there is one, then above, then below."""
+    """Orders placed in one request, all or none: the entry first if there is one, then above, then below."""
 
     client_list_id: str
     shape: ListShape
@@ -61,7 +61,7 @@ class WrittenList:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An open order, or list of orders, that is to be ended; an order by the exchange's own id where it is known."""
+    """An open order or order list to cancel; an order is named by the exchange's ID if that is known."""
 
     symbol: Symbol
     client_order_id: str
@@ -71,7 +71,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """An open order that is cancelled, and in the same request another one placed; not without the cancel."""
+    """An open order to cancel and a new one to place in one request; the new one requires the cancel."""
 
     target: Target
     order: WrittenOrder
@@ -83,7 +83,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """An open order that is to be smaller: it keeps its id and its place in the queue."""
+    """A smaller quantity for an open order, which keeps its ID and its place in the queue."""
 
     target: Target
     quantity: Quantity
@@ -94,15 +94,16 @@ class Amendment:
 
 
 Written = WrittenOrder | WrittenList | Replacement | Amendment
-"""What one request can ask of the exchange, but for a cancel."""
+"""Content of a request to the exchange, other than a cancel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The fate of one request, why, and the order if the answer held it.
+    """The fate of one request, its reason, and the order if the answer held it.
 
-    Of a list `legs` are its orders as they were written, and `order` is none of them. Of a replacement `order` is the
-    new one and `target` the old one as it stands now: refused and cancelled both is the worst that can become of it.
+    For a list, `legs` holds its orders as they were written, and `order` is None. For a replacement, `order` is the new
+    order and `target` the old one in its present state. The worst outcome is a refused new order with a cancelled old
+    one.
     """
 
     fate: Fate

@@ -1,4 +1,4 @@
-"""Orders and fills as the exchange reports them, and what a page says of them."""
+"""Orders and fills as the exchange reports them, and the contents of order pages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 NOTHING = Quantity(Decimal(0))
 FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
-"""The exchange's words for an order of which nothing more can come."""
+"""The exchange's words for an order that can no longer change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One order; `status`, `side` and `kind` stay the exchange's words, it adds new ones without notice."""
+    """One order; `status`, `side` and `kind` stay the exchange's words, since it adds new ones without notice."""
 
     order_id: int
     client_order_id: str
@@ -38,12 +38,12 @@ class Order:
 
     @property
     def working_price(self) -> Price:
-        """The limit, or for an order without one the price that triggers it; zero for a market order."""
+        """The limit price, or the trigger price of an order without one; zero for a market order."""
         return self.price or self.stop_price
 
     @property
     def average_price(self) -> Price | None:
-        """What the filled part cost on average; of some old orders the exchange no longer knows it and says -1."""
+        """Average price of the filled part; None if unknown (the exchange reports -1 for some old orders)."""
         if self.executed <= 0 or self.quote_spent <= 0:
             return None
         return Price(self.quote_spent / self.executed)
@@ -51,10 +51,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the exchange told unasked of one order: what happened, and the order as it stands after it.
+    """A report on one order from the account's stream: the event, and the order after it.
 
-    `event` and `reason` are the exchange's words; reports of one order follow each other by `execution_id`. The order
-    bears the id it was placed with: a cancel has one of its own, and is told under that.
+    `event` and `reason` are the exchange's words; reports of one order are ordered by `execution_id`. The order has the
+    ID it was placed with; a cancel has an ID of its own, and the exchange reports it under that one.
     """
 
     order: Order
@@ -64,12 +64,12 @@ class Report:
     reason: str
     at_ms: int
     traded: Quantity = NOTHING
-    """How much this one trade was of; zero where nothing was traded."""
+    """Quantity of this one trade; zero if nothing was traded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """One execution of an order of ours."""
+    """One execution of an order of this account."""
 
     trade_id: int
     order_id: int
@@ -86,7 +86,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class OpenOrders:
-    """Every open order in the exchange's order, with the rules of the symbols that are listed."""
+    """All open orders, in the exchange's order, with the rules of the symbols that are listed."""
 
     orders: tuple[Order, ...]
     rules: Mapping[Symbol, SymbolRules]
@@ -95,7 +95,7 @@ class OpenOrders:
 
     @property
     def value_by_quote(self) -> dict[str, Decimal]:
-        """Price times what is left to execute, summed per quote asset; unlisted symbols have none."""
+        """Price times remaining quantity, summed per quote asset; orders of unlisted symbols are left out."""
         sums: dict[str, Decimal] = {}
         for order in self.orders:
             if (rules := self.rules.get(order.symbol)) is not None:
@@ -104,13 +104,13 @@ class OpenOrders:
 
     @property
     def unvalued(self) -> tuple[Order, ...]:
-        """The orders that no total counts: their symbol is not listed, or they have no price."""
+        """Orders that are in no total: their symbol is not listed, or they have no price."""
         return tuple(each for each in self.orders if each.symbol not in self.rules or not each.working_price)
 
 
 @dataclass(frozen=True, slots=True)
 class OrdersOfSymbol:
-    """Orders of one symbol, newest last; `older` and `newer` say whether the exchange has more on either side."""
+    """Orders of one symbol, newest last; `older` and `newer` mean that the exchange has more on that side."""
 
     orders: tuple[Order, ...]
     rules: SymbolRules
@@ -122,7 +122,7 @@ class OrdersOfSymbol:
 
 @dataclass(frozen=True, slots=True)
 class AccountFills:
-    """The account's trades of one or more symbols, newest last; `older` and `newer` say whether there are more."""
+    """The account's trades of one or more symbols, newest last; `older` and `newer` mean that there are more."""
 
     fills: tuple[Fill, ...]
     rules: Mapping[Symbol, SymbolRules]
@@ -133,7 +133,7 @@ class AccountFills:
 
     @property
     def one(self) -> SymbolRules | None:
-        """The rules of the symbol that was asked for, where it is only one."""
+        """The rules of the requested symbol, or None if there are several."""
         return next(iter(self.rules.values())) if len(self.rules) == 1 else None
 
 
@@ -149,7 +149,7 @@ class OneOrder:
 
 @dataclass(frozen=True, slots=True)
 class OrderHistory:
-    """The newest orders of the symbols that were asked, newest first, and what is missing from them."""
+    """Newest orders of the queried symbols, newest first, and the symbols missing from them."""
 
     orders: tuple[Order, ...]
     rules: Mapping[Symbol, SymbolRules]

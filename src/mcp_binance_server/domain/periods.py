@@ -50,17 +50,17 @@ INTERVALS: tuple[str, ...] = get_args(Interval)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From when to when, both ends included; None is the beginning of time, or now."""
+    """Range of time, both ends included; None is the beginning of time, or now."""
 
     start_ms: int | None = None
     end_ms: int | None = None
 
 
 def read_period(start: Written | None, end: Written | None, now_ms: int) -> Period:
-    """Read both ends of a period; an empty text says nothing, and an end that lies ahead is now.
+    """Parse both ends of a period; an empty text means no limit, and an end in the future means now.
 
     Raises:
-        InvalidArguments: one of them is no moment we know, or the period is empty.
+        InvalidArguments: an end is not a known form of time, or the period is empty.
     """
     start_ms = None if start is None or start == "" else read_moment(start, now_ms, edge="start")
     end_ms = None if end is None or end == "" else read_moment(end, now_ms, edge="end")
@@ -74,10 +74,10 @@ def read_period(start: Written | None, end: Written | None, now_ms: int) -> Peri
 
 
 def read_moment(written: Written, now_ms: int, *, edge: Edge = "start") -> int:
-    """Return the milliseconds a text means; a whole day, week, month or year begins or ends there, as `edge` says.
+    """Return the milliseconds since 1970 of a text; of a whole day, week, month or year the `edge`.
 
     Raises:
-        InvalidArguments: the text is no moment we know.
+        InvalidArguments: the text is not a known form of time.
     """
     text = _text(written)
     if 0 < len(text) <= LONGEST:
@@ -122,7 +122,7 @@ def _named(text: str, now_ms: int, edge: Edge) -> int | None:
 def _number(text: str, _now_ms: int, _edge: Edge) -> int | None:
     if _EPOCH_MS.fullmatch(text):
         return int(text)
-    # As milliseconds these would lie in 1970, before there was anything to ask for.
+    # As milliseconds these would lie in 1970, before there was any market data.
     return int(text) * SECOND_MS if _EPOCH_SECONDS.fullmatch(text) else None
 
 
@@ -162,7 +162,7 @@ def _iso(text: str, _now_ms: int, edge: Edge) -> int | None:
 
 
 def moment_of(time_ms: int) -> datetime:
-    """Return the moment, in UTC, of so many milliseconds since 1970."""
+    """Return the moment, in UTC, of a number of milliseconds since 1970."""
     return EPOCH + timedelta(milliseconds=time_ms)
 
 
@@ -173,7 +173,7 @@ def epoch_ms(moment: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Candle:
-    """Open, high, low and close of one interval, and what was traded in it."""
+    """Open, high, low and close of one interval, and the volume traded in it."""
 
     open_time_ms: int
     close_time_ms: int

@@ -1,20 +1,20 @@
-"""The price a page measures from: one reading with one time, checked against the book of the same moment."""
+"""The price that a page measures from: one reading with one time, checked against the book of that moment."""
 
 from dataclasses import dataclass
 from decimal import Decimal
 
 from mcp_binance_server.domain.money import Price
 
-# So far outside bid and ask a last trade is history; within it a book has moved on by a blink.
+# A last trade further than this outside bid and ask is out of date; within it, the book has only just moved.
 TICKS_OUTSIDE = 3
 LONGEST_AGE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class PriceReading:
-    """The price at a moment: the last trade, or the middle of the book where that trade says nothing of now.
+    """The price at a moment: the last trade, or the mid price if that trade is out of date.
 
-    `last_ms` is when the last trade was, where anybody told.
+    `last_ms` is the time of the last trade, or None if it is unknown.
     """
 
     price: Price
@@ -27,7 +27,7 @@ class PriceReading:
 def read_price(
     last: Price, last_ms: int | None, *, bid: Price | None, ask: Price | None, tick: Decimal, at_ms: int
 ) -> PriceReading:
-    """Take the last trade while it lies within three ticks of bid and ask and is no older than a minute."""
+    """Return the last trade if it is within three ticks of bid and ask and at most a minute old, else the mid price."""
     if bid and ask and bid <= ask:
         reach = TICKS_OUTSIDE * tick
         is_outside = not bid - reach <= last <= ask + reach

@@ -1,4 +1,4 @@
-"""Symbols as people write them, and those they may have meant."""
+"""Symbols as people write them, and suggestions for unknown ones."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ LONGEST_SYMBOL = 40
 _ASCII_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 
 MOST = 3
-# Below this likeness a suggestion is a guess about somebody else's mind.
+# Minimum similarity in percent; below it a suggestion is a guess.
 LEAST_LIKENESS = 80
 _WITHOUT_SEPARATORS = {ord(separator): None for separator in "/-_: ."}
 _COMMON_QUOTES = ("USDT", "USDC", "FDUSD", "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
-# What people also say for an asset, beside its own name.
+# Common names of assets in addition to their own name.
 _ALSO_CALLED = {"ETHER": "ETH", "RIPPLE": "XRP"}
 
 
@@ -29,7 +29,7 @@ def fold(text: str) -> str:
 
 
 def is_plausible(folded: str) -> bool:
-    """Tell whether a text could be a symbol at all, so that garbage never costs a request."""
+    """Return whether a text could be a symbol at all; garbage then never costs a request."""
     return 0 < len(folded) <= LONGEST_SYMBOL and folded.isalnum()
 
 
@@ -40,12 +40,12 @@ ANY_QUANTITY = Quantity(OFF)
 
 
 Ability = Literal["oco", "oto", "opo", "amend", "replace"]
-"""What the exchange allows on one symbol beside plain orders: lists of orders, smaller ones, others instead."""
+"""Features of one symbol beyond plain orders: order lists, smaller quantities, replacements."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolRules:
-    """What the exchange says of one symbol: its assets, its status, and what an order on it must keep to."""
+    """The exchange's rules for one symbol: its assets, its status, and the limits of an order."""
 
     symbol: Symbol
     base: str
@@ -78,7 +78,7 @@ class SymbolRules:
     base_places: int = 8
     quote_places: int = 8
     self_trade_modes: tuple[str, ...] = ()
-    """What may be asked for should an order meet another one of the same account, in the exchange's words."""
+    """Self-trade prevention modes (an order meets another one of the same account), in the exchange's words."""
     self_trade_default: str = ""
     allows: frozenset[Ability] = frozenset()
 
@@ -89,7 +89,7 @@ class SymbolRules:
 
 @dataclass(frozen=True, slots=True)
 class OrderLimit:
-    """How many new orders an account may place in a span of the exchange's clock."""
+    """Maximum number of new orders of an account in a span of the exchange's clock."""
 
     span_ms: int
     most: int
@@ -97,7 +97,7 @@ class OrderLimit:
 
 @dataclass(frozen=True)
 class SymbolTable:
-    """Every symbol of the exchange, the authority on what is valid, and the limits that came with it."""
+    """All symbols of the exchange, which decide what is valid, and the limits that came with them."""
 
     rules: Mapping[Symbol, SymbolRules] = field(repr=False)
     weight_limit: int
@@ -114,7 +114,7 @@ class SymbolTable:
 
     @cached_property
     def ordered(self) -> tuple[Symbol, ...]:
-        """The symbols as a person expects them: trading ones first, USDT pairs before others, then by name."""
+        """Symbols in the order that people expect: trading ones first, USDT pairs before others, then by name."""
         return tuple(
             each.symbol
             for each in sorted(
@@ -131,7 +131,7 @@ _BY_NAME = {fold(name).replace(" ", ""): asset for asset, name in ASSET_NAMES.it
 
 
 def suggest(text: str, table: SymbolTable | None) -> tuple[str, ...]:
-    """Name up to three symbols, best guess first; without a table only what the text itself makes likely."""
+    """Return up to three symbols, best guess first; without a table, only guesses that the text itself makes likely."""
     bare = fold(text[: 2 * LONGEST_SYMBOL]).translate(_WITHOUT_SEPARATORS)
     asset = _BY_NAME.get(bare, bare)
     if not bare:
@@ -154,7 +154,7 @@ def _unchecked(bare: str, asset: str) -> tuple[str, ...]:
 
 
 def _alike(bare: str, table: SymbolTable) -> list[str]:
-    # Loaded late: only a mistake needs it, and everybody would pay for the import.
+    # Imported late: only an unknown symbol needs it, and every start would pay for the import.
     from rapidfuzz import fuzz, process  # noqa: PLC0415
 
     found = process.extract(bare, table.ordered, scorer=fuzz.ratio, limit=MOST, score_cutoff=LEAST_LIKENESS)

@@ -1,1 +1,1 @@
-"""Binance on the wire: REST, signing, weights. Knows nothing above it."""
+"""Binance's protocols: REST, signing, weights. Imports nothing from the layers above."""

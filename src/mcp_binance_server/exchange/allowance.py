@@ -1,4 +1,4 @@
-"""Small ledgers in front of a host's own: request counters, and the part of a minute that a scan may take."""
+"""Limits in addition to a host's weight budget: request counters, and the part of a minute that scans can use."""
 
 import math
 from collections.abc import Callable
@@ -10,21 +10,21 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.state.engine import CallKind, Grant, StateEngine
 from mcp_binance_server.state.weight import EDGE_MS, MINUTE_MS, limit_for
 
-# Where nothing private is ever called, what is kept back for it would lie idle: all is booked as what it is kept for.
+# A host without private calls would leave their reserve idle, so all its calls are booked as private.
 WHOLE_KIND: CallKind = "private"
 SECOND_MS = 1_000
 
 
 @dataclass
 class Allowance:
-    """So much may be spent in a minute of the exchange's time, by all processes together; never more."""
+    """Limit per minute of exchange time, shared by all processes and never exceeded."""
 
     engine: StateEngine
     time: ServerTime
     clock: Clock
     ledger_id: str
     per_minute: int | Callable[[], int]
-    """Exactly what may be spent; it is asked for each time where it can change."""
+    """Weight that can be spent in a minute; a callable is called each time, if the weight can change."""
     patience_ms: int = 2_000
 
     @property
@@ -32,10 +32,10 @@ class Allowance:
         return self.per_minute() if callable(self.per_minute) else self.per_minute
 
     async def spend(self, weight: int = 1, *, party: str = "") -> None:
-        """Book a weight before what it is for is sent; wait a little if the next minute is near.
+        """Book a weight before its request is sent; wait briefly if the next minute is near.
 
         Raises:
-            RateLimited: the minute, or the party's share of it, is used up; it says how long that still lasts.
+            RateLimited: the minute, or the party's share of it, is used up; the error holds the time to wait.
         """
         grant = await self._ask(weight, party)
         if not grant and grant.retry_ms <= self.patience_ms:
@@ -51,7 +51,7 @@ class Allowance:
             )
 
     async def used(self) -> int:
-        """Return what this minute has cost so far."""
+        """Return the weight used so far in this minute."""
         return await self.engine.read_weight(self.ledger_id, now_ms=self.time.likely_ms())
 
     async def _ask(self, weight: int, party: str) -> Grant:
@@ -65,7 +65,7 @@ class Allowance:
             party=party,
         )
         if grant.reason == "forgotten":
-            # Nobody outside counts this: what was forgotten is over when the minute is.
+            # The exchange does not count this: a lost count is irrelevant once the minute is over.
             left_ms = MINUTE_MS - now_ms % MINUTE_MS + EDGE_MS
             return Grant(granted=False, reason="budget", used=grant.used, retry_ms=left_ms)
         return grant

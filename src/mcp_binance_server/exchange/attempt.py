@@ -1,4 +1,4 @@
-"""One request to Binance: spend its weight, sign it, send it, settle the count; no second try."""
+"""One request to Binance: book its weight, sign it, send it, settle the count; no retry."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,7 +29,7 @@ class AnswerBody:
 
 
 class ExchangeRefused(Exception):
-    """The exchange answered, and not with a success."""
+    """The exchange answered, but not with a success."""
 
     def __init__(self, refusal: ExchangeRefusal) -> None:
         super().__init__(refusal.text)
@@ -38,16 +38,16 @@ class ExchangeRefused(Exception):
 
 @dataclass
 class Attempts:
-    """Sends single requests to the host that serves them now."""
+    """Sender of single requests to the host that serves them now."""
 
     network: Network
     channel: Channel
     budget: Budget
     time: ServerTime
     time_call: RestCall = TIME
-    """The call with the least weight there: what a minute has cost is asked by it."""
+    """The cheapest call of the host, which reads the weight used in a minute."""
     silence_ms: int = 0
-    """For how long nothing is sent to a host that does not serve this place."""
+    """Time in which nothing is sent to a host that does not serve this location."""
     _rerouted: bool = field(default=False, init=False)
     _breakers: dict[str, Breaker] = field(default_factory=dict[str, Breaker], init=False, repr=False)
 
@@ -61,10 +61,10 @@ class Attempts:
         """Send one request and return the body of its success.
 
         Raises:
-            ExchangeRefused: the exchange said no.
-            NoAnswer: nothing usable came back.
-            RateLimited: it was not sent, the budget does not allow it.
-            ExchangeUnavailable: it was not sent, the host has failed and is asked once a second.
+            ExchangeRefused: the exchange answered with a refusal.
+            NoAnswer: no usable answer arrived.
+            RateLimited: nothing was sent, the budget does not allow it.
+            ExchangeUnavailable: nothing was sent, the host is down and gets one request a second.
         """
         base = self._base_url(endpoint)
         await self._keep_silence(base)
@@ -84,18 +84,18 @@ class Attempts:
 
     @property
     def hosts_down(self) -> int:
-        """Count the hosts that fail and are asked once a second."""
+        """Number of hosts that are down and get one request a second."""
         return sum(breaker.is_open for breaker in self._breakers.values())
 
     def reroute(self, endpoint: RestCall) -> bool:
-        """Send public reads to the public data host from now on, if there is one and it was not tried yet."""
+        """Send public reads to the public data host from now on; return False if there is none or it is in use."""
         if _is_signed(endpoint) or self._rerouted or self.network.public_data_url is None:
             return False
         self._rerouted = True
         return True
 
     async def _recount(self, breaker: Breaker, base: str) -> None:
-        """Ask the exchange what this minute has cost, by a call that is not booked and has the least weight."""
+        """Read the weight used in this minute from the exchange, by an unbooked call of the least weight."""
         asked_at = self.budget.clock.monotonic_ms()
         answer = await self._exchange(breaker, base, self.time_call, {}, None)
         await self._heed(answer, asked_at, base)
@@ -117,7 +117,7 @@ class Attempts:
     async def _keep_silence(self, base: str) -> None:
         refused = None
         if self.silence_ms:
-            with suppress(EngineUnavailable):  # then the host says it once more
+            with suppress(EngineUnavailable):  # then the host refuses once more
                 refused = await self.budget.engine.get(_refused_key(base))
         if refused is not None:
             raise ExchangeRefused(ExchangeRefusal(RESTRICTED, None, "", None))

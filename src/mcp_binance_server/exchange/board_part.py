@@ -1,4 +1,4 @@
-"""What one call tells of all symbols of a market, as columns of the texts that the exchange wrote."""
+"""The answer of one call for all symbols of a market, as columns of texts that the exchange wrote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,18 +16,18 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True, slots=True)
 class BoardPart:
-    """Columns of equal length, one text for each symbol; `dropped` rows made no sense and are in none of them."""
+    """Columns of equal length, one text per symbol; `dropped` rows made no sense and are in no column."""
 
     host: str
     origin: Origin
     at_ms: int
-    """The exchange's time when it was asked."""
+    """The exchange's time of the request."""
     columns: dict[BoardField, list[str]] = field(repr=False)
     dropped: int
 
 
 class BoardRowWire(Protocol):
-    """A row of such an answer: which fields it tells, the symbol first, and their texts in the same order."""
+    """A row of such an answer: its fields, the symbol first, and their texts in the same order."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]]
 
@@ -36,14 +36,14 @@ class BoardRowWire(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowsRead(Generic[RowT]):
-    """The rows of an answer that could be read, and how many could not."""
+    """The readable rows of an answer, and the number of unreadable ones."""
 
     rows: list[RowT] = field(repr=False)
     dropped: int
 
 
 def read_rows(rows: Sequence[msgspec.Raw], shape: type[RowT]) -> RowsRead[RowT]:
-    """Read row by row: one that makes no sense must not cost all the others."""
+    """Decode row by row: a row that makes no sense must not cost all the others."""
     decode = msgspec.json.Decoder(shape).decode
     read: list[RowT] = []
     for row in rows:
@@ -55,7 +55,7 @@ def read_rows(rows: Sequence[msgspec.Raw], shape: type[RowT]) -> RowsRead[RowT]:
 
 
 class BoardColumns:
-    """Rows of an answer laid out, some at a time: a thousand of them take longer than others should wait."""
+    """Columns built from rows in batches: a thousand rows take longer than other tasks should wait."""
 
     def __init__(self, shape: type[BoardRowWire]) -> None:
         self._shape = shape
@@ -63,7 +63,7 @@ class BoardColumns:
         self._asked = 0
 
     def add(self, rows: Sequence[msgspec.Raw]) -> None:
-        """Take what rows say, each symbol once."""
+        """Add the texts of rows, each symbol once."""
         self._asked += len(rows)
         for row in read_rows(rows, self._shape).rows:
             texts = row.texts()
@@ -74,7 +74,7 @@ class BoardColumns:
         return self._asked - len(self._told)
 
     def columns(self) -> dict[BoardField, list[str]]:
-        """Return what was laid out.
+        """Return the columns.
 
         Raises:
             ExchangeUnavailable: there were rows, and none of them could be read.

@@ -1,4 +1,4 @@
-"""A host that fails is asked once a second, by one process of all; when it answers, the others return in turn."""
+"""Circuit breaker: a failing host gets one request a second from all processes; once it answers, traffic ramps up."""
 
 import logging
 import math
@@ -14,14 +14,14 @@ from mcp_binance_server.state.engine import StateEngine
 
 LOG = logging.getLogger(__name__)
 
-# Idle connections may all be cut at once, which the next attempt does not notice: only what lasts is an outage.
+# Idle connections can all be cut at once, unnoticed until the next attempt: only lasting failures are an outage.
 FAILURES, LEAST_OUTAGE_MS = 3, 100
 BETWEEN_TRIES_MS = 1_000
-# How often one looks whether another process was answered, while that one has the try.
+# Interval of checks for an answer to another process, while that process holds the try.
 BETWEEN_LOOKS_MS = 250
 TOLD_MS = 3_000
-# In the first second after an outage as many requests leave as there are connections, each in its turn; in the next
-# second twice as many, and so on.
+# In the first second after an outage there are as many requests as connections, evenly spaced. Each further second
+# allows twice as many.
 TURN_MS = 1_000 / MOST_CONNECTIONS
 RETURN_MS = 4_000
 LONGEST_TURN_MS = 2_000
@@ -29,7 +29,7 @@ LONGEST_TURN_MS = 2_000
 
 @dataclass
 class Breaker:
-    """Whether requests to one host may leave; those who may not are told at once how long to wait."""
+    """Circuit breaker of one host; a request that cannot leave fails at once, with the time to wait."""
 
     host: str
     clock: Clock
@@ -44,13 +44,13 @@ class Breaker:
     _next_try_ms: float = field(default=0, init=False)
     _turn_ms: float | None = field(default=None, init=False)
     is_open: bool = field(default=False, init=False)
-    """Whether the host is taken to be down."""
+    """Whether the host is considered down."""
 
     async def enter(self) -> None:
         """Return when a request may leave.
 
         Raises:
-            ExchangeUnavailable: the host has failed, and this is not the request that finds out whether it still does.
+            ExchangeUnavailable: the host is down and this request is not the try, or the queue after an outage is long.
         """
         if not self.is_open and self._turn_ms is not None:
             await self._take_turn(self._turn_ms)
@@ -58,12 +58,12 @@ class Breaker:
             await self._try()
 
     def failed(self, sent_ms: float, reason: str, *, by_proxy: bool = False) -> None:
-        """Take note that a request sent at a moment was not answered, or with a failure of the host itself.
+        """Record that a request sent at `sent_ms` was not answered, or with a failure of the host itself.
 
-        With `by_proxy` the host was not reached: a proxy before it failed.
+        With `by_proxy` the host was not reached: a proxy in front of it failed.
         """
         if sent_ms < self._answered_ms:
-            return  # it has answered since
+            return  # the host has answered since
         now_ms = self.clock.monotonic_ms()
         if self._failures == 0:
             self._failing_since_ms = now_ms
@@ -74,13 +74,13 @@ class Breaker:
             self.open(reason, first_try_ms=now_ms + BETWEEN_TRIES_MS)
 
     def open(self, reason: str, *, first_try_ms: float) -> None:
-        """Let only one request a second leave from a moment on, until one is answered."""
+        """Let only one request a second leave from `first_try_ms` on, until one is answered."""
         if not self.is_open:
             self.is_open, self._reason, self._next_try_ms = True, reason, first_try_ms
             LOG.warning("%s: %s; one request a second goes there until one is answered", self.host, reason)
 
     async def answered(self) -> None:
-        """Take note that the host answered, whatever it said; the other processes are told if it was down."""
+        """Record an answer of the host, with any status; after an outage, notify the other processes."""
         was_open = self.is_open
         self._close()
         if was_open:

@@ -21,22 +21,22 @@ from mcp_binance_server.exchange.server_time import ServerTime, minute_of
 from mcp_binance_server.exchange.wire import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.state.engine import Grant, StateEngine
 
-# The smallest limit Binance has ever published; in force only until exchangeInfo has told the true one. That answer
-# itself is asked for as if the limit were today's: its 20 fit between our nine tenths of the smallest and the whole.
+# The smallest limit Binance has ever published applies only until exchangeInfo reports the true one. The exchangeInfo
+# call itself uses the usual limit: its weight of 20 fits between nine tenths of the smallest limit and the whole.
 BOOTSTRAP_LIMIT, USUAL_LIMIT = 1_200, 6_000
 LONGEST_LEARNING_SECS = 5.0
 BAN_SECS = 120
 USED_WEIGHT = "x-mbx-used-weight-1m"
 SECOND_MS, MINUTE_MS = 1_000, 60_000
-# How long a call waits for a count that was forgotten, and how often it looks meanwhile.
+# Longest wait of a call for a lost count, and the interval of its checks.
 LONGEST_RECOUNT_MS, BETWEEN_LOOKS_MS = 3_000, 200
-# What the next minute, or a larger limit, can change.
+# Refusals that the next minute, or a larger limit, can lift.
 USED_UP = frozenset({"budget", "share"})
 
 
 @dataclass
 class Budget:
-    """Asks before each call whether its weight may be spent, and believes the exchange's own count."""
+    """Weight budget: it books each call in advance and adopts the exchange's own count."""
 
     engine: StateEngine
     time: ServerTime
@@ -46,15 +46,15 @@ class Budget:
     least_limit: int = BOOTSTRAP_LIMIT
     usual_limit: int = USUAL_LIMIT
     has_private_calls: bool = True
-    """Whether what the engine keeps back for private calls is ever asked for here; if not, all may be spent."""
+    """Whether private calls are made here; if not, the engine's reserve for them can be spent too."""
     counters: Mapping[str, Allowance] = field(default_factory=dict[str, Allowance], repr=False)
-    """What counts requests, beside the weight, by the names that calls have for them."""
+    """Counters of requests, in addition to the weight, by the names that calls use for them."""
     limit: int = field(init=False)
     find_limit: Callable[[], Awaitable[object]] | None = field(default=None, init=False, repr=False)
-    """Brings the true limit to `learn_limit`; called when the smallest one does not suffice."""
+    """Callback that passes the true limit to `learn_limit`; called if the smallest limit is not enough."""
     _is_limit_known: bool = field(default=False, init=False)
     spent_locally: int = field(default=0, init=False)
-    """What was spent here, since the start, while the engine was away."""
+    """Weight spent by this process since its start, while the engine was away."""
     _told: tuple[int, int] = field(default=(0, 0), init=False)
     _under_way: int = field(default=0, init=False)
     _asked_until_ms: float = field(default=0, init=False)
@@ -66,13 +66,13 @@ class Budget:
         self._after_stop = Breaker(f"the limit of address {self.egress_id}", self.clock, self.engine)
 
     async def spend(self, endpoint: RestCall) -> bool:
-        """Book a call's weight for the party at hand, before it leaves; wait a little if the next minute is near.
+        """Book a call's weight for the current party, before the call leaves; wait briefly if the next minute is near.
 
-        `landed` ends what this began. False if nothing was booked: the minute's count was lost, and it is on this
-        caller to `recall` it first.
+        `landed` ends each booking. False means that nothing was booked: the minute's count was lost, and this caller
+        must `recall` it first.
 
         Raises:
-            RateLimited: the budget or the party's share is used up, or the exchange has told us to stop.
+            RateLimited: the budget or the party's share is used up, or the exchange has ordered a stop.
         """
         grant = await self._ask_until_counted(endpoint)
         if grant.reason in USED_UP and await self._finds_limit(endpoint):
@@ -90,7 +90,7 @@ class Budget:
         if endpoint.counter:
             await self.counters[endpoint.counter].spend(party=_payer(endpoint))
         try:
-            # The stop may not be over for the exchange: one request finds out, the others follow in turn.
+            # The exchange may still enforce the stop: one request finds out, the others follow in turn.
             await self._after_stop.enter()
         except ExchangeUnavailable as alone:
             raise self._error(SECOND_MS * (alone.retry_after_secs or 1)) from None
@@ -98,44 +98,44 @@ class Budget:
         return True
 
     def learn_limit(self, limit: int) -> None:
-        """Take the limit that the exchange publishes."""
+        """Set the limit that the exchange publishes."""
         self.limit, self._is_limit_known = limit, True
 
     def landed(self, endpoint: RestCall) -> None:
-        """Take note that a call which was booked is over, whatever became of it."""
+        """Record the end of a booked call, whatever its result."""
         self._under_way -= endpoint.weight
 
     async def used(self) -> int:
-        """Return what this minute has cost so far, as far as we know."""
+        """Return the weight used so far in this minute, as far as it is known."""
         return await self.engine.read_weight(self.egress_id, now_ms=self.time.likely_ms())
 
     async def settle(self, headers: Mapping[str, str]) -> None:
-        """Raise our count to the one in the answer's header, if both speak of the same minute."""
+        """Raise our count to the one in the answer's header, if both are of the same minute."""
         self._asked_until_ms = 0
         used, minute = count_in(headers, USED_WEIGHT), minute_of(headers.get("date", ""))
         if used is not None and minute is not None:
             known = self._told if self._told[0] <= self._minute + 1 else (0, 0)
-            self._told = max(known, (minute, used))  # answers may overtake each other
-            with suppress(EngineUnavailable):  # the next answer tells it again
+            self._told = max(known, (minute, used))  # answers can overtake each other
+            with suppress(EngineUnavailable):  # the next answer repeats it
                 await self.engine.report_weight(self.egress_id, used, minute=minute)
 
     async def relent(self) -> None:
-        """Take note that the exchange answers, and not by a limit: a stop that is past is over for it as well."""
+        """Record an answer other than a rate limit: a stop that has passed is over for the exchange as well."""
         if self._after_stop.is_open and self.clock.monotonic_ms() >= self._stopped_until_ms:
             await self._after_stop.answered()
 
     async def recall(self, headers: Mapping[str, str]) -> None:
-        """Take the count in an answer's header for the one that the state engine has forgotten."""
+        """Replace the count that the state engine has lost by the count in an answer's header."""
         used, minute = count_in(headers, USED_WEIGHT), minute_of(headers.get("date", ""))
         if used is not None and minute is not None:
-            # What is on its way from here may not have been counted yet.
+            # The exchange may not have counted our requests in flight yet.
             await self.engine.recall_weight(self.egress_id, used + self._under_way, minute=minute)
 
     async def halt(self, refusal: ExchangeRefusal) -> RateLimited:
         """Stop every caller on this IP for as long as the exchange says, ten minutes at most; return the error."""
         self._asked_until_ms = self.clock.monotonic_ms() + (self._asked_ms(refusal) or 0)
         left_ms = self._pause_ms(refusal)
-        with suppress(EngineUnavailable):  # it holds here, and is told when the engine is back
+        with suppress(EngineUnavailable):  # it holds in this process, and is reported when the engine is back
             left_ms = await self.engine.stop_weight(self.egress_id, ms=left_ms, reason=f"HTTP {refusal.status}")
         self._note_stop(left_ms)
         return self._error(left_ms)
@@ -171,18 +171,18 @@ class Budget:
         )
 
     def _local_limit_of(self, endpoint: RestCall) -> int:
-        """Return the limit if a call may go without the engine: a read that somebody waits for, in a minute we know."""
+        """Return the limit of a call without the engine: zero unless a client waits for the read, in a known minute."""
         is_no_more = endpoint.kind == "order" or endpoint.in_background or bool(endpoint.counter)
         return self.limit if self._is_limit_known and self.time.is_known and not is_no_more else 0
 
     def _limit_of(self, endpoint: RestCall) -> int:
         if not self._is_limit_known and endpoint.name == EXCHANGE_INFO.name:
             return self.usual_limit
-        # Of a limit nine tenths may be spent: of five ninths of it, half.
+        # Nine tenths of a limit can be spent; nine tenths of five ninths are half.
         return self.limit * 5 // 9 if endpoint.in_background else self.limit
 
     def _asked_ms(self, refusal: ExchangeRefusal) -> int | None:
-        """Return how long the exchange asked us to wait, by its header or else by its words; none if it did not."""
+        """Return the wait demanded by the exchange, from its header or else its text; None if it demands none."""
         if refusal.retry_after_secs is not None:
             return refusal.retry_after_secs * 1000
         left_ms = (refusal.banned_until_ms or 0) - self.time.likely_ms()
@@ -201,7 +201,7 @@ class Budget:
         asked_ms = self._asked_until_ms - self.clock.monotonic_ms()
         return RateLimited(
             retry_after_secs=max(1, math.ceil(retry_ms / 1000)),
-            # Our own count also holds what was booked and not answered yet; a reader is told what the exchange said.
+            # Our own count includes booked calls without an answer; clients see the exchange's count.
             current_weight=used if minute == self._minute else None,
             weight_limit=self.limit,
             exchange_wait_secs=math.ceil(asked_ms / 1000) if asked_ms > retry_ms + SECOND_MS else None,
@@ -215,5 +215,5 @@ class Budget:
 
 
 def _payer(endpoint: RestCall) -> str:
-    # What all need, and what nobody waits for, is nobody's own: whoever came first should not pay for the others.
+    # Calls for all parties and background calls are charged to no party: the first party should not pay for the others.
     return "" if endpoint.for_all or endpoint.in_background else PARTY.get()

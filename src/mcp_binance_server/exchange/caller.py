@@ -1,4 +1,4 @@
-"""One call to Binance within one deadline: retry what may be retried, say plainly what may not."""
+"""One call to Binance within one deadline: retries where they can help, clear errors where they cannot."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -31,32 +31,32 @@ WireT = TypeVar("WireT")
 
 ATTEMPTS = 3
 BACKOFF_MS = 100
-# A sample this quick is exact to an eighth of a second, which is all that a signature needs.
+# A sample this quick is exact to an eighth of a second, enough for a signature.
 GOOD_ROUND_TRIP_MS = 250
 TIME_SAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[WireT]):
-    """A success: its bytes, for those who keep them, and what they say, decoded once."""
+    """A success: its bytes, for callers that keep them, and its value, decoded once."""
 
     content: bytes = field(repr=False)
     host: str
     value: WireT
     at_ms: int
-    """The exchange's time when it was asked."""
+    """The exchange's time of the request."""
 
 
 @dataclass
 class ExchangeCaller:
-    """Turns an endpoint and parameters into the bytes of a success, or one of our errors."""
+    """REST client: turns an endpoint and parameters into the bytes of a success, or one of our errors."""
 
     attempts: Attempts
     clock: Clock
     others: OtherNetworks | None = None
     total_secs: float = 10.0
     market: Literal["perpetual"] | None = None
-    """Which market an error is of, where that is not the spot one."""
+    """Market that errors name, unless it is the spot market."""
     random: Random = field(default_factory=Random, repr=False)
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, init=False, repr=False)
     network: Network = field(init=False)
@@ -67,7 +67,7 @@ class ExchangeCaller:
         self.network, self.budget, self.time = self.attempts.network, self.attempts.budget, self.attempts.time
 
     def longest_ms(self, endpoint: RestCall) -> int:
-        """Return how long a read can take at the very most, with a margin: what others may wait for it."""
+        """Return the maximum duration of a read, with a margin: the time that other callers may wait for it."""
         return int(self.total_secs * endpoint.patience * 1000) + 1_000
 
     @overload
@@ -99,7 +99,7 @@ class ExchangeCaller:
             raise await self._error(refused.refusal, params, principal) from None
 
     async def sync_time(self) -> None:
-        """Learn the exchange's clock from the quickest of a few samples; that is for all, whoever came first."""
+        """Read the exchange's clock from the quickest of a few samples; charged to no party, since all use it."""
         with acting_for(""):
             await self._sample_time()
 
@@ -125,7 +125,7 @@ class ExchangeCaller:
                 return await self._read_once(endpoint, params, shape, principal)
             except ExchangeRefused as refused:
                 if refused.refusal.is_timestamp and not resynced:
-                    # Nothing was executed; our idea of the exchange's clock was wrong. Learn it and ask once more.
+                    # Nothing was executed; our estimate of the exchange's clock was wrong. Read it and ask again.
                     resynced = True
                     self.time.forget()
                     continue
@@ -151,7 +151,7 @@ class ExchangeCaller:
             body = await self.attempts.send(endpoint, params, principal)
         else:
             body = await self.attempts.send(endpoint, params)
-        # Counted back from now: it may be this answer that has told what time it is there.
+        # Counted back from now, since this very answer may have corrected the clock.
         at_ms = self.time.earliest_ms() - round(self.clock.monotonic_ms() - asked_at)
         if principal is not None:
             self.accepted.add(principal)

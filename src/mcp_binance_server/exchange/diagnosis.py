@@ -1,4 +1,4 @@
-"""Why a key was refused: from its form, the configured host and Binance's code, in words that name the place to look.
+"""Diagnosis of a refused key: from its form, the configured host and Binance's code, with the place to look.
 
 https://developers.binance.com/docs/binance-spot-api-docs/errors#-2015-rejected_mbx_key
 """
@@ -21,34 +21,34 @@ _HOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The most likely cause, none if it cannot be told, and a sentence that says where to look."""
+    """The most likely cause, None if there is no likely one, and a sentence that names the place to look."""
 
     cause: LikelyCause | None
     explanation: str
     setting: str | None = None
-    """The setting that would make it work, where that is certain."""
+    """The setting that would make it work, if that is certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What was found out by asking: whether this host knows the key, and which other network does."""
+    """Result of a probe: whether this host knows the key, and the name of another network that does."""
 
     is_known: bool | None = None
     home: str | None = None
 
 
 def home_of(host: str) -> str | None:
-    """Name the network that a host belongs to; none for an address that Binance does not publish."""
+    """Return the network that a host belongs to, or None for a host that Binance does not publish."""
     return _HOMES.get(host)
 
 
 def can_be_sent(api_key: str) -> bool:
-    """Tell whether a key fits into a header at all."""
+    """Return whether a key fits into a header at all."""
     return api_key.isascii() and api_key.isprintable()
 
 
 def is_worth_a_probe(refusal: ExchangeRefusal, credentials: Credentials, network: Network) -> bool:
-    """Tell whether only the exchange can say more: the one code that has three causes, and nothing odd here."""
+    """Return whether only the exchange can say more: the code has three causes, and nothing here looks wrong."""
     is_odd = _is_misformed(credentials) or _foreign_home(network) is not None
     return refusal.code == REJECTED_KEY and not is_odd
 
@@ -62,7 +62,7 @@ def diagnose(
     if refusal.code == BAD_SIGNATURE:
         return _signature(credentials)
     if refusal.code != REJECTED_KEY:
-        return None  # not Binance's words: whoever answered, guessing about the key would mislead
+        return None  # not Binance's words: a guess about the key would mislead
     if _is_misformed(credentials):
         return _key_format()
     if (home := _foreign_home(network)) is not None:

@@ -1,4 +1,4 @@
-"""Opening WebSocket connections: by the library, within the exchange's limit of attempts, after a growing pause."""
+"""WebSocket connections: opened by the library, within the exchange's limit of attempts, with growing backoff."""
 
 import logging
 from collections import deque
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
     from websockets.exceptions import ProxyError
 
-# The exchange allows 300 attempts in five minutes and IP; the rest is left to whoever else shares the address.
+# The exchange allows 300 attempts per IP in five minutes; the rest is left to other programs at the address.
 MOST_ATTEMPTS = 200
 ATTEMPTS_MS = 300_000
-# For about a minute an exchange that is back is found within two seconds; then ever more slowly, since five processes
-# behind one address must stay below the limit together.
+# For about a minute, a recovered exchange is found within two seconds. After that the backoff grows, since five
+# processes behind one address must stay below the limit together.
 FIRST_PAUSE_MS, QUICK_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 2_000, 30_000
 QUICK_FAILURES = 40
-# As for requests: a host that fails is tried once a second, by however many connections it has lost.
+# As for requests: a failing host is tried once a second, for any number of lost connections.
 BETWEEN_TRIES_MS = 1_000
 
 OPEN_SECS = 10.0
 CLOSE_SECS = 2.0
-# Our own pings count against five messages a second, and an exchange that is well answers within seconds.
+# Our own pings count against five messages a second, and a healthy exchange answers within seconds.
 PING_SECS = 20.0
 LARGEST_FRAME = 4 * 2**20
 
@@ -44,26 +44,26 @@ class StreamConnection(Protocol):
 
 
 class Dialer(Protocol):
-    """Whatever opens connections: the network, or an exchange in this process."""
+    """Opener of connections: over the network, or to an exchange in this process."""
 
     async def connect(self, url: str) -> StreamConnection:
         """Open a connection.
 
         Raises:
-            OSError: it could not be opened, or not in time.
+            OSError: the connection could not be opened, or not in time.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkDialer:
-    """Dials with the `websockets` library, which answers the exchange's pings by itself."""
+    """Dialer with the `websockets` library, which answers the exchange's pings on its own."""
 
     proxies: OutgoingProxies = field(default_factory=OutgoingProxies)
 
     async def connect(self, url: str) -> StreamConnection:
         await load("websockets.asyncio.client")
-        from websockets.asyncio.client import connect  # noqa: PLC0415 - only who streams pays for the import
+        from websockets.asyncio.client import connect  # noqa: PLC0415 - only streaming pays for the import
         from websockets.exceptions import ProxyError, WebSocketException  # noqa: PLC0415
 
         proxy, host = self.proxies.of(url), urlsplit(url).hostname or ""
@@ -93,14 +93,14 @@ class NetworkDialer:
 
 @dataclass
 class Pacer:
-    """When the next attempt may be made: never more than the limit, and ever more slowly while attempts fail."""
+    """Schedule of connection attempts: never above the limit, with backoff while attempts fail."""
 
     clock: Clock
     random: Random = field(default_factory=Random, repr=False)
     _attempts: deque[float] = field(default_factory=deque[float], repr=False)
 
     async def wait(self, failures: int) -> None:
-        """Wait for one's turn; after forty failures in a row the longest pause doubles with each."""
+        """Wait for the next attempt; after forty failures in a row the longest pause doubles with each failure."""
         if failures:
             longest = _longest_pause_ms(failures)
             await self.clock.sleep_ms(self.random.uniform(longest / 4, longest))
@@ -163,7 +163,7 @@ def _refused(error: "ProxyError", proxy: Proxy | None, host: str) -> ConnectionE
 
 
 def _quiet_logger() -> logging.Logger:
-    """Return a logger of our own: the library's speaks of frames at DEBUG and of every lost connection at INFO."""
+    """Return a logger of our own: the library logs frames at DEBUG and every lost connection at INFO."""
     logger = logging.getLogger("mcp_binance_server.exchange.websockets")
     logger.setLevel(logging.ERROR)
     return logger

@@ -1,11 +1,11 @@
-"""Networks and their addresses, and what a REST call is: path, weight, whose budget it spends."""
+"""Networks and their addresses, and the definition of a REST call: path, weight, budget."""
 
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:  # a greeting names a network, and needs no state
+if TYPE_CHECKING:  # the greeting names a network without loading the state package
     from mcp_binance_server.state.engine import CallKind
 
 MIB = 2**20
@@ -15,11 +15,11 @@ AddressOf = Literal["rest_url", "ws_api_url", "stream_url", "futures_rest_url", 
 
 @dataclass(frozen=True, slots=True)
 class RestCall:
-    """One public call: `shared_ms` long equal reads share an answer, a large one may take `patience` times as long.
+    """One public call; equal reads share an answer for `shared_ms`, a large call can take `patience` times as long.
 
-    One that nobody waits for runs `in_background` and leaves half of the budget to those who do. One that `may_queue`
-    waits for the next minute where that is near. One that is `for_all` is charged to nobody who asks. One with a
-    `counter` is counted by requests as well, beside the weight. The weight in the answer's header is believed where it
+    A call `in_background` has no client waiting and leaves half of the budget to the other calls. A call that
+    `may_queue` waits for the next minute if that is near. A call `for_all` is charged to no party. A call with a
+    `counter` is also counted as a request, in addition to its weight. The weight in the answer's header is used if it
     `tells_weight`.
     """
 
@@ -46,7 +46,7 @@ class RestCall:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(RestCall):
-    """A call of the spot side, where some are signed; only there can one be."""
+    """A call of the spot API, the only API with signed calls."""
 
     signed: bool = False
 
@@ -57,7 +57,7 @@ class Endpoint(RestCall):
 
 @dataclass(frozen=True, slots=True)
 class WriteCall(RestCall):
-    """A signed call that changes something, or would; never shared, never made twice."""
+    """A signed call that changes something, or would; never shared, never repeated."""
 
     method: Literal["POST", "PUT", "DELETE"] = "POST"
     shared_ms: int = 0
@@ -65,7 +65,7 @@ class WriteCall(RestCall):
 
     @property
     def is_cancel(self) -> bool:
-        """Whether it only ends what stands: nothing that takes risk away is kept back."""
+        """Return True for a cancel: a call that only reduces risk is never held back."""
         return self.method == "DELETE"
 
     @property
@@ -78,7 +78,7 @@ def signed(name: str, weight: int) -> Endpoint:
 
 
 TIME = Endpoint("time", 1, shared_ms=0)
-# Whether the exchange is there, for one who has a second to find out.
+# Check that the exchange answers, for callers that have only a second.
 REACH = replace(TIME, may_queue=False)
 # Three thousand symbols with their filters are several MiB, seconds on a slow line; nothing else comes near that.
 EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6, for_all=True)
@@ -87,10 +87,10 @@ ORDER = signed("order", 4)
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One Binance: its addresses, a second host for public data where there is one, and where keys are made.
+    """One Binance network: its addresses, a second host for public data if there is one, and the page for its keys.
 
-    Without a stream address there is no live market, and every read asks the REST API. Without those of futures nothing
-    is told of contracts, and without that of the WebSocket API an order is asked for, not listened to.
+    Without a stream address there is no live market, and every read uses the REST API. Without futures addresses there
+    is no data on contracts. Without a WebSocket API address orders are polled, not streamed.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Network:
 
     @property
     def futures(self) -> "Network | None":
-        """The same network as its futures are reached: at their own host, and there is no second one."""
+        """The same network with the futures host as its only REST host; None without futures."""
         if self.futures_rest_url is None:
             return None
         return replace(
@@ -117,7 +117,7 @@ class Network:
         )
 
 
-# The futures of the testnet are those of the demo: https://developers.binance.com/docs/derivatives/usds-margined-futures
+# The testnet has the futures of the demo: https://developers.binance.com/docs/derivatives/usds-margined-futures
 _DEMO_FUTURES = ("https://demo-fapi.binance.com", "wss://fstream.binancefuture.com")
 # https://developers.binance.com/docs/binance-spot-api-docs/rest-api and .../testnet, .../demo-mode
 NETWORKS: dict[str, Network] = {
@@ -155,7 +155,7 @@ NETWORKS: dict[str, Network] = {
 }
 
 
-# Reached without a socket, so the address only has to be one that nobody can have.
+# Reached without a socket; the address only has to be one that cannot exist.
 OFFLINE = Network(
     "offline",
     "http://simulator.invalid",
@@ -177,7 +177,7 @@ def network_at(
     *,
     ws_api_url: str | None = None,
 ) -> Network:
-    """Return a network, at other addresses if they are given; then none that was not given is guessed."""
+    """Return a network, with other addresses if given; a `rest_url` clears all addresses that are not given."""
     network = NETWORKS[name]
     if rest_url:
         network = replace(
@@ -197,7 +197,7 @@ def network_at(
 
 
 def futures_at(network: Network, rest_url: str | None, stream_url: str | None) -> Network:
-    """Return a network whose futures are at other addresses, if they are given."""
+    """Return a network with other futures addresses, if they are given."""
     if rest_url:
         network = replace(network, futures_rest_url=rest_url, futures_stream_url=None)
     return replace(network, futures_stream_url=stream_url) if stream_url else network
@@ -211,7 +211,7 @@ REST_TWINS: dict[str, tuple[str, ...]] = {
 
 
 def is_published(name: str, part: AddressOf, url: str) -> bool:
-    """Tell whether Binance publishes an address, and an encrypted one, for this part of a network."""
+    """Return whether an address is encrypted, and published by Binance for this part of a network."""
     own: str = getattr(NETWORKS[name], part)
     twins = REST_TWINS.get(name, ()) if part == "rest_url" else ()
     asked = urlsplit(url)
@@ -219,7 +219,7 @@ def is_published(name: str, part: AddressOf, url: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether an address cannot leave this machine."""
+    """Return whether an address cannot leave this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -228,5 +228,5 @@ def is_loopback(url: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Return the host and port of an address, as pages name it."""
+    """Return the host and port of an address, as shown on pages."""
     return urlsplit(url).netloc

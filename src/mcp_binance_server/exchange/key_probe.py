@@ -1,4 +1,4 @@
-"""Why a key is refused: whether another network knows it."""
+"""Search for the network of a refused key."""
 
 import hashlib
 from collections import deque
@@ -22,14 +22,14 @@ PROBE_SECS = 3.0
 
 REMEMBERED_MS = 600_000
 MOST_REMEMBERED = 256
-# Callers may bring any key: however many wrong ones come, others are not flooded with them.
+# Callers can send any key: a flood of wrong keys must not become a flood of requests to other networks.
 MOST_A_MINUTE = 10
 MINUTE_MS = 60_000
 REACH_SECS = 3.0
 
 
 class _WrongSigner:
-    """Signs in the right form and with the right key, but something else than what is sent."""
+    """Signer with the right form and the right key, but over other bytes than are sent."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
@@ -39,7 +39,7 @@ class _WrongSigner:
 
 
 async def knows_key(attempts: Attempts, principal: Principal) -> bool | None:
-    """Ask once with a wrong signature: a host complains of it only if it knows the key; none if it did not say."""
+    """Return whether a host knows a key (None if unclear): only such a host complains of a wrong signature."""
     wrong = Principal(principal.credentials, _WrongSigner(principal.signer))
     with anyio.move_on_after(PROBE_SECS):
         try:
@@ -50,13 +50,13 @@ async def knows_key(attempts: Attempts, principal: Principal) -> bool | None:
             elif refused.refusal.is_credentials:
                 return refused.refusal.code == BAD_SIGNATURE
         except (NoAnswer, AppError):
-            pass  # the refusal that is to be explained matters more than why it cannot be
+            pass  # the refusal to explain matters more than the failure to explain it
     return None
 
 
 @dataclass
 class OtherNetworks:
-    """Finds the network that a key belongs to, and remembers it for a while; the key itself is not kept."""
+    """Search for the network that a key belongs to; results are cached for a while, the key itself is not kept."""
 
     attempts: tuple[Attempts, ...]
     clock: Clock
@@ -67,7 +67,7 @@ class OtherNetworks:
 
     @classmethod
     def beside(cls, own: Attempts, networks: Mapping[str, Network], clock: Clock) -> "OtherNetworks":
-        """Return the others of a network; none beside an address that is not Binance's: its keys go nowhere else."""
+        """Return the other networks; none for an address that is not Binance's, since its keys go nowhere else."""
         home = networks.get(own.network.name)
         if home is None or home.rest_url != own.network.rest_url:
             return cls((), clock)
@@ -75,7 +75,7 @@ class OtherNetworks:
         return cls(tuple(_apart(own, network) for network in others), clock)
 
     async def home_of(self, principal: Principal) -> str | None:
-        """Name the network that knows a key; none if no other does, or none could be asked."""
+        """Return the network that knows a key; None if no other network does, or none could be asked."""
         digest = hashlib.sha256(principal.credentials.api_key.encode()).digest()
         now_ms = self.clock.monotonic_ms()
         known = self._homes.get(digest)
@@ -112,13 +112,13 @@ class OtherNetworks:
 
 
 def _apart(own: Attempts, network: Network) -> Attempts:
-    """Return what sends to another network: its weight is counted apart from ours."""
+    """Return a client of another network; its weight is counted separately from ours."""
     budget = replace(own.budget, egress_id=f"{own.budget.egress_id}@{network.name}")
     return Attempts(network, own.channel, budget, own.time)
 
 
 async def _answers(attempts: Attempts) -> bool:
-    """Ask in public first: a key is sent only to a host that is there."""
+    """Return whether a host answers a public call: a key is sent only to a host that is up."""
     with anyio.move_on_after(REACH_SECS):
         try:
             await attempts.send(TIME, {})
@@ -135,7 +135,7 @@ def _surplus(homes: Mapping[bytes, object]) -> Iterable[bytes]:
 async def explain_refusal(
     attempts: Attempts, refusal: ExchangeRefusal, principal: Principal | None, others: OtherNetworks | None = None
 ) -> InvalidCredentials:
-    """Return the error for a refused key, with its most likely cause where one can be found."""
+    """Return the error for a refused key, with its most likely cause if one can be found."""
     network = attempts.network
     if principal is None or not is_worth_a_probe(refusal, principal.credentials, network):
         return credentials_error(network, refusal, principal)

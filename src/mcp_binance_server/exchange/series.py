@@ -1,15 +1,15 @@
-"""Candles as bare numbers, for those who compute over hundreds of symbols."""
+"""Candles as bare numbers, for computations over hundreds of symbols."""
 
 from collections.abc import Sequence
 
 from mcp_binance_server.exchange.wire import KlineWire
 
 SeriesRow = tuple[int, float, float, float, float, float]
-"""When it opened, in milliseconds; open, high, low and close; what was traded, in the quote asset."""
+"""Open time in milliseconds; open, high, low and close; volume in the quote asset."""
 
 
 def read_series(rows: Sequence[KlineWire]) -> list[SeriesRow]:
-    """Return the candles of an answer, oldest first; the last of them may not have ended."""
+    """Return the candles of an answer, oldest first; the last one may still be running."""
     return [
         (
             each.open_time,

@@ -1,4 +1,4 @@
-"""The exchange's clock, as seen from here."""
+"""Estimate of the exchange's clock."""
 
 from email.utils import parsedate_to_datetime
 from math import inf
@@ -6,26 +6,27 @@ from math import inf
 from mcp_binance_server.clock import Clock
 
 REFRESH_MS = 30 * 60 * 1000
-# How far a clock may be off that is called right.
+# Tolerance within which a clock counts as right.
 SLACK_MS = 300
-# An answer was true at some time on its way: a quick one tells the time, a long one little, and not for long.
+# The time in an answer was true at some moment of the round trip: exact in a quick answer; rough in a slow one, and not
+# for long.
 QUICK_MS = 250
 LONG_MS = 1000
 LONG_GOOD_FOR_MS = 60_000
 REFUTED_EVERY_MS = 60_000
-# The latest that it may be there is off by an eighth of a second at most: what is further ahead proves that the clock
-# there was set.
+# The latest possible time is off by an eighth of a second at most: an event further ahead proves that the exchange's
+# clock was set.
 REFUTED_MS = 250
 LONGEST_WAY_MS = 1_000
-# No machine of a fleet is further behind than that, but what it is told may be nonsense.
+# No machine of a fleet is further behind than this; a larger value from another process is nonsense.
 FURTHEST_MS = 3_600_000
 
 
 class ServerTime:
     """Exchange time as monotonic time plus an offset, so that a jump of the machine's clock does no harm.
 
-    What is known only roughly is told in two ways: ages by the latest that it may be, moments by the earliest. So
-    nothing looks younger than it is.
+    A rough estimate has two ends: ages use the latest possible time, moments the earliest. So no data looks younger
+    than it is.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -42,15 +43,15 @@ class ServerTime:
         self._refuted_at_ms = -inf
 
     def now_ms(self) -> int:
-        """Return the latest that it may be there; the machine's own time until something is known."""
+        """Return the latest possible time at the exchange; the machine's own time until an estimate exists."""
         return self._at(self._unsure_ms)
 
     def earliest_ms(self) -> int:
-        """Return the earliest that it may be there."""
+        """Return the earliest possible time at the exchange."""
         return self._at(-self._unsure_ms)
 
     def likely_ms(self) -> int:
-        """Return what is most likely the time there: for signatures, and for the minute of a budget."""
+        """Return the most likely time at the exchange: for signatures, and for the minute of a budget."""
         return self._at(0)
 
     def _at(self, unsure_ms: float) -> int:
@@ -63,20 +64,20 @@ class ServerTime:
         self._unsure_ms = (latest_ms - earliest_ms) / 2
 
     def dated(self, at_ms: int, *, ago_ms: int) -> int:
-        """Return when something was that another process of ours has dated, by the clock here, so long afterwards.
+        """Return the time of an event dated by another of our processes `ago_ms` ago, on the clock of this process.
 
-        The other may have read a clock that was set since this one did. A small difference is left as it is: all who
-        show one answer show one time.
+        The exchange's clock may have been set between the readings of both processes. A small difference is ignored:
+        all processes that show one answer show one time.
         """
         here_ms = self.earliest_ms() - ago_ms
         return here_ms if at_ms - here_ms > REFUTED_MS else at_ms
 
     def witness(self, event_ms: int) -> bool:
-        """Take an event: it is that late there, at least. Tell whether it proves that the clock there was set forward.
+        """Use an event as a lower bound of the time; return whether it proves that the exchange's clock was set.
 
-        Of two that prove it in a row the nearer one is believed; a single one may be nonsense. How long an event was on
-        its way is not known, but seldom over a second: until the clock is read again, it may be that much later. What
-        was asked before the first may have been answered before the clock there was set, and tells nothing any more.
+        After two proofs in a row the nearer one is used; a single one may be nonsense. The travel time of an event is
+        unknown, but seldom over a second: until the clock is read again, the time may be that much later. A request
+        sent before the first proof may have been answered before the clock was set, so its time is ignored.
         """
         now_ms = self.now_ms()
         if event_ms - now_ms <= REFUTED_MS:
@@ -93,7 +94,7 @@ class ServerTime:
         return True
 
     def hear(self, earliest_ms: int, latest_ms: int) -> None:
-        """Take from another process of ours how late it may be there; who has read the clock knows it."""
+        """Adopt the estimate of another of our processes that has read the exchange's clock, if ours is only rough."""
         if not 0 <= latest_ms - earliest_ms <= FURTHEST_MS:
             return
         if self.is_rough and 0 < latest_ms - self.now_ms() <= FURTHEST_MS:
@@ -101,23 +102,23 @@ class ServerTime:
 
     @property
     def is_known(self) -> bool:
-        """Whether the exchange has told the time at all, however roughly."""
+        """Return True if the exchange has reported its time at all, even roughly."""
         return self._offset_ms is not None
 
     @property
     def is_rough(self) -> bool:
-        """Whether the exchange's clock is only guessed at, or was read too long ago to tell ages by."""
+        """Return True if the exchange's clock is only estimated, or was read too long ago to compute ages."""
         return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > self._good_for_ms
 
     @property
     def is_due(self) -> bool:
-        """Whether a signed call should ask for the time first; not while answers agree with the machine's clock."""
+        """Return True if a signed call should read the time first; not while answers agree with our clock."""
         if self._learned_at_ms is None and self._agrees:
             return False
         return self.is_rough
 
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
-        """Take the time of a `time` answer: it was true half a round trip ago. A long one replaces nothing better."""
+        """Use a `time` answer, which was true half a round trip ago; a slow one does not replace a better estimate."""
         trip_ms = answered_at_ms - asked_at_ms
         if (trip_ms > LONG_MS and not self.is_rough) or asked_at_ms < self._set_before_ms:
             return
@@ -129,9 +130,9 @@ class ServerTime:
         self._is_doubted = False
 
     def glimpse(self, date: str, took_ms: float = 0) -> None:
-        """Take a rough time from an answer's Date header, unless a better one is known.
+        """Use the rough time in an answer's Date header, unless a better estimate is known.
 
-        An answer that was on its way for long may have been dated at its beginning, and tells less than a quick one.
+        A slow answer may have been dated at the start of its way, and is less precise than a quick one.
         """
         if (seconds := _epoch_seconds(date)) is None or (took_ms > LONG_MS and self._offset_ms is not None):
             return
@@ -140,9 +141,9 @@ class ServerTime:
         second_ms = seconds * 1000
         if self._learned_at_ms is not None and not self._refuted(second_ms, took_ms):
             return
-        # The header has whole seconds, and may have been written at any time on the answer's way. A machine whose clock
-        # lies within that is right, and finer; for one that does not, the middle is the best guess, an error that the
-        # budget's edge guard covers.
+        # The header has whole seconds, and may have been written at any moment of the round trip. A machine clock
+        # within that range is right, and finer. For any other clock the middle is the best guess; the budget's edge
+        # guard covers its error.
         own_ms, latest_ms = self._clock.now_ms(), second_ms + 1000 + took_ms
         is_right = _lies_in(second_ms, own_ms, took_ms, SLACK_MS)
         if is_right:
@@ -150,13 +151,13 @@ class ServerTime:
             self._lie_between(own_ms - unsure_ms, own_ms + unsure_ms)
         else:
             self._lie_between(second_ms, latest_ms)
-        # Good enough for a signature, which may be five seconds old or one early; if not, the exchange says so (-1021).
+        # Good enough for a signature, which can be five seconds old or one early; if not, the exchange says so (-1021).
         self._agrees = is_right and not self._is_doubted
 
     def _refuted(self, second_ms: int, took_ms: float) -> bool:
-        """Tell whether the learned time cannot be right: this machine has slept, or the clock there was set.
+        """Return whether the learned time is certainly wrong: this machine was asleep, or the exchange's clock was set.
 
-        Not more than once a minute, since it may be the header that is wrong.
+        At most once a minute, since the header can be the wrong one.
         """
         now_ms = self._clock.monotonic_ms()
         if _lies_in(second_ms, self.likely_ms(), took_ms, LONG_MS) or now_ms - self._refuted_at_ms < REFUTED_EVERY_MS:
@@ -166,21 +167,21 @@ class ServerTime:
         return True
 
     def forget(self) -> None:
-        """Ask again before the next signed call."""
+        """Require a new reading before the next signed call."""
         self._learned_at_ms = None
         self._agrees, self._is_doubted = False, True
 
 
 def sent_ms(event_ms: int, came_ms: int) -> int:
-    """Return when an event was sent, by the clock that tells when it came; nothing is sent later than it comes.
+    """Return the time at which an event was sent, on the clock of its arrival; never later than the arrival.
 
-    What seems to be shows that the clock there was set, and may have been on its way for as long as anything is.
+    An event from the future proves that the exchange's clock was set; the longest travel time is assumed for it.
     """
     return came_ms - LONGEST_WAY_MS if event_ms - came_ms > REFUTED_MS else min(came_ms, event_ms)
 
 
 def minute_of(date: str) -> int | None:
-    """Return the exchange's minute since the epoch that a Date header lies in."""
+    """Return the exchange's minute since the epoch of a Date header, or None if the header is unreadable."""
     seconds = _epoch_seconds(date)
     return None if seconds is None else seconds // 60
 

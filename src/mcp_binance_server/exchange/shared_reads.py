@@ -1,4 +1,4 @@
-"""Reads that equal askers share: one request for all of them, one answer, read once."""
+"""Shared reads: one request and one decoded answer for all equal callers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ ROWS_AT_A_TIME = 100
 
 @dataclass(slots=True)
 class ReadCount:
-    """How many shared reads were asked for, and how many of them had to be sent."""
+    """Number of shared reads that were requested, and that were actually sent."""
 
     asked: int = 0
     sent: int = 0
@@ -38,7 +38,7 @@ class ReadCount:
 
 @dataclass(slots=True)
 class _Answer:
-    """An answer as it came, decoded, and what it means once somebody has asked for that."""
+    """An answer as received, decoded, and its meaning once a caller has asked for that."""
 
     packed: bytes
     decoded: object
@@ -46,7 +46,7 @@ class _Answer:
 
 
 class Recent:
-    """The last answers: a crowd that shares one need not read it each."""
+    """Cache of the last answers: callers that share an answer need not decode it each."""
 
     def __init__(self, most: int = MOST_RECENT) -> None:
         self._most = most
@@ -60,7 +60,7 @@ class Recent:
         return kept
 
     def meaning(self, key: str, packed: bytes, shape: type[WireT], read: Callable[[WireT], ValueT]) -> ValueT:
-        """Return what an answer means; what was kept under a key has one shape and one reading."""
+        """Return the meaning of an answer; a key always has one shape and one reading."""
         kept = self._kept.get(key)
         if kept is None or kept.packed != packed:
             _, _, content = packed.partition(b"\n")
@@ -72,7 +72,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class SharedReads:
-    """Asks for what somebody needs, unless it was asked for a moment ago; every answer names the host that gave it."""
+    """Reads that share an equal answer of a moment ago; every answer names the host that gave it."""
 
     caller: ExchangeCaller
     engine: StateEngine
@@ -103,17 +103,17 @@ class SharedReads:
             or_alone=True,
         )
         if watch.has_gone_round():
-            await self.pace.step()  # all who shared it were woken at once
+            await self.pace.step()  # all callers that shared it were woken at once
         answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")
         value = self.recent.meaning(key, kept, shape, read)
-        # Another process may have asked; by the engine's time all of them know how long ago that was.
+        # Another process may have sent the request; engine time gives its age in all processes.
         as_of_ms = self.caller.time.dated(int(at_ms), ago_ms=self.engine.now_ms() - int(asked_ms))
         return Sourced(value, answered, self.origin_of(answered), as_of_ms)
 
     async def shared_rows(
         self, endpoint: RestCall, params: Params, shape: type[WireT], read: Callable[[WireT], ValueT]
     ) -> Sourced[tuple[ValueT, ...]]:
-        """Share an answer that is a list; a row of it that makes no sense is left out and counted."""
+        """Share an answer that is a list; a row that makes no sense is left out and counted."""
 
         def read_all(rows: list[msgspec.Raw]) -> tuple[ValueT, ...]:
             found = read_rows(rows, shape)
@@ -123,14 +123,14 @@ class SharedReads:
         return await self.shared(endpoint, params, list[msgspec.Raw], read_all)
 
     async def board_part(self, endpoint: RestCall, params: Params, shape: type[BoardRowWire]) -> BoardPart:
-        """Ask for all symbols, now, and lay out what each of them says; a row that makes no sense is left out.
+        """Request all symbols now, and lay out the fields of each; a row that makes no sense is left out.
 
-        Nothing of it is kept here: the answer is larger than what processes pass to each other.
+        Nothing is cached: the answer is larger than the messages between processes.
         """
         self.reads.asked += 1
         self.reads.sent += 1
         body = await self.caller.read(endpoint, params, list[msgspec.Raw])
-        await checkpoint()  # an answer that has come is a turn of the loop, what it says the next ones
+        await checkpoint()  # the answer took this turn of the loop, its rows take the next ones
         laid_out = BoardColumns(shape)
         for start in range(0, len(body.value), ROWS_AT_A_TIME):
             await self.pace.step(goes_on=start > 0)
@@ -140,7 +140,7 @@ class SharedReads:
         return BoardPart(body.host, self.origin_of(body.host), body.at_ms, columns, laid_out.dropped)
 
     async def clock_check(self) -> Sourced[ClockCheck]:
-        """Ask for the exchange's time, once; it was true half a round trip before the answer arrived."""
+        """Request the exchange's time, once; it was true half a round trip before the answer arrived."""
         clock = self.caller.clock
         asked_at = clock.monotonic_ms()
         body = await self.caller.read(self.caller.attempts.time_call, {}, TimeWire)

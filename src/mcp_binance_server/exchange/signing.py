@@ -1,4 +1,4 @@
-"""Who signs and how: HMAC, Ed25519 or RSA; keys with a passphrase only in an agent's hands."""
+"""Signatures of requests: HMAC, Ed25519 or RSA; a private key must not have a passphrase."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ MOST_ACCEPTED = 4_096
 
 
 class Signer(Protocol):
-    """Signs bytes with a secret it does not show."""
+    """Signer of bytes, with a secret that it does not show."""
 
     def sign(self, payload: bytes) -> str: ...
 
@@ -33,7 +33,7 @@ class PrivateKeySigner:
     """Ed25519, or RSA with PKCS#1 v1.5 and SHA-256; the key itself lives only inside `cryptography`."""
 
     def __init__(self, pem: str) -> None:
-        # Loaded late: most users have no private key, and everybody would pay for the import.
+        # Imported late: most users have no private key, and every start would pay for the import.
         from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
         from cryptography.hazmat.primitives.asymmetric import ed25519, padding, rsa  # noqa: PLC0415
 
@@ -63,25 +63,25 @@ def signer_for(credentials: Credentials) -> Signer:
 
 
 def rest_query(params: Mapping[str, str | int]) -> str:
-    """Write parameters as the query string that is both signed and sent."""
+    """Format parameters as the query string that is both signed and sent."""
     # urlencode would write a blank as "+", which the exchange does not read back as a blank.
     return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in params.items())
 
 
 def signed_query(params: Mapping[str, str | int], signer: Signer) -> str:
-    """Append the signature to the query string; it must come last."""
+    """Return the query string with its signature, which must come last."""
     query = rest_query(params)
     return f"{query}&signature={quote(signer.sign(query.encode()), safe='')}"
 
 
 def socket_payload(params: Mapping[str, str | int]) -> str:
-    """Write the parameters of a WS-API request as they are signed: sorted by name, raw UTF-8, not encoded."""
+    """Format the parameters of a WS-API request for its signature: sorted by name, raw UTF-8, not encoded."""
     return "&".join(f"{name}={params[name]}" for name in sorted(params))
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A key, and what signs with it."""
+    """A key and its signer."""
 
     credentials: Credentials
     signer: Signer = field(repr=False)
@@ -97,12 +97,12 @@ class Principal:
 
     @property
     def key_id(self) -> str:
-        """The name of the key, which tells nothing of it."""
+        """The public ID of the key, which reveals nothing of it."""
         return self.credentials.key_id
 
 
 class AcceptedKeys:
-    """Which keys the exchange has answered with a success, the newest of them; their hashes are all that is kept."""
+    """The newest keys with a successful answer of the exchange; only their hashes are kept."""
 
     def __init__(self, most: int = MOST_ACCEPTED) -> None:
         self._most = most
@@ -120,6 +120,6 @@ class AcceptedKeys:
 
 
 def _hash_of(principal: Principal) -> bytes:
-    # The secret too: whoever knows an API key alone must not pass for its owner.
+    # The hash includes the secret: an API key alone must not pass for its owner.
     held = principal.credentials
     return sha256(f"{held.api_key}\n{held.secret}".encode()).digest()

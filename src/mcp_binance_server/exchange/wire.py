@@ -1,4 +1,4 @@
-"""What all messages of Binance share: numbers as it writes them, and what its refusals mean."""
+"""Common parts of Binance's messages: the format of numbers, and the meaning of refusals."""
 
 import re
 from collections.abc import Sequence
@@ -15,48 +15,48 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import OrderLimit
 
-# More than the exchange ever writes, and so few digits that Decimal computes with them exactly.
-# No group is possessive: Python before 3.11.5 goes on after the part of one that failed, and takes "5." for a number.
+# More digits than the exchange ever writes, and few enough for exact Decimal arithmetic. No group is possessive: Python
+# before 3.11.5 goes on after the matched part of a failed group, and accepts "5." as a number.
 _NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?"
 _NOT_ZERO = r"(?!0(?:\.0+)?(?: |\Z))"
-# The last moment that a calendar of ours can write.
+# The last moment of the year 9999, the limit of `datetime`.
 _LAST_MS = 253_402_300_799_999
 
 Amount = Annotated[str, msgspec.Meta(pattern=rf"^{_NUMBER}\Z")]
 """Zero or more."""
 
 AboveZero = Annotated[str, msgspec.Meta(pattern=rf"^{_NOT_ZERO}{_NUMBER}\Z")]
-"""A price at which something stands or was traded."""
+"""The price of an order or a trade."""
 
 SignedAmount = Annotated[str, msgspec.Meta(pattern=rf"^-?{_NUMBER}\Z")]
-"""A change, a fee that may be a rebate, or a -1 for what is not known any more."""
+"""A change, a fee that can be a rebate, or -1 for a value that is no longer known."""
 
 EpochMs = Annotated[int, msgspec.Meta(ge=0, le=_LAST_MS)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-"""How many, or the id of something: never negative, and no longer than the exchange's own type."""
+"""A count or an ID: never negative, and no longer than the exchange's own type."""
 
 CountOrNone = Annotated[int, msgspec.Meta(ge=-1, le=2**63 - 1)]
-"""The id of something, or a -1 where there is none."""
+"""An ID, or -1 for none."""
 
 Places = Annotated[int, msgspec.Meta(ge=0, le=20)]
-"""How many decimals something has."""
+"""A number of decimals."""
 
 _NAME = r"[^\W_][\w-]{0,39}+"
 Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
-"""A symbol, or what an index is called: words of any script, on one line."""
+"""A symbol or the name of an index: words of any script, on one line."""
 
-# One look at a whole event costs less than half of what a look at each of its numbers does.
+# One match over a whole event costs less than half of a match for each of its numbers.
 _LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*\Z")
 
 TOO_MANY_REQUESTS, IP_BANNED, RESTRICTED, UNAUTHORIZED, SERVER_ERROR = 429, 418, 451, 401, 500
 TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, TIMESTAMP, UNKNOWN_SYMBOL = -1003, -1015, -1021, -1121
 BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY = -1022, -2014, -2015
 CREDENTIAL_CODES = frozenset({BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY})
-# "Execution status unknown": the order may stand on the book although the answer is an error.
+# "Execution status unknown": the order may be on the book although the answer is an error.
 UNKNOWN_CODES = frozenset({-1000, -1001, -1006, -1007})
 PARTIAL_CODE = -2021
 PASSING_CODES = UNKNOWN_CODES | {-1034}
-# The first letter of each names it in a header.
+# Headers name each span by its first letter.
 SPAN_MS = {"SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 # As in: Way too many requests; IP banned until 1794240000000. Please use the websocket for live updates to avoid bans.
 _BANNED_UNTIL = re.compile(r"banned until ([0-9]{13})(?![0-9])")
@@ -71,13 +71,13 @@ def quantity(text: str) -> Quantity:
 
 
 def check_levels(levels: Sequence[WrittenLevel]) -> None:
-    """Look at levels that stay as written: each is a price above zero and a quantity of zero or more.
+    """Check levels that stay as written: each is a price above zero and a quantity of zero or more.
 
     Raises:
-        ValueError: one is not.
+        ValueError: a level is not.
     """
     joined = ";".join(map(" ".join, levels))
-    # As many separators as levels, else one of them came inside a number.
+    # With more separators than this, one of them was inside a number.
     if levels and (_LEVELS.match(joined + ";") is None or joined.count(";") != len(levels) - 1):
         raise ValueError("a level is no price and quantity")
 
@@ -92,41 +92,41 @@ _FORMS = {
 
 
 def form_of(*kinds: str) -> re.Pattern[str]:
-    """Return how the texts of a row look with a blank between them; a blank inside of one fits nowhere."""
+    """Return the pattern of a row's texts, joined by blanks; a blank inside a text never matches."""
     return re.compile(" ".join(_FORMS[kind] for kind in kinds) + r"\Z")
 
 
 def check_texts(form: re.Pattern[str], texts: Sequence[str]) -> None:
-    """Look at all texts of a row at once: to look at each costs ten times as much.
+    """Check all texts of a row at once: separate checks cost ten times as much.
 
     Raises:
-        ValueError: one of them is not what it should be.
+        ValueError: a text does not match.
     """
     if form.match(" ".join(texts)) is None:
         raise ValueError("a text of the row is not what it should be")
 
 
 def check_order(lower: str, upper: str) -> None:
-    """Look at two numbers of which the first must not be larger, where both are told.
+    """Check that the first number is not larger than the second; a zero as the second one means not reported.
 
     Raises:
-        ValueError: it is.
+        ValueError: the first number is larger.
     """
-    # Rounding keeps the order of numbers: what is larger as a float is larger.
+    # Rounding keeps the order of numbers: a larger float is a larger number.
     if float(lower) > float(upper) > 0:
         raise ValueError("the lower number is the larger one")
 
 
-# What reading an answer can raise: another shape or number, bytes that are no text, depths that nobody reads.
+# Errors of decoding an answer: an unexpected shape or number, bytes that are not text, excessive nesting.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class BinanceWire(msgspec.Struct, rename="camel"):
-    """What all our structs share: camelCase on the wire."""
+    """Base of all our structs: camelCase on the wire."""
 
 
 class DayRowWire(BinanceWire):
-    """One symbol among all of them: what a board shows of its last 24 hours, as it was written."""
+    """One row of a board: the last 24 hours of a symbol, as they were written."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]] = (
         "symbol", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms",
@@ -167,7 +167,7 @@ class TimeWire(BinanceWire):
 
 
 class KlineWire(msgspec.Struct, array_like=True):
-    """A row of twelve; the last means nothing."""
+    """A row of twelve values; the last one has no meaning."""
 
     open_time: EpochMs
     open: AboveZero
@@ -207,7 +207,7 @@ class ExchangeLimitsWire(BinanceWire):
 
     @property
     def order_limits(self) -> tuple[OrderLimit, ...]:
-        """How many new orders an account may place, by span; a span of another name is left out."""
+        """Maximum number of new orders of an account, by span; a span of another name is left out."""
         return tuple(
             OrderLimit(SPAN_MS[each.interval] * each.interval_num, each.limit)
             for each in self.rate_limits
@@ -233,7 +233,7 @@ class _ErrorBody(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRefusal:
-    """An answer that is no success: its status, Binance's code if it gave one, and its words."""
+    """An answer other than a success: its status, Binance's code if there is one, and its text."""
 
     status: int
     code: int | None
@@ -242,7 +242,7 @@ class ExchangeRefusal:
 
     @property
     def banned_until_ms(self) -> int | None:
-        """The end of a ban, where only the words tell it."""
+        """The end of a ban, if only the text states it."""
         found = _BANNED_UNTIL.search(self.text) if self.is_rate_limit else None
         return int(found[1]) if found else None
 
@@ -256,12 +256,12 @@ class ExchangeRefusal:
 
     @property
     def may_pass(self) -> bool:
-        """Whether the same read may succeed later; of an order that says nothing, see `spot/order_fates.py`."""
+        """Return True if the same read may succeed later; for orders see `spot/order_fates.py`."""
         return self.is_rate_limit or self.is_passing
 
     @property
     def is_passing(self) -> bool:
-        """Whether the same read may well succeed a moment later: the exchange stumbled, it did not decide."""
+        """Return True if the same read may well succeed a moment later: the exchange failed, it did not decide."""
         return not self.is_rate_limit and (self.status >= SERVER_ERROR or self.code in PASSING_CODES)
 
     @property
@@ -278,7 +278,7 @@ class ExchangeRefusal:
 
 
 def read_refusal(answer: HttpAnswer) -> ExchangeRefusal:
-    """Read what a non-success answer says; a body that is not Binance's JSON gives no code and no words."""
+    """Parse an answer other than a success; a body that is not Binance's JSON gives no code and no message."""
     try:
         body = msgspec.json.decode(answer.body, type=_ErrorBody)
         code, text = body.code, body.msg

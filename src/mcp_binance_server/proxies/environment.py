@@ -1,4 +1,4 @@
-"""The variables that name proxies, and the proxy of an address: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY.
+"""Proxy variables, and the proxy of an address: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY.
 
 A lower-case name wins over the upper-case one, and an empty one switches its proxy off, as in Python's urllib.
 """
@@ -19,7 +19,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.installation import with_extra
 
 PROXY_VARIABLES = HTTPS, HTTP, ALL, NO = "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"
-# The libraries know these too, each for other connections than the rest; none of them is read.
+# Other variables that the libraries know, each for some connections only; they are not read.
 UNREAD: Final = ("WSS_PROXY", "WS_PROXY", "SOCKS_PROXY")
 SYSTEM = "system settings"
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
@@ -34,7 +34,7 @@ _Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy and the variable that names it; its text and its repr show no credentials."""
+    """A proxy and its variable; its text and its repr contain no credentials."""
 
     variable: str
     scheme: str
@@ -61,7 +61,7 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """The URL with credentials, for a library that takes them so."""
+        """The URL with credentials, for libraries that need them in the URL."""
         scheme, _, place = self.address.partition("://")
         login = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.credentials else ""
         return f"{scheme}://{login}{place}"
@@ -71,7 +71,7 @@ ProxySetting = Annotated[InstanceOf[Proxy], WithJsonSchema({"type": "string"})]
 
 
 class ProxyFailure(ConnectionError):
-    """A proxy that refused a connection, or gave none; the text names it and holds no credentials."""
+    """A proxy refused a connection or failed; the text names the proxy and holds no credentials."""
 
     def __init__(self, proxy: Proxy, what: str) -> None:
         super().__init__(f"the proxy {proxy} {what}")
@@ -79,7 +79,7 @@ class ProxyFailure(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class OutgoingProxies:
-    """The proxy of each address: by its scheme, else the one for all, and none for what NO_PROXY lists."""
+    """The proxy of each address: by its scheme, or else the one for all; none for hosts in NO_PROXY."""
 
     https: Proxy | None = None
     http: Proxy | None = None
@@ -90,7 +90,7 @@ class OutgoingProxies:
         return (self.https or self.http or self.all) is not None
 
     def of(self, url: str) -> Proxy | None:
-        """Return the proxy that connections to an address go through, None for a direct one."""
+        """Return the proxy of connections to an address, or None for a direct one."""
         parts = urlsplit(url)
         host, is_secure = (parts.hostname or "").rstrip("."), parts.scheme in {"https", "wss"}
         proxy = (self.https if is_secure else self.http) or self.all
@@ -102,13 +102,13 @@ class OutgoingProxies:
 
     @property
     def private_hosts(self) -> list[str]:
-        """The proxies that are named by an address of a private network."""
+        """Proxies whose host is an address in a private network."""
         addresses = (_address(each.host) for each in self._set)
         return [str(each) for each in addresses if each is not None and each.is_private]
 
     @property
     def secrets(self) -> list[str]:
-        """The passwords, as they are and as a URL holds them."""
+        """The passwords, in plain text and URL-quoted."""
         passwords = {each.password for each in self._set}
         return [form for password in passwords if password for form in (password, quote(password, safe=""))]
 
@@ -120,10 +120,10 @@ class OutgoingProxies:
 def read_proxies(
     environment: Mapping[str, str], system: Callable[[], Mapping[str, str]] | None = None
 ) -> dict[str, Proxy | str]:
-    """Read what the four variables say; without any of them, what macOS or Windows is set up with.
+    """Read the four variables; without any of them, the system settings of macOS or Windows.
 
     Raises:
-        SettingsError: a proxy that is needed cannot be used; the message names its variable and never its value.
+        SettingsError: a configured proxy cannot be used; the message names its variable and never its value.
     """
     bypass = _named(environment, NO)[1]
     if "*" in _entries(bypass):
@@ -138,13 +138,13 @@ def read_proxies(
 
 
 def unread_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the proxy variables that other programs read and this one does not."""
+    """Return the proxy variables that other programs read and this one does not."""
     spellings = (spelt for name in UNREAD for spelt in (name, name.lower()))
     return tuple(spelt for spelt in spellings if environment.get(spelt, "").strip())
 
 
 def explain_status(proxy: Proxy, status: int, host: str) -> ProxyFailure:
-    """Say what a proxy's own answer to CONNECT means, and what to do."""
+    """Return the failure for a proxy's own answer to CONNECT, with its meaning and a fix."""
     if status == NEEDS_CREDENTIALS and proxy.credentials:
         meaning = f"it does not accept the user name and password in {proxy.variable}"
     elif status == NEEDS_CREDENTIALS:
@@ -162,7 +162,7 @@ def _named(environment: Mapping[str, str], name: str) -> tuple[str, str]:
     if name.lower() in environment:
         return name.lower(), environment[name.lower()].strip()
     if name == HTTP and "REQUEST_METHOD" in environment:
-        return name, ""  # a CGI program gets a caller's header Proxy under this name: CVE-2016-1000110
+        return name, ""  # in a CGI program this variable is a caller's Proxy header: CVE-2016-1000110
     return name, environment.get(name, "").strip()
 
 

@@ -1,1 +1,1 @@
-"""One use-case per method; the only callers of the parts below."""
+"""Use cases, one per method; the only callers of the lower layers."""

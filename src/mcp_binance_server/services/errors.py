@@ -1,4 +1,4 @@
-"""Why an order is not worth sending; the tree it belongs to is drawn in `mcp_binance_server.errors`."""
+"""The error for an order that the exchange would refuse; `mcp_binance_server.errors` shows the whole error tree."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,10 @@ from mcp_binance_server.errors import AppError
 
 @dataclass(kw_only=True, eq=False)
 class OrderRuleBroken(AppError):
-    """`nearest` holds amounts that keep to every rule; `nearest_note` says when they are more than was asked for."""
+    """A broken order rule.
+
+    `nearest` holds amounts that pass every rule; `nearest_note` warns if they exceed the request.
+    """
 
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "order_rule_broken"

@@ -1,4 +1,4 @@
-"""Several reads at once, where some may fail and the page still be worth having."""
+"""Concurrent reads with partial failure: a page is still useful if some of its parts are missing."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ Read = Callable[[], Awaitable[ValueT]]
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[ValueT]):
-    """A piece of a page: its value, or why there is none."""
+    """A part of a page: its value, or the error in its place."""
 
     value: ValueT | None
     failure: AppError | None = None
 
     def required(self) -> ValueT:
-        """Return the value of a part that no page can do without, or raise why there is none."""
+        """Return the value of a part that the page requires, or raise the part's error."""
         if self.value is None:
             raise self.failure or AssertionError("a read that neither failed nor answered")
         return self.value
@@ -43,10 +43,10 @@ async def gather(
 @overload
 async def gather(*reads: Read[ValueT]) -> tuple[Part[ValueT], ...]: ...
 async def gather(*reads: Read[Any]) -> tuple[Part[Any], ...]:
-    """Run reads side by side and return each one's value or failure.
+    """Run reads concurrently and return the value or the failure of each.
 
     Raises:
-        RateLimited: any of them met the limit; half a page would only invite the next question.
+        RateLimited: a read hit the rate limit; a partial page would only cause more requests.
     """
     parts: list[Part[Any]] = [Part(None)] * len(reads)
 
@@ -66,10 +66,10 @@ async def gather(*reads: Read[Any]) -> tuple[Part[Any], ...]:
 
 
 async def gather_in_turns(reads: Sequence[Read[ValueT]], *, at_once: int) -> list[Part[ValueT]]:
-    """Run many reads, a few at a time: one that waits for a connection may not wait as long as an answer takes.
+    """Run many reads in batches of `at_once`; waiting for a free connection would use up a read's deadline.
 
     Raises:
-        RateLimited: as `gather`; those after it are not sent.
+        RateLimited: as in `gather`; later batches are not sent.
     """
     parts: list[Part[ValueT]] = []
     for start in range(0, len(reads), at_once):

@@ -1,4 +1,4 @@
-"""Playbooks: what an address, a context or a query leads to."""
+"""Playbooks by address, context or search query."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from mcp_binance_server.guide.search import Index
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.pace import LoopPace
 
-# Reading from disk must not hold up other callers. Each thread more is one more that the loop takes turns with.
+# Disk reads run in threads, so that they do not block other callers. Each extra thread competes with the event loop.
 MOST_READERS = 2
-# A disk that takes longer is asked again for those who come later.
+# Time during which requests share one read. On a slower disk, later requests start a new read.
 READ_MS = 5_000
 ResultT = TypeVar("ResultT")
 Names = Literal["categories", "collections", "contexts"]
@@ -29,7 +29,7 @@ Names = Literal["categories", "collections", "contexts"]
 
 @dataclass(frozen=True, slots=True)
 class GuideContent:
-    """A text, how it is framed, and the documents in it."""
+    """A framed text and the documents in it."""
 
     framed: Framed
     documents: tuple[Document, ...] = ()
@@ -41,7 +41,7 @@ class GuideContent:
 
 @dataclass(frozen=True, slots=True)
 class GuideList:
-    """A stretch of the documents there are, how many in all, and the categories and collections around them."""
+    """A page of the document list, the total count, and the snapshot with its categories and collections."""
 
     snapshot: LibrarySnapshot
     entries: tuple[Entry, ...]
@@ -49,7 +49,7 @@ class GuideList:
 
 
 class GuideService:
-    """Reads guide content in worker threads; what is on disk now is what comes back, to all who ask for it at once."""
+    """Reader of guide content in worker threads. Answers show the current files; concurrent requests share a read."""
 
     def __init__(self, library: Library, clock: Clock, pace: LoopPace) -> None:
         self._library = library
@@ -65,11 +65,11 @@ class GuideService:
         self._index.close()
 
     async def read(self, uri: str) -> GuideContent:
-        """Return what an address leads to.
+        """Return the content at an address.
 
         Raises:
-            InvalidScheme: it is not a guide:// address.
-            GuideError: it leads nowhere, to too much, or to something that cannot be read.
+            InvalidScheme: the address is not a guide:// address.
+            GuideError: the address matches nothing or too much, or the content is unreadable.
         """
         if uri == HELP and (snapshot := self._library.at_hand()) and self._help and self._help[0] is snapshot:
             return self._help[1]
@@ -95,7 +95,7 @@ class GuideService:
         )
 
     async def listed(self, context: str | None, limit: int, offset: int) -> GuideList:
-        """Return documents by category and path, those of one context if it is named."""
+        """Return documents ordered by category and path, only those of `context` if it is given."""
 
         def run() -> GuideList:
             snapshot = self._library.snapshot()
@@ -105,7 +105,7 @@ class GuideService:
         return await self._in_thread(run)
 
     async def search(self, query: str, context: str | None, limit: int) -> list[Hit]:
-        """Return the documents that fit the words of a query best."""
+        """Return the documents that best match the words of a query."""
 
         def run() -> list[Hit]:
             snapshot = self._library.snapshot()
@@ -125,7 +125,7 @@ class GuideService:
         return await self._in_thread(run)
 
     async def doc_ids(self, context: str) -> list[str]:
-        """Return the ids of a context's documents; none for an unknown one."""
+        """Return the document ids of a context; empty for an unknown context."""
 
         def run() -> list[str]:
             try:
@@ -137,9 +137,9 @@ class GuideService:
         return await self._in_thread(run)
 
     async def _shared(self, asked: str, run: Callable[[], GuideContent]) -> GuideContent:
-        # Megabytes, for each of a crowd; whoever asks after it was read has it read anew.
+        # Answers can be megabytes, so concurrent requests share one read. A request after its end starts a new one.
         content = await self.flights.join(asked, lambda: self._in_thread(run), lock_ms=READ_MS)
-        await self._pace.step()  # all of the crowd were woken at once
+        await self._pace.step()  # all waiting requests were woken at once
         return content
 
     async def _in_thread(self, run: Callable[[], ResultT]) -> ResultT:
@@ -156,7 +156,7 @@ class GuideService:
         return self._chosen(uri, lambda asked: asked.resolve(address))
 
     def _help_on(self, snapshot: LibrarySnapshot) -> GuideContent:
-        # A snapshot is another object as soon as anything in it differs, so the page is never older than the files.
+        # Any change creates a new snapshot object, so the page is never older than the files.
         if self._help is None or self._help[0] is not snapshot:
             self._help = snapshot, GuideContent(Framed(MARKDOWN, help_page(snapshot)))
         return self._help[1]
@@ -190,7 +190,7 @@ class GuideService:
 
 
 def _gap(entry: Entry, reason: str) -> Document:
-    """Return what stands in the place of a document that cannot be read."""
+    """Return the placeholder for a document that cannot be read."""
     modified_ms = entry.stamp.modified_ns // 1_000_000
     body = f"_Unavailable: {reason}_\n"
     return Document(entry.category, entry.doc_id, entry.source, entry.facts, body, modified_ms)

@@ -30,7 +30,7 @@ class DemoAccount:
         self._seed = seed
 
     def knows(self, key: str) -> bool:
-        """Tell whether an API key is one of this account's."""
+        """Return whether an API key belongs to this account."""
         return key in {self.api_key, self.ed25519_api_key, self.rsa_api_key}
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ def _pem(key: Ed25519PrivateKey | RSAPrivateKey) -> str:
 
 
 class WeightMeter:
-    """What was used in the running minute, and whether the caller still listens."""
+    """Request weight used in the current minute, and the ban of a caller that ignores 429 answers."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -79,10 +79,10 @@ class WeightMeter:
         return self._used
 
     def charge(self, weight: int, now_ms: int) -> None:
-        """Book a request.
+        """Charge the weight of a request to the current minute.
 
         Raises:
-            Refusal: the minute is used up (429), or the caller is banned (418).
+            Refusal: the limit of the minute is exceeded (429), or the caller is banned (418).
         """
         self._turn(now_ms)
         if now_ms < self._banned_until_ms:
@@ -98,12 +98,12 @@ class WeightMeter:
             raise refusals.too_much_weight(self.limit, until_ms, self.retry_after_secs(now_ms))
 
     def give_back(self, weight: int, now_ms: int) -> None:
-        """Take a booked weight out of the minute again: a successful order costs none."""
+        """Refund charged weight: a successful order costs none."""
         self._turn(now_ms)
         self._used = max(0, self._used - weight)
 
     def retry_after_secs(self, now_ms: int) -> int:
-        """Return the whole seconds until the minute ends."""
+        """Return the seconds until the minute ends, rounded up."""
         return -(-(MINUTE_MS - now_ms % MINUTE_MS) // 1000)
 
     def _banned(self, now_ms: int) -> refusals.Refusal:
@@ -116,7 +116,10 @@ class WeightMeter:
 
 
 class KeyRights(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The boxes of the key's page; `address_listed` says whether the caller's address is in the key's list."""
+    """Permissions of the keys, as on Binance's key page.
+
+    `address_listed`: the caller's address is on the key's allow list.
+    """
 
     reading: bool = True
     trading: bool = False
@@ -133,11 +136,11 @@ class KeyRights(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     address_listed: bool = True
 
     def check_address(self) -> None:
-        """Refuse a caller from elsewhere; before the signature is looked at."""
+        """Refuse a caller whose address is not on the allow list; runs before the signature check."""
         if self.ip_restricted and not self.address_listed:
             raise refusals.rejected_address()
 
     def check(self, *, trading: bool) -> None:
-        """Refuse a key that may not read, or not trade."""
+        """Refuse a key without the permission to read, or to trade if `trading`."""
         if not (self.trading if trading else self.reading):
             raise refusals.rejected_key()

@@ -1,4 +1,4 @@
-"""The simulator as an app, and the addresses by which tests and people steer it."""
+"""The simulator as an ASGI app, with control endpoints for tests and manual use."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -35,7 +35,7 @@ class LimitOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class StreamOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the knobs of the streams; what is not named stays."""
+    """New values for the stream settings; None keeps the current value."""
 
     life_ms: int | None = None
     messages_a_second: int | None = None
@@ -56,7 +56,7 @@ class ReplayOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChartsOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the knobs of chart-img; what is not named stays."""
+    """New values for the chart-img settings; None keeps the current value."""
 
     plan: str | None = None
     daily_limit: int | None = None
@@ -77,12 +77,12 @@ class Control:
         return reply({"faults": len(self._exchange.faults.pending())})
 
     async def clear_faults(self, _request: Request) -> Response:
-        """Forget every fault."""
+        """Remove all faults."""
         self._exchange.faults.clear()
         return reply({"faults": 0})
 
     async def add_stream_faults(self, request: Request) -> Response:
-        """Add one fault of the streams, or a list of them."""
+        """Add one stream fault, or a list of them."""
         hub = self._exchange.hub
         for fault in msgspec.json.decode(listed(await request.body()), type=list[StreamFault]):
             hub.faults.add(fault)
@@ -90,12 +90,12 @@ class Control:
         return reply({"faults": len(hub.faults.pending())})
 
     async def clear_stream_faults(self, _request: Request) -> Response:
-        """Forget every fault of the streams."""
+        """Remove all stream faults."""
         self._exchange.hub.faults.clear()
         return reply({"faults": 0})
 
     async def set_streams(self, request: Request) -> Response:
-        """Change the knobs of the streams."""
+        """Change the stream settings."""
         hub, order = self._exchange.hub, msgspec.json.decode(await request.body(), type=StreamOrder)
         hub.life_ms = hub.life_ms if order.life_ms is None else order.life_ms
         hub.messages_a_second = hub.messages_a_second if order.messages_a_second is None else order.messages_a_second
@@ -105,13 +105,13 @@ class Control:
         return reply(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms, hub.user_delay_ms))
 
     async def streams(self, _request: Request) -> Response:
-        """Return how many connections are open, how often each stream is told, and of how many executions accounts."""
+        """Return the open connections, the subscriptions to each stream, and the user events sent, as counts."""
         hub = self._exchange.hub
         told = {"connections": hub.open_connections, "streams": hub.streams(), "user_events": hub.user_events}
         return reply(told)
 
     async def set_charts(self, request: Request) -> Response:
-        """Change the plan of the chart-img key, its day, its documentation, or whether it tells what is left."""
+        """Change the chart-img key's plan or daily limit, the documentation, or the header with the remaining quota."""
         charts, order = self._exchange.charts, msgspec.json.decode(await request.body(), type=ChartsOrder)
         if order.plan is not None and order.plan not in charts.facts.plans:
             raise ValueError(f"There is no plan {order.plan!r}; there are {', '.join(charts.facts.plans)}.")
@@ -122,16 +122,16 @@ class Control:
         return reply({"plan": charts.plan_name, "remaining": charts.remaining})
 
     async def set_key(self, request: Request) -> Response:
-        """Change what the keys may do; what is not named is as usual."""
+        """Change the permissions of the keys; a permission that is left out gets its default."""
         self._exchange.rights = msgspec.json.decode(await request.body(), type=KeyRights)
         return reply(self._exchange.rights)
 
     async def requests(self, _request: Request) -> Response:
-        """Return what arrived, without signatures."""
+        """Return the received requests, without signatures."""
         return reply(self._exchange.requests)
 
     async def forget_requests(self, _request: Request) -> Response:
-        """Empty the log."""
+        """Clear the request log."""
         self._exchange.requests.clear()
         return reply([])
 
@@ -141,30 +141,30 @@ class Control:
         return reply({"name": self._exchange.scenario})
 
     async def set_crowd(self, request: Request) -> Response:
-        """List cheap markets for load."""
+        """List cheap markets for load tests."""
         order = msgspec.json.decode(await request.body(), type=CrowdOrder)
         self._exchange.set_crowd(order.members)
         return reply(order)
 
     async def set_replay(self, request: Request) -> Response:
-        """Begin a replay, or end it."""
+        """Start or end a replay."""
         order = msgspec.json.decode(await request.body(), type=ReplayOrder)
         folder = None if order.folder is None else Path(order.folder)
         return reply({"symbols": self._exchange.set_replay(folder, order.speed)})
 
     async def set_clock(self, request: Request) -> Response:
-        """Move the exchange's clock away from the true one."""
+        """Set the skew of the exchange's clock against the true time."""
         self._exchange.skew_ms = msgspec.json.decode(await request.body(), type=ClockOrder).skew_ms
         return reply({"skew_ms": self._exchange.skew_ms})
 
     async def set_limit(self, request: Request) -> Response:
-        """Change the weight a minute allows."""
+        """Change the weight limit of a minute."""
         self._exchange.weight_limit = msgspec.json.decode(await request.body(), type=LimitOrder).weight_limit
         return reply({"weight_limit": self._exchange.weight_limit})
 
 
 class LoopbackOnly:
-    """Let nobody but this machine reach an application."""
+    """Middleware that accepts only clients on this machine."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -178,7 +178,7 @@ class LoopbackOnly:
 
 
 def control_app(exchange: SimulatedExchange) -> ASGIApp:
-    """Return the control endpoints."""
+    """Return the app with the control endpoints."""
     control = Control(exchange)
     return LoopbackOnly(
         Starlette(
@@ -218,16 +218,18 @@ def _is_loopback(host: str) -> bool:
 
 
 def build_futures_app(exchange: SimulatedExchange) -> Starlette:
-    """Serve the futures side of the exchange, as a host of its own."""
+    """Return the app of the futures host."""
     return Starlette(routes=[*FuturesStreamEndpoints(exchange).routes(), Mount("/", app=FuturesGateway(exchange))])
 
 
 def build_app(exchange: SimulatedExchange) -> Starlette:
     """Serve the exchange under /api/v3, /ws, /stream and /ws-api/v3, and its controls under /control.
 
-    Who asks for the host of the futures gets their side of it: without sockets, hosts are told apart by name alone.
+    Requests to the futures host name go to the futures app: without sockets, the host name alone separates the two
+    hosts.
 
-    Chart-img has its own paths, /v1 to /v3, and two of ours: /chart-docs, the documentation, and /r2, stored images.
+    Chart-img has its own paths, /v1 to /v3. Two paths are our own: /chart-docs for the documentation, /r2 for stored
+    images.
 
     Run uvicorn with `date_header=False`: the Date header must come from the exchange's clock.
     """
@@ -243,7 +245,7 @@ def build_app(exchange: SimulatedExchange) -> Starlette:
 
 
 class ByPort:
-    """The whole exchange behind two ports: who comes by that of the futures gets their host."""
+    """The whole exchange behind two ports; requests to `futures_port` go to the futures host."""
 
     def __init__(self, exchange: SimulatedExchange, futures_port: int) -> None:
         self._spot = build_app(exchange)

@@ -1,4 +1,4 @@
-"""The addresses by which tests and people steer the futures host."""
+"""Control endpoints of the futures host, for tests and manual use."""
 
 import msgspec
 from starlette.requests import Request
@@ -11,7 +11,7 @@ from mcp_binance_server.simulator.futures.quirks import Quirk
 
 
 class FuturesOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the knobs of the futures host; what is not named stays."""
+    """New values for the settings of the futures host; None keeps the current value."""
 
     contracts: int | None = None
     weight_limit: int | None = None
@@ -20,7 +20,7 @@ class FuturesOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LiquidationOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """Positions of a contract to liquidate now, or so many milliseconds from now."""
+    """Positions of a contract to liquidate, `after_ms` from now."""
 
     symbol: str
     count: int = 1
@@ -37,7 +37,7 @@ class FuturesControl:
         self._futures = exchange.futures
 
     def routes(self) -> list[Route]:
-        """Return the routes, under /control."""
+        """Return the routes; they are mounted under /control."""
         return [
             Route("/futures", self.state, methods=["GET"]),
             Route("/futures", self.set_knobs, methods=["POST"]),
@@ -53,7 +53,7 @@ class FuturesControl:
         ]
 
     async def state(self, _request: Request) -> Response:
-        """Return what is used of each limit, and what is connected."""
+        """Return the usage of each limit, and the open connections with their streams."""
         now_ms, futures = self._exchange.now_ms(), self._futures
         return reply(
             {
@@ -78,11 +78,11 @@ class FuturesControl:
         return reply({"weight_limit": meter.limit, "data_limit": data.limit, "funding_limit": funding.limit})
 
     async def requests(self, _request: Request) -> Response:
-        """Return what arrived."""
+        """Return the received requests."""
         return reply(self._futures.requests)
 
     async def forget_requests(self, _request: Request) -> Response:
-        """Empty the log."""
+        """Clear the request log."""
         self._futures.requests.clear()
         return reply([])
 
@@ -93,7 +93,7 @@ class FuturesControl:
         return reply({"faults": len(self._futures.faults.pending())})
 
     async def clear_faults(self, _request: Request) -> Response:
-        """Forget every fault."""
+        """Remove all faults."""
         self._futures.faults.clear()
         return reply({"faults": 0})
 
@@ -104,12 +104,12 @@ class FuturesControl:
         return reply({"quirks": len(self._futures.quirks.pending())})
 
     async def clear_quirks(self, _request: Request) -> Response:
-        """Forget every quirk."""
+        """Remove all quirks."""
         self._futures.quirks.clear()
         return reply({"quirks": 0})
 
     async def add_stream_faults(self, request: Request) -> Response:
-        """Add one fault of the streams, or a list of them."""
+        """Add one stream fault, or a list of them."""
         faults = self._futures.hub.faults
         for fault in msgspec.json.decode(listed(await request.body()), type=list[StreamFault]):
             faults.add(fault)
@@ -117,7 +117,7 @@ class FuturesControl:
         return reply({"faults": len(faults.pending())})
 
     async def clear_stream_faults(self, _request: Request) -> Response:
-        """Forget every fault of the streams."""
+        """Remove all stream faults."""
         self._futures.hub.faults.clear()
         return reply({"faults": 0})
 
@@ -132,10 +132,10 @@ class FuturesControl:
 
 
 def listed(body: bytes) -> bytes:
-    """Return a JSON list: the body, or one that holds it."""
+    """Return the body as a JSON list; a single value becomes a list of one."""
     return body if body.lstrip().startswith(b"[") else b"[" + body + b"]"
 
 
 def reply(body: object) -> Response:
-    """Answer with JSON."""
+    """Return a JSON response."""
     return Response(msgspec.json.encode(body), media_type="application/json")

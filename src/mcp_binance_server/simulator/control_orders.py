@@ -1,4 +1,4 @@
-"""The addresses by which tests and people steer the order desk, and look behind its answers."""
+"""Control endpoints of the order desk, for tests and manual use; they also show its internal state."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ from mcp_binance_server.simulator.refusals import Refusal
 
 
 class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the knobs of the order desk; what is not named stays."""
+    """New values for the settings of the order desk; None keeps the current value."""
 
     engine_delay_ms: float | None = None
     visible_after_ms: int | None = None
@@ -29,7 +29,7 @@ class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
-    """What a symbol allows, in the words of exchangeInfo; what is not named stays."""
+    """Permissions of a symbol, named as in exchangeInfo; None keeps the current value."""
 
     symbol: str
     oco_allowed: bool | None = None
@@ -40,7 +40,7 @@ class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rena
 
 
 class HandOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """An order that somebody places by hand, without a key; account 0 is the first, 1 that of the first guest."""
+    """An order placed by hand, without a key. Account 0 is the first account, 1 is the first guest's."""
 
     symbol: str
     side: str
@@ -55,7 +55,7 @@ class HandOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class HandCancel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """An order that somebody cancels by hand."""
+    """An order to cancel by hand, without a key."""
 
     symbol: str
     client_order_id: str
@@ -63,7 +63,7 @@ class HandCancel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class CrowdTrade(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A trade of the crowd that is on no tape; `sold` says that the taker sold."""
+    """A trade of the crowd that is not on the tape; `sold` means that the taker sold."""
 
     symbol: str
     price: str
@@ -79,7 +79,7 @@ class OrderControl:
         self._desk = exchange.orders
 
     def routes(self) -> list[Route]:
-        """Return the routes, under /control."""
+        """Return the routes; they are mounted under /control."""
         return [
             Route("/orders", self.state, methods=["GET"]),
             Route("/orders", self.set_knobs, methods=["POST"]),
@@ -92,7 +92,7 @@ class OrderControl:
         ]
 
     async def state(self, _request: Request) -> Response:
-        """Return what was received, accepted, executed and told since the beginning, and every order as it stands."""
+        """Return the counts of requests, accepted orders, executions and events, and the state of orders and lists."""
         desk = self._desk
         desk.engine.settle(self._exchange.now_ms())
         return reply(
@@ -117,7 +117,7 @@ class OrderControl:
         )
 
     async def set_knobs(self, request: Request) -> Response:
-        """Change the knobs of the desk."""
+        """Change the settings of the order desk."""
         desk, order = self._desk, msgspec.json.decode(await request.body(), type=DeskOrder)
         desk.engine_delay_ms = desk.engine_delay_ms if order.engine_delay_ms is None else order.engine_delay_ms
         desk.visible_after_ms = desk.visible_after_ms if order.visible_after_ms is None else order.visible_after_ms
@@ -133,7 +133,7 @@ class OrderControl:
         return reply(DeskOrder(*knobs))
 
     async def set_flags(self, request: Request) -> Response:
-        """Change what a symbol allows; exchangeInfo says it from then on."""
+        """Change the permissions of a symbol; exchangeInfo shows them from then on."""
         order = msgspec.json.decode(await request.body(), type=SymbolFlags)
         record = next(one for one in self._desk.listing.records if one["symbol"] == self._symbol(order.symbol).name)
         told: dict[str, object] = msgspec.to_builtins(order)
@@ -141,12 +141,12 @@ class OrderControl:
         return reply({name: record[name] for name in told})
 
     async def wipe(self, _request: Request) -> Response:
-        """Forget every order and fill, and give the accounts what they began with; what was accepted is still told."""
+        """Delete all orders and fills and reset the balances; the record of accepted orders stays."""
         self._desk.wipe()
         return reply({"orders": 0})
 
     async def executions(self, request: Request) -> Response:
-        """Return what happened behind a number, oldest first."""
+        """Return the executions after a number, oldest first."""
         after = int(request.query_params.get("after", "0"))
         happened = self._desk.executions_since(after, None, self._exchange.now_ms())
         return reply([self._shown(one) for one in happened])
@@ -184,7 +184,7 @@ class OrderControl:
         return reply(gone.body())
 
     async def trade(self, request: Request) -> Response:
-        """Let the crowd trade through the accounts' orders."""
+        """Execute a trade of the crowd against the accounts' orders."""
         order = msgspec.json.decode(await request.body(), type=CrowdTrade)
         symbol, now_ms, before = (
             self._symbol(order.symbol),
@@ -202,7 +202,7 @@ class OrderControl:
         return symbol
 
     def _accepted_for(self) -> dict[int, list[str]]:
-        """Return the ids that were accepted for each account, as often as they were."""
+        """Return the accepted client order IDs by account, repeats included."""
         accepted: dict[int, list[str]] = {}
         for one in self._desk.accepted:
             accepted.setdefault(self._number(one.holder), []).append(one.client_order_id)
@@ -223,5 +223,5 @@ class OrderControl:
 
     def _shown(self, execution: Execution) -> dict[str, object]:
         shown = msgspec.convert(msgspec.to_builtins(execution), dict[str, object])
-        del shown["holder"]  # a key is shown nowhere, not even to whoever steers
+        del shown["holder"]  # `holder` is an API key; even control answers contain no keys
         return shown | {"account": self._number(execution.holder)}

@@ -1,4 +1,4 @@
-"""One simulated exchange: its market, its accounts, its limits, its faults."""
+"""One simulated exchange: its market, accounts, limits and faults."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,7 @@ LARGEST_CROWD = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A second customer: keys of their own, and what they hold."""
+    """A further customer, with keys and holdings of its own."""
 
     account: DemoAccount
     portfolio: Portfolio
@@ -39,8 +39,9 @@ class Guest:
 class SimulatedExchange:
     """State shared by all requests; the market itself is a function of seed and time.
 
-    `crowd` lists that many more symbols for load, each of whose depth events touches `crowd_levels` levels or a few
-    more, `contracts` as many more perpetuals; `replay` is a folder of recordings that stand in for their symbols.
+    `crowd` is the number of additional symbols for load; each of their depth events touches `crowd_levels` levels or a
+    few more. `contracts` is the number of additional perpetuals. `replay` is a folder of recordings that replace their
+    symbols.
     """
 
     def __init__(
@@ -94,11 +95,11 @@ class SimulatedExchange:
         self.meter.limit = limit
 
     def holder(self, key: str) -> DemoAccount:
-        """Return the account a key belongs to; for a key that nobody has, the first, which will not know it either."""
+        """Return the account of a key. An unknown key gets the first account, which does not know it either."""
         return next((guest.account for guest in self.guests if guest.account.knows(key)), self.account)
 
     def portfolio(self, key: str) -> Portfolio:
-        """Return what the holder of a key has now."""
+        """Return the current portfolio of a key's account."""
         return self.orders.portfolio(self.holder(key).api_key, self._first_portfolio(key), self.now_ms())
 
     def order_account(self, key: str) -> Account:
@@ -109,19 +110,19 @@ class SimulatedExchange:
         return next((guest.portfolio for guest in self.guests if guest.account.knows(key)), self.stage.portfolio)
 
     def depth(self, symbol: Symbol, limit: int, now_ms: int) -> Depth:
-        """Return up to `limit` levels a side, the orders of the accounts among them."""
+        """Return up to `limit` levels a side, including the accounts' orders."""
         depth = self.stage.market.depth(symbol, limit, now_ms)
         shown = self._shown(symbol, now_ms)
         return lay_depth(depth, shown, limit) if shown else depth
 
     def top(self, symbol: Symbol, now_ms: int) -> Top | None:
-        """Return the best bid and ask, be they the crowd's or an account's."""
+        """Return the best bid and ask, including the accounts' orders."""
         top = self.stage.market.top(symbol, now_ms)
         shown = self._shown(symbol, now_ms)
         return lay_top(top, shown) if shown and top is not None else top
 
     def changes(self, symbol: Symbol, span: Span) -> Changes | None:
-        """Return what changed in the book of a symbol, by the crowd or an account; None when nothing did."""
+        """Return the changes to a symbol's book by the crowd and the accounts; None if nothing changed."""
         market, shown = self.stage.market, self._shown(symbol, span.end_ms)
         changes, touched = market.changes(symbol, *span), self.orders.engine.shown.touched(symbol, span)
         self.orders.engine.shown.told(symbol, span.end_ms)
@@ -142,7 +143,7 @@ class SimulatedExchange:
         return self.clock.now_ms() + self.skew_ms
 
     def set_scenario(self, name: str) -> None:
-        """Change the stage; requests, weights and faults stay, orders do not.
+        """Change the scenario. Requests, weights and faults stay; orders do not.
 
         Raises:
             ValueError: there is no such scenario.
@@ -155,10 +156,10 @@ class SimulatedExchange:
         self._set_sources()
 
     def set_crowd(self, count: int, levels: int = FEW_LEVELS) -> None:
-        """List so many cheap markets, in place of an earlier crowd; connections opened before it go on without it.
+        """List `count` cheap markets in place of the earlier crowd. Connections that are already open do not get them.
 
         Raises:
-            ValueError: the number makes no sense.
+            ValueError: the number is out of range.
         """
         if not 0 <= count <= LARGEST_CROWD:
             raise ValueError(f"A crowd has 0 to {LARGEST_CROWD} members, not {count}.")
@@ -169,18 +170,18 @@ class SimulatedExchange:
         self.set_scenario(self.scenario)
 
     def set_contracts(self, count: int) -> None:
-        """List so many cheap perpetuals, in place of an earlier crowd of them.
+        """List `count` cheap perpetuals in place of the earlier ones.
 
         Raises:
-            ValueError: the number makes no sense.
+            ValueError: the number is out of range.
         """
         self.futures.set_crowd(count)
 
     def set_replay(self, folder: Path | None, speed: float = 1) -> list[str]:
-        """Begin to replay the recordings of a folder, `speed` times as fast as they were; None ends it.
+        """Start to replay the recordings of a folder at `speed` times their own speed; None ends the replay.
 
         Raises:
-            ValueError: they cannot be replayed.
+            ValueError: the recordings cannot be replayed.
         """
         if not speed > 0:
             raise ValueError(f"A recording runs forward: the speed is above 0, not {speed}.")
@@ -198,7 +199,7 @@ class SimulatedExchange:
         self.said = Said(REMEMBERED_EVENTS)
 
     def record(self, request: ReceivedRequest) -> None:
-        """Remember a request; the oldest are forgotten when there are very many."""
+        """Add a request to the log; a full log drops its older half."""
         self.requests.append(request)
         if len(self.requests) > REMEMBERED_REQUESTS:
             del self.requests[: REMEMBERED_REQUESTS // 2]

@@ -1,4 +1,4 @@
-"""Faults on request, of answers and of streams."""
+"""Injected faults of answers and streams."""
 
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
@@ -11,8 +11,8 @@ Kind = Literal[
     "cut_before",  # the connection ends before the answer
     "silence",  # there is no answer, and the connection stays open
     "cut_within",  # the connection ends in the middle of the body
-    "html",  # status 200 and a page
-    "truncated",  # status 200 and the first half of the JSON, length and all
+    "html",  # status 200 and an HTML page
+    "truncated",  # status 200 and the first half of the JSON, with a matching Content-Length
     "empty",  # status 200 and no body
     "content_type",  # the true body, announced as text
     "gzip",  # the true body, compressed
@@ -30,25 +30,26 @@ StreamKind = Literal[
     "malformed",  # the first half of the event arrives
     "bad_price",  # a price of the event is `text`
     "bad_quantity",  # a quantity of the event is `text`
-    "late",  # the event says that it was sent `behind_ms` ago
+    "late",  # the event's time is `behind_ms` ago
     "cut",  # the socket ends instead of the event
-    "silent",  # from here on the connection says nothing but answers pings, and stays open
-    "deaf",  # from here on the connection hears nothing: pings and messages stay unanswered, events go on
+    "silent",  # from here on the connection sends only pongs, and stays open
+    "deaf",  # from here on the connection ignores its input: pings and messages stay unanswered, events go on
     "half_open",  # silent and deaf at once
     "no_pong",  # the client's pongs are lost from here on: the connection closes after the hub's `pong_ms`
-    "ping",  # every open connection is pinged; strikes at once
-    "shutdown",  # every open connection is told that the server goes away; strikes at once
-    "terminated",  # every subscription to an account is told that it is over; strikes at once
-    "revoked",  # every subscription to an account is told that its key is no more; strikes at once
-    "stale_snapshot",  # GET depth answers with the book of `behind_ms` ago; strikes requests, not events
+    "ping",  # every open connection gets a ping; takes effect at once
+    "shutdown",  # every open connection gets the event that the server shuts down; takes effect at once
+    "terminated",  # every account subscription gets the event that it has ended; takes effect at once
+    "revoked",  # every account subscription gets the event that its key was revoked; takes effect at once
+    "stale_snapshot",  # GET depth answers with the book of `behind_ms` ago; applies to requests, not events
 ]
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One thing that goes wrong; `times` None means until cleared, `path` and `method` may hold * and ?.
+    """One fault; `times` None means until cleared, and `path` and `method` can contain the wildcards * and ?.
 
-    `executed` belongs to writes: it says whether the order or cancel happens all the same, once key, signature and time
-    are found right. The delay then lies between that and the answer. Without it the kind decides, as it does for reads.
+    `executed` is for writes. It decides whether the order or cancel is executed in spite of the fault, once key,
+    signature and time are valid. The delay then lies between execution and answer. If it is None, the kind decides, as
+    for reads.
     """
 
     kind: Kind
@@ -67,25 +68,25 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Faults:
-    """The faults that wait for their requests, first added first used."""
+    """Pending faults of requests; of those that match, the first added applies first."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Fault, int | None]] = []
 
     def add(self, fault: Fault) -> None:
-        """Let the fault strike the next requests it matches."""
+        """Apply the fault to the next requests that match it."""
         self._waiting.append((fault, fault.times))
 
     def clear(self) -> None:
-        """Forget every fault."""
+        """Remove all faults."""
         self._waiting.clear()
 
     def pending(self) -> list[Fault]:
-        """Return the faults that still wait."""
+        """Return the pending faults."""
         return [fault for fault, _ in self._waiting]
 
     def take(self, path: str, method: str = "GET") -> Fault | None:
-        """Return the fault that strikes this request, and count it."""
+        """Return the fault that applies to this request, and count it; None if no fault matches."""
         for place, (fault, left) in enumerate(self._waiting):
             if fnmatchcase(path, fault.path) and fnmatchcase(method, fault.method):
                 if left is not None and left <= 1:
@@ -97,7 +98,7 @@ class Faults:
 
 
 class StreamFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One thing that goes wrong; `times` None means until cleared, `stream` may hold * and ?."""
+    """One fault; `times` None means until cleared, and `stream` can contain the wildcards * and ?."""
 
     kind: StreamKind
     stream: str = "*"
@@ -108,7 +109,7 @@ class StreamFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 class StreamFaults:
-    """The faults that wait for their events, first added first used."""
+    """Pending faults of streams; of those that match, the first added applies first."""
 
     def __init__(self) -> None:
         self.shutdowns = 0
@@ -117,7 +118,7 @@ class StreamFaults:
         self._waiting: list[tuple[StreamFault, int | None]] = []
 
     def add(self, fault: StreamFault) -> None:
-        """Let the fault strike the next events it matches."""
+        """Apply the fault to the next events that match it."""
         if fault.kind == "shutdown":
             self.shutdowns += 1
         elif fault.kind == "ping":
@@ -128,19 +129,19 @@ class StreamFaults:
             self._waiting.append((fault, fault.times))
 
     def clear(self) -> None:
-        """Forget every fault."""
+        """Remove all faults."""
         self._waiting.clear()
 
     def pending(self) -> list[StreamFault]:
-        """Return the faults that still wait."""
+        """Return the pending faults."""
         return [fault for fault, _ in self._waiting]
 
     def take(self, stream: str) -> StreamFault | None:
-        """Return the fault that strikes this event, and count it."""
+        """Return the fault that applies to this event, and count it; None if no fault matches."""
         return self._take(stream, snapshot=False)
 
     def take_stale(self, symbol: str) -> StreamFault | None:
-        """Return the fault that strikes this snapshot, and count it."""
+        """Return the fault that applies to this snapshot, and count it; None if no fault matches."""
         return self._take(f"{symbol.lower()}@depth", snapshot=True)
 
     def _take(self, name: str, *, snapshot: bool) -> StreamFault | None:

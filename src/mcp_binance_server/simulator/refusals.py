@@ -1,4 +1,4 @@
-"""Answers, and every refusal as Binance words it."""
+"""Answers, and refusals with Binance's messages."""
 
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -36,7 +36,7 @@ class Refusal(Exception):
         self.data = data
 
     def body(self) -> dict[str, object]:
-        """Return it as it is answered; `data` tells what became of the parts of a request."""
+        """Return the body of the answer; `data` contains the results of the parts of a request."""
         told: dict[str, object] = {"code": self.code, "msg": self.message}
         return told if self.data is None else told | {"data": self.data}
 
@@ -126,7 +126,7 @@ def rejected_key() -> Refusal:
 
 
 def rejected_address() -> Refusal:
-    # Some answers name the caller's address: one from the range for documentation, RFC 5737.
+    # Some answers contain the caller's address; this one is from the range for documentation, RFC 5737.
     told = "Invalid API-key, IP, or permissions for action, request ip: 203.0.113.7"
     return Refusal(-2015, told, status=401)
 
@@ -170,23 +170,23 @@ class Answer:
 
 
 def json_answer(body: object, status: int = 200) -> Answer:
-    """Encode a body; characters beyond ASCII go out as they are."""
+    """Encode a body; characters beyond ASCII are not escaped."""
     return Answer(status, msgspec.json.encode(body))
 
 
 def refused(refusal: Refusal) -> Answer:
-    """Turn a refusal into its answer."""
+    """Return the answer for a refusal."""
     headers = {} if refusal.retry_after_secs is None else {"Retry-After": str(refusal.retry_after_secs)}
     return Answer(refusal.status, msgspec.json.encode(refusal.body()), headers=headers)
 
 
 def page(status: int, title: str) -> Answer:
-    """Return the HTML page a gateway would show."""
+    """Return an HTML page like that of a gateway."""
     return Answer(status, f"<html><body><h1>{status} {title}</h1></body></html>".encode(), HTML_TYPE)
 
 
 def header_list(answer: Answer, used_weight: int, now_ms: int) -> list[tuple[bytes, bytes]]:
-    """Return the headers as ASGI wants them; what the answer says itself wins."""
+    """Return the headers in ASGI format; the answer's own headers take precedence."""
     headers = {
         "content-type": answer.content_type,
         "content-length": str(len(answer.body)),

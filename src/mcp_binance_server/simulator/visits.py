@@ -1,4 +1,4 @@
-"""Who came: the connections of a host, and the requests it received."""
+"""Open connections of a host, and the requests it received."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ MINUTE_MS = 60_000
 
 
 class Visitor(Protocol):
-    """One who is connected, and the streams it hears."""
+    """An open connection and its streams."""
 
     @property
     def streams(self) -> tuple[str, ...]: ...
 
 
 class Hub:
-    """The knobs of the streams.
+    """Stream settings and open connections of a host.
 
-    With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps whenever
-    somebody sleeps needs this, or the connections would run away with it.
+    With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps at every sleep
+    needs this; otherwise the sleeping connections would move the clock without end.
 
-    Lives, limits and faults run on the exchange's clock. The pings of the server, one every 20 s, and its patience for
-    the pong are those of uvicorn and run on the machine's clock; `no_pong` plays their outcome on the exchange's.
+    Lifetimes, limits and faults run on the exchange's clock. The server's pings, one every 20 s, and its pong timeout
+    are uvicorn's and run on the machine's clock; `no_pong` simulates their outcome on the exchange's clock.
     """
 
     def __init__(self) -> None:
@@ -48,26 +48,26 @@ class Hub:
         return len(self._visitors)
 
     def streams(self) -> Counter[str]:
-        """Count by name the streams that are told now."""
+        """Count the subscriptions by stream name."""
         return Counter(name for visitor in self._visitors for name in visitor.streams)
 
     def enter(self, visitor: Visitor) -> None:
-        """Count a connection from here on."""
+        """Add an open connection."""
         self._visitors.append(visitor)
 
     def leave(self, visitor: Visitor) -> None:
-        """Count a connection no longer."""
+        """Remove a connection."""
         self._visitors.remove(visitor)
 
     def wake(self) -> None:
-        """Let every connection send what is due now."""
+        """Let every connection send its due events now."""
         self.beats += 1
         if self._pulse is not None:
             self._pulse.set()
             self._pulse = None
 
     async def pulse(self, beats: int) -> None:
-        """Wait until somebody calls `wake`; at once when somebody has since the caller counted the beats."""
+        """Wait for the next `wake`; return at once if `wake` has been called since the caller read `beats`."""
         if beats == self.beats:
             self._pulse = self._pulse or anyio.Event()
             await self._pulse.wait()
@@ -75,7 +75,7 @@ class Hub:
 
 @dataclass(slots=True)
 class ReceivedRequest:
-    """One API request as it arrived, and how it was answered; status 0 while there is no answer."""
+    """One API request as received, and its answer; status 0 until there is an answer."""
 
     method: str
     path: str

@@ -1,1 +1,1 @@
-"""What processes share: values, leases, channels, single flights, the weight budget and the places."""
+"""Shared state of processes: values, leases, channels, single flights, the weight budget and the places."""

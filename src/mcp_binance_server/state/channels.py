@@ -1,4 +1,4 @@
-"""Messages to whoever listens in this process."""
+"""Messages to the subscribers in this process."""
 
 import asyncio
 from collections import deque
@@ -65,13 +65,13 @@ class Channels:
                 self._queues.pop(channel, None)
 
     def break_off(self, error: Exception) -> None:
-        """End the iterators there are with an error, after what each holds; later ones are not meant."""
+        """End the current iterators with an error, after their queued messages; later ones are not affected."""
         for listeners in self._queues.values():
             for queue in listeners:
                 queue.end(error)
 
     def close(self) -> None:
-        """End every iterator after what it holds."""
+        """End every iterator after its queued messages."""
         self._closed = True
         for listeners in self._queues.values():
             for queue in listeners:

@@ -1,7 +1,7 @@
-"""What the processes of one account claim before they send: each order once, and its part of every limit.
+"""Claims of an account's processes before they send: each order once, and its part of every limit.
 
-Amounts are whole numbers and windows go by the time that callers tell, which is the exchange's. What is counted hangs
-on its claim: the same claim told twice counts once, and what is given back is an amount in all, never one more.
+Amounts are whole numbers. Windows use the time that callers pass, which is the exchange's. Amounts belong to their
+claim: a claim reported twice counts once, and a returned amount is a total, never an increment.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from typing import Literal
 
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
-# How long a claim is remembered when it is over, and what a day has used.
+# Retention of an ended claim and of a day's usage, in ms.
 KEEP_MS = 2 * DAY_MS
-# An order may stand for long; what nobody has spoken of for so long is nobody's.
+# Retention of a claim without an end, in ms after the claim: an order can be open for long.
 OPEN_KEEP_MS = 90 * DAY_MS
 
 Window = Literal["day", "minute", "open"]
@@ -21,10 +21,10 @@ Verdict = Literal["claimed", "held", "full", "alike", "unsettled", "stopped", "l
 
 @dataclass(frozen=True, slots=True)
 class LimitPart:
-    """So much of one limit: of a day, of the last minute, or for as long as a claim is not over.
+    """A claim's part of one limit: of a day, of the last minute, or of the open claims.
 
-    In a minute, and of those that are not over, claims are counted and not their amounts. `most` of None is counted and
-    not limited. What `returns` is given back when a claim ends with less than it took.
+    For a minute and for open claims the claims are counted, not their amounts. A part with a `most` of None is counted
+    and not limited. A part that `returns` is refunded when a claim ends with less than it took.
     """
 
     name: str
@@ -36,7 +36,7 @@ class LimitPart:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRoom:
-    """What a group of claims may be worth together: those not over, those over since a moment, and what is held."""
+    """The limit for the total worth of a group: open claims, those that ended since `since_ms`, and `held`."""
 
     name: str
     held: int
@@ -46,7 +46,7 @@ class ClaimRoom:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is claimed: once by its name, and beside no other that is alike or of the same line and not settled."""
+    """A claim, made once under its name. It conflicts with alike claims and with unsettled claims of its line."""
 
     name: str
     value: bytes
@@ -60,9 +60,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimNews:
-    """How a claim stands. What ranks lower than what is known is old, and changes nothing.
+    """The state of a claim. News of a lower rank than the known state are old and do not replace it.
 
-    `given` is all that was given back of each part that returns; `over_ms` is when it ended, None while it has not.
+    `given` is the total refund of each part that returns; `over_ms` is the end, None while the claim is open.
     """
 
     name: str
@@ -75,7 +75,7 @@ class ClaimNews:
 
 @dataclass(frozen=True, slots=True)
 class AccountStop:
-    """Why an account claims nothing, and since when."""
+    """The reason and the start of a stop, during which an account claims nothing."""
 
     why: str
     since_ms: int
@@ -83,11 +83,11 @@ class AccountStop:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The answer to one who claims; true when the claim is its own.
+    """The answer to a claim; true if the claim belongs to the caller.
 
-    `held` comes with the value of who was first, `full` with the part and what is used of it, `alike` and `unsettled`
-    with the other claim's name, `stopped` with why. `lost`: the engine does not know what the account has used. `gone`:
-    there is no such claim, or it is past the step that was asked for.
+    `held` has the value of the first claimant, `full` the name and the usage of the part, `alike` and `unsettled` the
+    other claim's name, `stopped` the stop. `lost`: the engine does not know the account's usage. `gone`: the claim does
+    not exist, or is past the requested step.
     """
 
     verdict: Verdict
@@ -102,7 +102,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class AccountBook:
-    """What an engine knows of an account: whether it may claim, what the day has used, and claims that still matter."""
+    """An engine's state of an account: whether it can claim, the day's usage, and the claims that still matter."""
 
     is_open: bool
     stop: AccountStop | None
@@ -244,5 +244,5 @@ def _ends_ms(held: _Held) -> int:
 
 
 def returning(parts: Sequence[LimitPart]) -> tuple[str, ...]:
-    """Name the parts of a day that are given back."""
+    """Return the names of the daily parts that are refunded."""
     return tuple(each.name for each in parts if each.returns and each.window == "day")

@@ -1,9 +1,9 @@
-"""The state engine: what the server keeps between calls, and what every implementation guarantees.
+"""The state engine: data that the server keeps between calls, and the guarantees of every implementation.
 
-A docstring here is a promise, and the contract tests in tests/state hold each engine to it. Times to live are counted
-by the engine's own clock, never by a caller's. Something is gone at its ttl, not one millisecond later. A failure to
-reach the engine is `EngineUnavailable` within a second, whatever the call. Wrong arguments are a `ValueError`: a value
-over 512 KiB (2 MiB on a shelf, and for a snapshot), a ttl below 1 ms, a negative cost.
+The docstrings here are a contract; the tests in tests/state check it for each engine. TTLs are measured by the engine's
+own clock, never by a caller's. A value is gone at its TTL, not one millisecond later. If the engine cannot be reached,
+every call raises `EngineUnavailable` within a second. Wrong arguments raise `ValueError`: a value over 512 KiB (2 MiB
+on a shelf and for a snapshot), a TTL below 1 ms, a negative cost.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -24,7 +24,7 @@ Refusal = Literal["", "budget", "share", "stopped", "forgotten"]
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right of one owner to write under a name; `token` is a number that rises with every new holder."""
+    """One owner's right to write under a name; `token` is a fencing token that rises with every new holder."""
 
     name: str
     owner: str
@@ -33,7 +33,7 @@ class Lease:
 
 
 class Fenced(Enum):
-    """What became of a fenced write."""
+    """The outcome of a fenced write."""
 
     WRITTEN = "written"
     STALE = "stale"
@@ -42,17 +42,17 @@ class Fenced(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The answer to a call that wants to spend weight; true when it may go.
+    """The answer to a request for weight; true if the call can be sent.
 
-    `used` is the count of the minute that decided. `retry_ms` is 0 when granted; after waiting exactly that long, the
+    `used` is the count of the minute that decided. `retry_ms` is 0 if granted. Otherwise, after exactly that wait, the
     minute or the stop that refused no longer counts.
 
-    `forgotten` means that the engine was emptied and does not know what the minute has cost. One caller a second gets
-    it with a `retry_ms` of 0: that one asks the exchange for its count and tells it by `recall_weight`. The others ask
+    `forgotten` means that the engine was emptied and does not know the minute's cost. One caller a second gets it with
+    a `retry_ms` of 0: this caller asks the exchange for its count and reports it with `recall_weight`. The others ask
     again after `retry_ms`, or sooner.
 
-    `share` means that the party has spent `own` of this minute, where it could count on `share`, and that what is left
-    is kept for others.
+    With `share` the party has spent `own` of this minute and can count on `share`; the remaining weight is reserved for
+    others.
     """
 
     granted: bool
@@ -62,7 +62,7 @@ class Grant:
     share: int = 0
     own: int = 0
     is_local: bool = False
-    """Whether the engine was away, and this process spent what it had been promised for that."""
+    """Whether the engine was away and this process spent weight that was promised for this case."""
 
     def __bool__(self) -> bool:
         return self.granted
@@ -70,10 +70,10 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The answer to one who wants a place; `count` is how many are inside, `retry_ms` when the next place can free.
+    """The answer to a request for a place; `count` is the number of members, `retry_ms` the wait for a free place.
 
-    `gave_way` is the member that had to give up its place for this one; mostly nobody. Where places are shared out,
-    `own` is how many the party had, and one that is refused although there are some could count on `share`.
+    `gave_way` is the member that was evicted for the new one; mostly empty. `take_share` also sets `own`, the party's
+    number of places, and `share`, its guaranteed number, if it refuses although places are free.
     """
 
     admitted: bool
@@ -86,9 +86,9 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Reserves:
-    """What lower classes of calls must leave to higher ones, in percent of the ceiling.
+    """The parts of the ceiling that lower classes of calls must leave to higher ones, in percent.
 
-    Cancels are orders. A server that only reads sets `order_percent=0`; one without credentials takes `none()`.
+    Cancels are orders. A server that only reads sets `order_percent=0`; a server without credentials uses `none()`.
     """
 
     order_percent: int = 20
@@ -100,204 +100,207 @@ class Reserves:
 
     @classmethod
     def none(cls) -> "Reserves":
-        """Keep nothing back: without credentials every call is public, so public calls may use the whole ceiling."""
+        """Return empty reserves: without credentials every call is public and can use the whole ceiling."""
         return cls(order_percent=0, private_percent=0)
 
 
 def check_ttl(ttl_ms: int) -> None:
-    """Refuse a ttl that no engine can count.
+    """Refuse a TTL that no engine can measure.
 
     Raises:
-        ValueError: it is below a millisecond.
+        ValueError: the TTL is below a millisecond.
     """
     if ttl_ms < 1:
         raise ValueError(f"a ttl is at least 1 ms: {ttl_ms}")
 
 
 def check_size(value: bytes, most: int = MAX_VALUE_BYTES) -> None:
-    """Refuse a value that is no message between processes any more.
+    """Refuse a value that is too large for a message between processes.
 
     Raises:
-        ValueError: it is over 512 KiB, or over what a shelf takes.
+        ValueError: the value is over 512 KiB, or over `most` bytes, the limit of a shelf.
     """
     if len(value) > most:
         raise ValueError(f"a value is at most {most} bytes: {len(value)}")
 
 
 class StateEngine(Protocol):
-    """Shared memory with deadlines: one process has it in its own dicts, a fleet on one server."""
+    """Shared memory with TTLs: in the dicts of one process, or on one server for a fleet."""
 
     async def start(self) -> None:
-        """Make the engine ready; nothing else is called before."""
+        """Start the engine; no other method is called before."""
         ...
 
     async def close(self) -> None:
-        """End every task and subscription the engine made, and wait for them; nothing else is called after.
+        """Stop every task and subscription of the engine and wait for them; no other method is called after.
 
-        A `single_flight` under way ends with `EngineUnavailable`, an iterator of `subscribe` ends after what it holds.
+        A running `single_flight` ends with `EngineUnavailable`; an iterator of `subscribe` ends after its queued
+        messages.
         """
         ...
 
     def now_ms(self) -> int:
-        """Return engine time in UTC milliseconds: the same for every process, untouched by a jump of the wall clock."""
+        """Return engine time in UTC milliseconds: equal for every process, unaffected by a jump of the wall clock."""
         ...
 
     @property
     def epoch(self) -> str:
-        """Name this memory; another name means the engine may have lost what it held."""
+        """The ID of this memory; after a change the engine may have lost its content."""
         ...
 
     async def get(self, key: str) -> bytes | None:
-        """Return the last value put, or None once it is gone; there is no order across keys."""
+        """Return the last value put, or None after its TTL; there is no order across keys."""
         ...
 
     async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
-        """Keep a value until its ttl; the last write wins and replaces the ttl too."""
+        """Store a value until its TTL; the last write wins and also replaces the TTL."""
         ...
 
     async def delete(self, key: str) -> bool:
-        """Drop a value, also one kept by `single_flight`; return whether there was one."""
+        """Delete a value, also one stored by `single_flight`; return True if it existed."""
         ...
 
     async def shelve(self, shelf: str, key: str, value: bytes, *, ttl_ms: int, most_bytes: int) -> None:
-        """Keep a value until its ttl on a shelf of so many bytes; those that would end first make room.
+        """Store a value until its TTL on a shelf of `most_bytes`; the values that expire first are evicted.
 
-        A value that is put again counts once, with the new ttl. One that is larger than the whole shelf is not kept.
+        A value that is put again counts once, with the new TTL. A value larger than the whole shelf is not stored.
         """
         ...
 
     async def shelved(self, shelf: str, key: str) -> bytes | None:
-        """Return a value from a shelf, or None once it is gone or had to make room."""
+        """Return a value of a shelf, or None if it has expired or was evicted."""
         ...
 
     async def on_shelf(self, shelf: str) -> dict[str, bytes]:
-        """Return everything that is on a shelf and not gone."""
+        """Return all values of a shelf that have not expired."""
         ...
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
-        """Take or renew a lease; None while another owner holds it.
+        """Acquire or renew a lease; None while another owner holds it.
 
-        At most one owner is live per name. A renewal by the live owner keeps the token and counts the ttl anew. Every
-        other grant, also to the same owner after its ttl or release, has a token higher than any before it under this
-        name, even if the engine lost its memory in between: max(last + 1, engine time).
-        Names are a small fixed set: the last token of each is kept for ever.
+        At most one owner is live per name. A renewal by the live owner keeps the token and restarts the TTL. Every
+        other grant, also to the same owner after its TTL or release, has a token higher than any before it under this
+        name, even if the engine lost its memory in between: max(last + 1, engine time). Names are a small fixed set:
+        the last token of each is kept forever.
         """
         ...
 
     async def release(self, lease: Lease) -> bool:
-        """Give the lease back if this owner still holds it under this token; return whether it did."""
+        """Release the lease if this owner still holds it under this token; return True if it did."""
         ...
 
     async def put_fenced(self, key: str, value: bytes, *, lease: Lease, ttl_ms: int, channel: str = "") -> Fenced:
         """Put, and publish if a channel is named, if and only if the lease's token is the newest issued for its name.
 
-        One atomic step. STALE: a newer token exists. LOST: the engine knows no token for the name, it was emptied.
-        Both change nothing and publish nothing. The token decides, not the ttl: a holder watches its own deadline.
+        One atomic step. STALE: a newer token exists. LOST: the engine was emptied and knows no token for the name. Both
+        change nothing and publish nothing. The token decides, not the TTL: a holder watches its own deadline.
         """
         ...
 
     async def publish(self, channel: str, payload: bytes) -> None:
-        """Send to everyone subscribed now; at most once, in order per publisher and channel, never replayed."""
+        """Send to all current subscribers; at most once, in order per publisher and channel, never replayed."""
         ...
 
     def subscribe(self, channel: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Enter once the subscription stands: whatever is published afterwards arrives.
+        """Subscribe to a channel; every message published after entering the context arrives.
 
-        A subscriber that falls 1000 messages behind loses the oldest. The iterator ends with the context. When the
-        engine cannot be reached, or that was so for a moment, the iterator raises `EngineUnavailable` after what it
-        holds: subscribe again, then read what may have been missed.
+        A subscriber that falls 1000 messages behind loses the oldest. The iterator ends with the context. If the engine
+        cannot be reached, even for a moment, the iterator raises `EngineUnavailable` after its queued messages:
+        subscribe again, then read the values that may have been missed.
         """
         ...
 
     async def single_flight(
         self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int, or_alone: bool = False
     ) -> bytes:
-        """Return the kept value, or let one caller produce it for all who ask meanwhile.
+        """Return the stored value, or let one caller produce it for all concurrent callers.
 
-        The value is kept as `put` would, counted from when it was made; `ttl_ms=0` shares without keeping. All who wait
-        get the producer's value or its error; errors are not kept. One that concerns the producer alone, because its
-        share is used up, is its own: another of those who wait produces. Cancelling any caller, the first included,
-        disturbs no other. Others trust a production for `lock_ms`, then one of them starts a second; the first still
-        runs to its end, so `produce` must bound itself, and `lock_ms` should be longer than that bound. A value over
-        512 KiB is a ValueError for all. While the engine is away nobody produces, unless each process may do it for its
-        own callers, `or_alone`.
+        The value is stored as `put` does, with a TTL from its production; `ttl_ms=0` shares it without storing it. All
+        waiting callers get the producer's value or its error; errors are not stored. An error that concerns the
+        producer alone, because its share is used up, reaches only the producer; another waiting caller then produces.
+        Cancelling any caller, the first included, disturbs no other. Others trust a production for `lock_ms`, then one
+        of them starts a second; the first still runs to its end, so `produce` must bound itself, and `lock_ms` should
+        be longer than that bound. A value over 512 KiB is a ValueError for all. While the engine is away no caller
+        produces; with `or_alone` each process produces for its own callers.
         """
         ...
 
     async def acquire_weight(
         self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "", local_limit: int = 0
     ) -> Grant:
-        """Charge one call to the minute of exchange time `now_ms`, before it is sent; nothing is ever given back.
+        """Charge one call to the minute of exchange time `now_ms`, before it is sent; weight is never refunded.
 
-        What is granted in one exchange minute never exceeds floor(0.9 * limit), as long as clock error and travel
+        The grants of one exchange minute never exceed floor(0.9 * limit), as long as clock error and travel time
         together stay within 1,000 ms: closer than that to an edge both minutes are charged and both must have room.
         Public calls leave the unused reserves of private calls and orders, private calls that of orders. Nothing is
-        granted while stopped. A refusal charges nothing. A cost above what its class may ever use is never granted.
+        granted during a stop. A refusal charges nothing. A cost above the maximum of its class is never granted.
 
-        What calls of a kind may spend is divided among the parties that asked in this minute or the one before, and one
-        more who may come: see `state.shares`. A party that was there the minute before is granted what it asks for
-        within its share whenever there is room, a newcomer the least share of its kind; more, only from what is above
-        the unspent shares of the others, and above a tenth kept for newcomers. A party that is refused has asked too.
-        Without a party nothing is divided, but what is spent counts.
+        The weight for a kind of call is divided among the parties that asked in this minute or the one before, and one
+        more party that may still come: see `state.weight`. A party that asked in the minute before is granted all calls
+        within its share while there is room, a new party all calls within the least share of its kind. More is granted
+        only from the weight above the unspent shares of the others and above a tenth reserved for new parties. A
+        refused call also counts as asking. Without a party nothing is divided, but the weight counts.
 
-        A read that names the exchange's limit as its `local_limit` may be granted while the engine is away, of what was
-        promised to this process before: of each minute at most a hundredth of the limit, and all processes together
-        never more than a tenth, which is beside what the engine itself grants. Not while a stop is known to hold.
+        A read that names the exchange's limit as its `local_limit` can be granted while the engine is away, from weight
+        promised to this process before: at most a hundredth of the limit per minute, and never more than a tenth for
+        all processes together, in addition to the engine's own grants. Not during a known stop.
         """
         ...
 
     async def read_weight(self, ip: str, *, now_ms: int) -> int:
-        """Return what counts as used in the minute of exchange time `now_ms`."""
+        """Return the weight used in the minute of exchange time `now_ms`."""
         ...
 
     async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
-        """Raise the count of one minute (exchange time // 60,000) to what the exchange says; never lower it."""
+        """Raise the count of one minute (exchange time // 60,000) to the exchange's count; never lower it."""
         ...
 
     async def recall_weight(self, ip: str, used: int, *, minute: int) -> None:
-        """Raise the count as `report_weight` does, and trust it: what was forgotten of that minute is in it."""
+        """Raise the count as `report_weight` does, and trust it: it includes the forgotten weight of that minute."""
         ...
 
     async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
-        """Refuse every kind of call for `ms`; only extends a stop. Return the milliseconds left."""
+        """Refuse every kind of call for `ms`; a stop is never shortened. Return the milliseconds left."""
         ...
 
     async def admit(
         self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
     ) -> Admission:
-        """Give a place until its ttl if fewer than `cap` are taken; places past their ttl are freed first.
+        """Give a place until its TTL if fewer than `cap` are taken; places past their TTL are freed first.
 
-        Live members never exceed the cap. A member inside is admitted again, also above the cap: same place, ttl anew.
+        Live members never exceed the cap. A current member is admitted again, also above the cap: same place, TTL
+        restarted.
 
-        When all are taken, a party that holds at least two fewer than the one that holds most gets a place of that
-        one: the member whose ttl ends first gives way, in the same atomic step, and is published if a channel is named.
-        So a party with fewer than floor(cap / parties) places is never refused. Places of no party ("") neither give
-        way nor make another do so. A member keeps the party that it came in with, also in an engine that was emptied.
+        If all places are taken, a party that holds at least two fewer than the largest holder gets one of that holder's
+        places: the member whose TTL ends first is evicted in the same atomic step, and published if a channel is named.
+        So a party with fewer than floor(cap / parties) places is never refused. Places without a party ("") are neither
+        evicted nor evict others. A member keeps the party that it came in with, also in an engine that was emptied.
         """
         ...
 
     async def take_share(
         self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int
     ) -> Admission:
-        """Give a place as `admit` does, but share all of them out, since nobody who has one will give way.
+        """Give a place as `admit` does, but divide all places among the parties, since no holder is evicted.
 
-        A party may have floor(cap / (parties + 1)) places, of the parties that hold some, itself included; that leaves
-        one share for who may come. It gets more if the unspent shares of the others, and `newcomers` places less those
-        that newcomers have, are still free then. So much is also left by a party beyond half of `newcomers`, which
-        everybody gets who comes while there is a place. Without a party nothing is shared out, but the place counts.
+        A party can have floor(cap / (parties + 1)) places; `parties` counts the current holders, itself included, and
+        one share is left for a new party. A party gets more if the unspent shares of the others stay free, and with
+        them the reserve: `newcomers` places less those that new parties hold. Beyond half of `newcomers` a party always
+        leaves this reserve free; up to that half every party is admitted while there is a place. Without a party
+        nothing is divided, but the place counts.
         """
         ...
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
-        """Count the ttl of a place anew; False, and no place, for one that is not inside or no longer."""
+        """Restart the TTL of a place; return False, without a place, for a member that is not inside or has expired."""
         ...
 
     async def leave(self, pool: str, member: str) -> None:
-        """Free a place at once; leaving twice is the same as once."""
+        """Free a place at once; a second call has no effect."""
         ...
 
     async def members(self, pool: str) -> int:
-        """Return how many are inside now."""
+        """Return the current number of members."""
         ...
 
     async def reserve(
@@ -305,31 +308,31 @@ class StateEngine(Protocol):
     ) -> Reservation:
         """Claim a name and its part of every limit of an account, in one atomic step, or change nothing.
 
-        A name that is claimed stays so for 48 hours after its end, and while it has none; who comes later gets its
-        value. Otherwise, in this order: `lost` in a memory in which nobody has opened the account, `stopped`, the first
-        part that has no room, the room of its group, a claim that is alike and less than `alike_ms` older, one of its
-        line that is not settled.
+        A claimed name stays claimed for 48 hours after its end, without an end for 90 days; others get its value.
+        Otherwise the first of these is the verdict: `lost` if the account was not opened in this memory, `stopped`,
+        `full` for the first part without room, `full` for the room of its group, `alike` for an alike claim less than
+        `alike_ms` older, `unsettled` for an unsettled claim of its line.
         """
         ...
 
     async def depart(self, account: str, news: ClaimNews) -> Reservation:
-        """Mark a claim as leaving, if it is as it was claimed and the account is open and not stopped.
+        """Mark a claim as departing, if it is as it was claimed and the account is open and not stopped.
 
-        `gone` if it is not there, or somebody has told more of it: then it must not leave.
+        `gone` means that the claim does not exist or has newer news: then its order must not be sent.
         """
         ...
 
     async def tell(self, account: str, news: ClaimNews) -> bool:
-        """Keep how a claim stands, and give back what it did not use; False if there is no such claim.
+        """Store the state of a claim and return its unused amounts to the limits; False if there is no such claim.
 
-        What was given back is not given twice, whoever tells it and how often.
+        An amount is returned only once, even if several processes report it several times.
         """
         ...
 
     async def recount(
         self, account: str, claims: Sequence[tuple[Claim, ClaimNews]], *, lease: Lease | None = None
     ) -> Fenced:
-        """Count claims that the engine does not know, whatever the limits say, and keep how all of them stand.
+        """Count claims that the engine does not know, regardless of the limits, and store the state of all of them.
 
         With a lease the account is open from then on, in this memory of the engine, if the lease's token is the newest
         of its name; STALE and LOST as for `put_fenced`, and then nothing is changed.
@@ -337,42 +340,43 @@ class StateEngine(Protocol):
         ...
 
     async def account_book(self, account: str, *, now_ms: int, since_ms: int) -> AccountBook:
-        """Return what is known of an account, with the values of claims that still matter, the oldest first.
+        """Return the state of an account, with the values of the claims that still matter, oldest first.
 
-        These are the claims that are not over, those over since a moment, and those of the last minute.
+        These are the open claims, those that ended at `since_ms` or later, and those of the last minute.
         """
         ...
 
     async def find_claim(self, account: str, name: str) -> bytes | None:
-        """Return the value of a claim."""
+        """Return the value of a claim; None if it is unknown."""
         ...
 
     async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
-        """Let nothing be claimed or leave; the first reason stays, and is returned. It has no end of its own.
+        """Refuse claims and departures until the account is resumed; return the stop with the first reason.
 
-        None, and no stop, for one that is no younger than the last resuming.
+        Return None, without a stop, if `since_ms` is not after the last resume.
         """
         ...
 
     async def resume_account(self, account: str, *, now_ms: int) -> None:
-        """Lift the stop of an account, and every one that is told later and began before."""
+        """Lift the stop of an account; stops reported later that began before `now_ms` are ignored."""
         ...
 
     async def append_log(self, log: str, entry: bytes, *, after: LogMark, tag: str, ttl_ms: int) -> LogPart:
-        """Add an entry if the log ends at `after`, in one atomic step; if not, change nothing and tell what follows.
+        """Add an entry if the log ends at `after`, in one atomic step; otherwise return what follows.
 
-        `tag` names the entry among all that ever were: 32 characters. The log, as a whole, is kept until its ttl, which
-        counts from the last entry or snapshot. A log that was lost begins with nothing, and has no place of before.
+        `tag` identifies the entry among all entries ever written: 32 characters. The log, as a whole, is kept until its
+        TTL, which restarts with each entry or snapshot. A log that was lost starts empty and contains no earlier mark.
         """
         ...
 
     async def read_log(self, log: str, *, after: LogMark) -> LogPart:
-        """Return what follows a place; nothing where that is the end."""
+        """Return the entries after a mark; none if the log ends there."""
         ...
 
     async def trim_log(self, log: str, snapshot: bytes, *, at: LogMark, ttl_ms: int) -> bool:
-        """Keep what all entries up to a place amount to, and drop those that were in the snapshot before it.
+        """Store a snapshot of all entries up to a mark, and drop the entries that the previous snapshot contains.
 
-        False, and nothing is changed, for a place that is not in the log, and beside a snapshot of a later one.
+        Return False, and change nothing, if the mark is not in the log or the log has a snapshot of the same or a later
+        mark.
         """
         ...

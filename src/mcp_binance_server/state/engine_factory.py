@@ -1,4 +1,4 @@
-"""Which engine a server has: its own memory, or one that a fleet shares."""
+"""Choice of the state engine: the memory of one process, or a server that a fleet shares."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ MEMORY = "memory://"
 
 
 def open_engine(url: str, clock: Clock, *, reserves: "Reserves | None" = None) -> "StateEngine":
-    """Make the engine that an address asks for; it is not started yet.
+    """Create the engine for an address; it is not started yet.
 
     Raises:
         SettingsError: the address or a TLS file in it cannot be used, or a package is not installed.
@@ -22,11 +22,11 @@ def open_engine(url: str, clock: Clock, *, reserves: "Reserves | None" = None) -
 
         return MemoryEngine(clock, reserves=reserves)
     try:
-        # Nobody pays for the client of a server that he does not have.
+        # The client library is imported only if there is a server to use it with.
         from mcp_binance_server.state.redis import RedisEngine  # noqa: PLC0415
         from mcp_binance_server.state.redis.link import StateAddress  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        from mcp_binance_server.installation import with_extra  # noqa: PLC0415 - a greeting does not wait for hints
+        from mcp_binance_server.installation import with_extra  # noqa: PLC0415 - needed only for this hint
 
         missing = f"MCP_BINANCE_STATE_URL: {error.name} is missing: {with_extra('fleet')}"
         raise SettingsError(problems=(missing,)) from None

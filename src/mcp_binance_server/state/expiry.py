@@ -1,4 +1,4 @@
-"""What ends: a dict that does not keep dead entries, and a shelf that also has so many bytes."""
+"""Containers with expiry: a dict that keeps no dead entries, and a shelf that is also limited in bytes."""
 
 import heapq
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ class _Entry(NamedTuple, Generic[V]):
 
 
 class Expiring(Generic[K, V]):
-    """Values with deadlines; the caller brings the time, which must not run backwards.
+    """Values with deadlines; the caller passes the time, which must not run backwards.
 
-    Every write drops all that has ended. Replaced entries leave their old deadline in the heap: it is rebuilt before it
-    is more than twice as long as the dict, so memory follows what is alive.
+    Every write drops all expired entries. Replaced entries leave their old deadline in the heap. The heap is rebuilt
+    before it is more than twice as long as the dict, so memory use follows the live entries.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Expiring(Generic[K, V]):
         self._serials = count()
 
     def __len__(self) -> int:
-        """Count what is held; exact after `purge`."""
+        """Return the number of entries; exact after `purge`."""
         return len(self._entries)
 
     def get(self, key: K, now: float) -> V | None:
@@ -37,7 +37,7 @@ class Expiring(Generic[K, V]):
         return entry.value if entry is not None and entry.deadline > now else None
 
     def left(self, key: K, now: float) -> float:
-        """Return how long an entry still has; 0 when there is none."""
+        """Return the remaining time of an entry; 0 if there is none."""
         entry = self._entries.get(key)
         return max(0.0, entry.deadline - now) if entry is not None else 0.0
 
@@ -51,25 +51,25 @@ class Expiring(Generic[K, V]):
             heapq.heapify(self._deadlines)
 
     def drop(self, key: K, now: float) -> bool:
-        """Remove an entry; return whether it was still alive."""
+        """Remove an entry; return True if it was still alive."""
         entry = self._entries.pop(key, None)
         return entry is not None and entry.deadline > now
 
     def alive(self, now: float) -> Iterator[tuple[K, V, float]]:
-        """Return what has not ended, and how long each still has."""
+        """Return the live entries and their remaining times."""
         return (
             (key, entry.value, entry.deadline - now) for key, entry in self._entries.items() if entry.deadline > now
         )
 
     def purge(self, now: float) -> None:
-        """Drop everything that has ended."""
+        """Drop all expired entries."""
         while self._deadlines and self._deadlines[0][0] <= now:
             _, serial, key = heapq.heappop(self._deadlines)
             if self._stands(serial, key):
                 del self._entries[key]
 
     def soonest(self, now: float) -> float | None:
-        """Return how long until the next entry ends; None when there is none."""
+        """Return the time until the next entry expires; None if there is none."""
         self.purge(now)
         while self._deadlines and not self._stands(*self._deadlines[0][1:]):
             heapq.heappop(self._deadlines)
@@ -87,7 +87,7 @@ class _Shelved:
 
 
 class ValueShelf:
-    """Values that may be lost but must not pile up: each has its time, and all together have so many bytes."""
+    """Values that may be lost but must not pile up: each has a deadline, and all together a limit in bytes."""
 
     def __init__(self) -> None:
         self._held: dict[str, _Shelved] = {}

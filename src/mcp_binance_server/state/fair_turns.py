@@ -1,4 +1,4 @@
-"""Whose turn it is at work of which little is done at a time: the parties go round, however much each has waiting."""
+"""Turns for work with few slots: the parties take turns, however much work each has waiting."""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
 
 MOST_WAITING: Final = 30
-# For so long after somebody else has asked, a party that has a turn leaves the last one free.
+# Reserves the last slot for other parties for 60 s after their last request.
 KEPT_FREE_MS: Final = 60_000
 LONGEST_REST_MS: Final = 2_000.0
 
 
 @dataclass(eq=False)
 class FairTurn:
-    """A piece of work that waits, in the queue of every party that wants it, or is done."""
+    """A piece of work: waiting in the queue of every party that wants it, in progress, or over."""
 
     name: str
     wanted_by: set[str] = field(default_factory=set[str])
     party: str | None = None
-    """Who has lent it a turn."""
+    """The party whose turn it uses; None while it waits."""
     begun_ms: float = 0.0
     gives_way: bool = False
-    """Whether that party has more waiting while others ask: theirs should be done sooner."""
+    """Whether it runs at low priority, because its party has more work waiting while others ask."""
     is_over: bool = False
     begun: anyio.Event = field(default_factory=anyio.Event)
 
@@ -36,14 +36,14 @@ class FairTurn:
 
 
 class FairTurns:
-    """Gives `at_a_time` turns to the parties in a round.
+    """Slots for `at_a_time` pieces of work, given to the parties in round-robin order.
 
-    The last turn is not for a party that has one already, while others have asked of late: who asks now and then begins
-    at once, whatever somebody else has waiting. A party should have `most_waiting` pieces of work wait at most; this
-    process itself as many as it likes.
+    A party that has a slot does not get the last one while others have recently asked: an occasional party starts at
+    once, however much work another has waiting. A party should have at most `most_waiting` pieces of work waiting; this
+    process itself has no limit.
 
-    What other processes say is in `elsewhere`: while others ask in any of them, a party that has work in several rests
-    after each turn, so that it has about one at a time in all of them.
+    `elsewhere` has the reports of other processes: while other parties ask in any of them, a party with work in several
+    processes rests after each turn, so that it has about one slot in all of them together.
     """
 
     def __init__(self, clock: Clock, *, at_a_time: int, most_waiting: int = MOST_WAITING) -> None:
@@ -58,7 +58,7 @@ class FairTurns:
         self.elsewhere = Elsewhere(self._grant)
 
     def has_room(self) -> bool:
-        """Tell whether the party at hand may have one more piece of work wait."""
+        """Return True if the current party can queue one more piece of work."""
         party = PARTY.get()
         queue = self._queues.get(party)
         if not party or queue is None or len(queue) < self.most_waiting:
@@ -66,22 +66,22 @@ class FairTurns:
         return sum(each.is_waiting for each in queue) < self.most_waiting
 
     def ask(self, name: str) -> FairTurn:
-        """Begin to wait for a turn, for the party at hand."""
+        """Queue a piece of work for the current party."""
         turn = self._waiting[name] = FairTurn(name)
         self._enqueue(turn)
         return turn
 
     def join(self, name: str) -> None:
-        """Want what another has asked for: what still waits has the turn of this party too, if that comes first."""
+        """Queue another party's waiting work for this party too; the first turn of either starts it."""
         turn = self._waiting.get(name)
         if turn is not None and self.has_room():
             self._enqueue(turn)
 
     async def wait(self, turn: FairTurn, longest_secs: float) -> None:
-        """Wait for a turn that was asked for; whoever has had it ends it.
+        """Wait for a requested turn; its holder must call `end`.
 
         Raises:
-            TimeoutError: it did not come in time.
+            TimeoutError: the turn did not come in time.
         """
         try:
             with anyio.fail_after(longest_secs):
@@ -91,7 +91,7 @@ class FairTurns:
             raise
 
     def end(self, turn: FairTurn) -> None:
-        """Give a turn to who is next; twice is once."""
+        """End a turn and start the next one; a second call has no effect."""
         if not turn.is_over:
             turn.is_over = True
             if turn.party is not None:
@@ -103,7 +103,7 @@ class FairTurns:
             self._grant()
 
     def used_here(self) -> PartyUse:
-        """Return what other processes should know: who has asked of late, and how much each has in hand or waiting."""
+        """Return the report for other processes: recent parties, and each party's work in progress or waiting."""
         now = self._clock.monotonic_ms()
         asked = [each for each, at in self._asked_ms.items() if each and now - at < KEPT_FREE_MS]
         waiting = Counter({each: sum(turn.is_waiting for turn in queue) for each, queue in self._queues.items()})

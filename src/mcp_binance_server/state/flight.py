@@ -1,4 +1,4 @@
-"""One production per key within a process, shared by all who wait for it."""
+"""One production per key within a process, shared by all waiting callers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ class _Flight(Generic[ValueT]):
 
     @property
     def failed_for_one(self) -> bool:
-        """Whether it failed for who began it, and not for those who wait."""
+        """Whether the failure concerns only the caller that began it, and not the waiting callers."""
         error = None if self.task.cancelled() else self.task.exception()
         return isinstance(error, AppError) and error.concerns_one
 
@@ -37,7 +37,10 @@ class _Flight(Generic[ValueT]):
 
 
 class Flights(Generic[ValueT]):
-    """Productions under way. Each is a task of its own, so no caller's cancellation reaches it or the others."""
+    """Productions in progress.
+
+    Each is a task of its own, so a caller's cancellation reaches no task and no other caller.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -46,12 +49,12 @@ class Flights(Generic[ValueT]):
         self._closed = False
 
     def is_under_way(self, key: str) -> bool:
-        """Tell whether who joins now waits for a production that somebody else has started."""
+        """Return True if a caller that joins now waits for a production that another caller has started."""
         flight = self._newest.get(key)
         return flight is not None and flight.trusted_until > self._clock.monotonic_ms()
 
     async def join(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> ValueT:
-        """Wait for the production under way while it is trusted, else start one."""
+        """Wait for the current production while it is trusted, else start one."""
         while (flight := self._newest.get(key)) is not None:
             left_ms = flight.trusted_until - self._clock.monotonic_ms()
             if left_ms <= 0:
@@ -65,12 +68,12 @@ class Flights(Generic[ValueT]):
         return flight.landed()
 
     def begin(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> None:
-        """Start a production for which nobody waits yet, unless one is under way; if it fails, nobody is told."""
+        """Start a production without a waiting caller, unless one is in progress; a failure is not reported."""
         if key not in self._newest:
             self._launch(key, produce, lock_ms)
 
     async def close(self) -> None:
-        """Cancel every production; those who wait get EngineUnavailable."""
+        """Cancel every production; waiting callers get EngineUnavailable."""
         self._closed = True
         for task in self._tasks:
             task.cancel()

@@ -1,14 +1,14 @@
-"""A log that several processes write, one entry after another: who has not seen its end cannot add to it."""
+"""A log that several processes write, one entry after another; a writer must have seen its end to add to it."""
 
 from dataclasses import dataclass, field
 
-# Names an entry: as long as a random id in hexadecimal.
+# Characters of an entry's tag, as many as a random ID in hexadecimal.
 TAG_LENGTH = 32
 
 
 @dataclass(frozen=True, slots=True)
 class LogMark:
-    """A place in a log: the number of an entry, and its name. Before the first there is no entry."""
+    """A place in a log: the number and the tag of an entry. Position 0 is before the first entry."""
 
     position: int = 0
     tag: str = ""
@@ -16,26 +16,26 @@ class LogMark:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """What follows a place in a log, and where it ends.
+    """The entries after a mark, and the end of the log.
 
-    `is_whole`: the place is not in this log, which was trimmed since or is another one; the entries follow on the
-    snapshot, or on nothing where there is none.
+    `is_whole`: the mark is not in this log, because the log was trimmed since or is another one. Then the entries
+    follow the snapshot, or the start of the log if there is no snapshot.
     """
 
     end: LogMark
     entries: tuple[bytes, ...] = field(default=(), repr=False)
     kept: int = 0
-    """How many entries the log keeps."""
+    """Number of entries in the log."""
     snapshot: bytes | None = field(default=None, repr=False)
     is_whole: bool = False
     is_appended: bool = False
 
 
 def check_tag(tag: str) -> None:
-    """Refuse a name that no engine can keep.
+    """Refuse a tag that no engine can keep.
 
     Raises:
-        ValueError: it has another length than all of them.
+        ValueError: the tag does not have `TAG_LENGTH` characters.
     """
     if len(tag.encode()) != TAG_LENGTH:
         raise ValueError(f"a tag has {TAG_LENGTH} characters: {tag!r}")

@@ -38,7 +38,7 @@ from mcp_binance_server.state.weight import EDGE_MS, Ledger, outgrown
 
 
 class MemoryEngine:
-    """A StateEngine for a server that is alone behind its address; it forgets everything with the process."""
+    """A StateEngine for a server that is alone behind its address; it loses everything when the process ends."""
 
     def __init__(self, clock: Clock, *, reserves: Reserves | None = None, edge_ms: int = EDGE_MS) -> None:
         self._clock = clock
@@ -71,7 +71,7 @@ class MemoryEngine:
 
     @property
     def dropped_messages(self) -> int:
-        """Count the messages that slow subscribers lost."""
+        """Messages lost by slow subscribers."""
         return self._channels.dropped
 
     async def get(self, key: str) -> bytes | None:
@@ -104,7 +104,7 @@ class MemoryEngine:
         now = self._clock.monotonic_ms()
         held = self._leases.get(name, now)
         if held is None:
-            # Seeded with time, so that a restart does not begin below the tokens of the life before.
+            # Seeded with time, so that a restart does not begin below the tokens of the previous process.
             token = max(self._newest_tokens.get(name, 0) + 1, self.now_ms())
             self._newest_tokens[name] = token
         elif held.owner == owner:
@@ -146,14 +146,14 @@ class MemoryEngine:
         *,
         ttl_ms: int,
         lock_ms: int,
-        or_alone: bool = False,  # noqa: ARG002 - it is never away
+        or_alone: bool = False,  # noqa: ARG002 - this engine is never away
     ) -> bytes:
         value = self._values.get(key, self._clock.monotonic_ms())
         if value is not None:
             return value
 
         async def produce_and_keep() -> bytes:
-            # One who stopped trusting an earlier production may come here after a later one has landed.
+            # A caller that stopped trusting an earlier production can come here after a later one has finished.
             made = self._values.get(key, self._clock.monotonic_ms())
             if made is None:
                 made = await produce()
@@ -171,7 +171,7 @@ class MemoryEngine:
         limit: int,
         now_ms: int,
         party: str = "",
-        local_limit: int = 0,  # noqa: ARG002 - it is never away
+        local_limit: int = 0,  # noqa: ARG002 - this engine is never away
     ) -> Grant:
         at = self._clock.monotonic_ms()
         return self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, at=at, party=party)

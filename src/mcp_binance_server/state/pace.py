@@ -1,4 +1,4 @@
-"""How much long work goes in one round of the loop, and whose turn is next."""
+"""Limits on long work in a round of the event loop, and the order of the waiting parties."""
 
 import asyncio
 from collections import Counter, deque
@@ -7,21 +7,21 @@ from collections.abc import Callable, Collection, Iterator
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.domain.holdings import LEAST_LEAD
 
-# So much of a round is given to long work; the rest of it is for everything else.
+# CPU milliseconds of a round for long work; the rest of the round is for all other tasks.
 ROUND_MS = 4.0
-# So many are woken for a round, fewer where the last one was used up. Whoever finds it used up goes back to its place.
+# Steps woken for a round, fewer after a round that was used up. A step that finds the round used up keeps its place.
 MOST_WOKEN = 16
-# Others then have as long, unless they need less, and so many times what a step took beyond its round. A loop lets in
-# one connection a round, and whoever comes last of two hundred would wait for as many steps.
+# Others then have as long as a round of long work took, or this many times its excess over `ROUND_MS`, unless they need
+# less. A loop accepts one connection a round: the last of two hundred would wait for as many steps.
 GIVES_WAY = 4.0
 IDLE_MS = 0.25
 
 TakenPlace = tuple[str, str, float]
-"""A member, its party, and how long it still has."""
+"""A member, its party and its remaining time."""
 
 
 class _WaitingStep:
-    """Somebody who waits, and keeps the place until it is their turn."""
+    """A waiting step; it keeps its place until its turn."""
 
     def __init__(self) -> None:
         self.woken: asyncio.Future[None] | None = None
@@ -36,7 +36,7 @@ class _WaitingStep:
 
 
 class LoopWatch:
-    """Tells whether the loop goes round meanwhile: then others may be woken together with whoever waited."""
+    """A detector of loop iterations since its creation; after one, others can be woken with the waiting task."""
 
     __slots__ = ("_noticed", "_noticing")
 
@@ -48,15 +48,16 @@ class LoopWatch:
         self._noticed = True
 
     def has_gone_round(self) -> bool:
-        """Tell so, and watch no longer."""
+        """Return True if the loop has gone round, and stop watching."""
         self._noticing.cancel()
         return self._noticed
 
 
 class LoopPace:
-    """Lets steps of work begin until a round of the loop is used up; the others wait, each party for its turn.
+    """A limit on long work in a round of the loop; further steps wait, and the parties take turns.
 
-    A round is measured in `spent_ms`: where other processes are busy, time passes in which nobody here has worked.
+    A round is measured in `spent_ms`, CPU time: while other processes are busy, time passes without work in this
+    process.
     """
 
     def __init__(self, spent_ms: Callable[[], float]) -> None:
@@ -68,10 +69,10 @@ class LoopPace:
         self._rests_until_ms = self._round_ms = 0.0
 
     async def step(self, *, goes_on: bool = False) -> None:
-        """Go on in this round of the loop while it has time left, else in one of the next.
+        """Continue in this round of the loop while it has time left, else in a later one.
 
-        Ask before every piece of work that takes milliseconds: readers of one answer are all woken in one round. Work
-        that `goes_on` comes before what its party has not begun: half of it may hold as much memory as the whole.
+        Call it before every piece of work that takes milliseconds: all readers of one answer are woken in one round.
+        Work that `goes_on` comes before new work of its party: half-finished work can hold as much memory as the whole.
         """
         loop = asyncio.get_running_loop()
         if self._queues or self._is_used_up:
@@ -94,14 +95,14 @@ class LoopPace:
             while self._is_used_up:
                 await waiting.wait(loop)
         finally:
-            # Behind the others now, whether this one goes on or has left.
+            # Behind the other parties now, whether this step continues or was cancelled.
             queue = self._queues.pop(party)
             queue.remove(waiting)
             if queue:
                 self._queues[party] = queue
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """See to it that the next round of the loop is noticed."""
+        """Schedule the start of the next round."""
         if not self._is_watched:
             self._is_watched = True
             loop.call_soon(self._begin_round, loop)
@@ -119,10 +120,10 @@ class LoopPace:
             for waiting in self._next():
                 waiting.wake()
         if self._queues:
-            self._watch(loop)  # after them: what they take is of the round that ends there
+            self._watch(loop)  # after the wake-ups: their time belongs to the round that ends there
 
     def _next(self) -> Iterator[_WaitingStep]:
-        """Return who is next: one of each party, then a second one of each."""
+        """Yield the next steps: one of each party, then a second one of each."""
         queues, place, left = [*self._queues.values()], 0, self._wakes
         while left and (queues := [queue for queue in queues if place < len(queue)]):
             for queue in queues[:left]:
@@ -132,7 +133,7 @@ class LoopPace:
 
 
 def gives_way(places: Collection[TakenPlace], party: str) -> str | None:
-    """Return the member, of a party that holds most, whose time ends first; None if nobody has to go."""
+    """Return the member to evict: of a party that holds most, the one that expires first; None to evict none."""
     held = Counter([holder for _, holder, _ in places])
     del held[""]
     most = max(held.values(), default=0)

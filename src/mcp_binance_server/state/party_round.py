@@ -1,4 +1,4 @@
-"""One at a time, party by party: who has much to do waits behind their own, not others behind them."""
+"""Turns one at a time, party by party: a busy party waits behind its own work and not others behind it."""
 
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -10,7 +10,7 @@ from mcp_binance_server.domain.access import PARTY
 
 
 class PartyRound:
-    """Gives one turn after another; the parties that wait go round. For work of milliseconds, asked for many times."""
+    """A lock that the waiting parties get in round-robin order. For work of milliseconds, requested many times."""
 
     def __init__(self) -> None:
         self._is_busy = False
@@ -18,7 +18,7 @@ class PartyRound:
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
-        """Wait until it is the turn of the party at hand, and have it for the block."""
+        """Wait for the turn of the current party and hold it for the block."""
         if self._is_busy:
             await self._wait()
         self._is_busy = True
@@ -34,7 +34,7 @@ class PartyRound:
         try:
             await mine.wait()
         except BaseException:
-            if mine.is_set():  # it was given, and is not taken
+            if mine.is_set():  # the turn was given but is not used
                 self._pass_on()
             else:
                 queue.remove(mine)

@@ -1,4 +1,4 @@
-"""What the processes of a fleet tell each other of who uses them, so that a party's share holds over all of them."""
+"""Reports of usage between the processes of a fleet, so that a party's share holds over all of them."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -14,18 +14,18 @@ from mcp_binance_server.state.engine import StateEngine
 
 CHANNEL: Final = "use"
 TELLS_MS: Final = 250.0
-# A process that has told nothing for so long is gone, or cut off.
+# Heartbeat timeout in ms: a silent process is gone or cut off.
 FORGETS_MS: Final = 1_000.0
-# Of each thing the parties that use most are told.
+# Parties reported per resource: those with the highest usage.
 MOST_TOLD: Final = 16
-# With two names everybody knows whether there is somebody else.
+# Recent parties reported per resource: with two names every party knows whether there is another one.
 MOST_NAMED: Final = 2
 
 _Amount = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class PartyUse(msgspec.Struct, array_like=True, frozen=True):
-    """Of one thing that is shared: some who have asked for it of late, and how much each party uses."""
+    """The usage of one shared resource: some parties that have recently asked, and each party's amount."""
 
     asked: Annotated[list[str], msgspec.Meta(max_length=MOST_NAMED)]
     used: Annotated[Mapping[str, _Amount], msgspec.Meta(max_length=MOST_TOLD)]
@@ -35,36 +35,36 @@ class PartyUse(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ToldUse(msgspec.Struct, array_like=True, frozen=True):
-    """What one process has to tell: for each thing that it shares, by its name."""
+    """The report of one process: the usage of each resource that it shares, by name."""
 
     process: str
     shared: dict[str, PartyUse]
 
 
 class Elsewhere:
-    """What other processes say of one thing; in a process that is alone nobody says anything."""
+    """Usage of one resource as reported by other processes; empty in a process that is alone."""
 
     def __init__(self, look_again: Callable[[], None] = lambda: None) -> None:
         self.look_again = look_again
         self.told: dict[str, PartyUse] = {}
 
     def has_others(self, party: str) -> bool:
-        """Tell whether anybody else has asked there of late."""
+        """Return True if another party has recently asked in another process."""
         return any(each != party for use in self.told.values() for each in use.asked)
 
     def used(self, party: str) -> float:
         return sum([use.used.get(party, 0.0) for use in self.told.values()])
 
     def processes(self, party: str) -> int:
-        """Return in how many of them a party uses something."""
+        """Return the number of other processes in which a party uses the resource."""
         return sum([party in use.used for use in self.told.values()])
 
 
 class FleetUse:
-    """This process among those on one engine: it tells a few times a second what is used here, while something is.
+    """This process among those on one engine; it reports its usage a few times a second while there is any.
 
-    Parties are told by the hashes that the engine knows them by; "" is this process itself and means nothing elsewhere.
-    Without the engine each process is fair for itself.
+    Parties are identified by the hashes that the engine knows them by; "" is this process itself and means nothing in
+    other processes. Without the engine each process shares out its own resources alone.
     """
 
     def __init__(self, engine: StateEngine, clock: Clock) -> None:
@@ -76,7 +76,7 @@ class FleetUse:
         self._decoder = msgspec.msgpack.Decoder(ToldUse)
 
     def share(self, name: str, elsewhere: Elsewhere, used_here: Callable[[], PartyUse]) -> None:
-        """Tell others of one thing from now on, and what they say of it to whoever shares it out here."""
+        """Report the usage of one resource from now on, and put the other processes' reports into `elsewhere`."""
         self._shared[name] = (elsewhere, used_here)
 
     @asynccontextmanager
@@ -96,7 +96,7 @@ class FleetUse:
             for elsewhere, _ in self._shared.values():
                 elsewhere.look_again()
             used = {name: use for name, (_, used_here) in self._shared.items() if (use := used_here())}
-            # That nothing is used any more is told once.
+            # The end of all usage is reported once.
             if used or self._was_used:
                 self._was_used = bool(used)
                 with suppress(EngineUnavailable):
@@ -114,7 +114,7 @@ class FleetUse:
         try:
             told = self._decoder.decode(data)
         except (ValueError, RecursionError):
-            return  # a process of another version: its silence is as good
+            return  # a process of another version counts as silent
         if told.process != self._name:
             self._heard_ms[told.process] = self._clock.monotonic_ms()
             for name, (elsewhere, _) in self._shared.items():

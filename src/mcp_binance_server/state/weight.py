@@ -1,4 +1,4 @@
-"""Request weight of a minute: what was spent, by whom, and whose share is left."""
+"""Request weight of a minute: the amount spent, the parties that spent it, and the remaining shares."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,42 +9,43 @@ from typing import Final, NamedTuple
 from mcp_binance_server.state.engine import CallKind, Grant, Reserves
 from mcp_binance_server.state.expiry import Expiring
 
-# What a kind of call may be refused for: the shares of its own kind, and of those whose room it may use.
+# The kinds whose shares can refuse a call: its own kind, and the kinds whose room it can use.
 SHARED_WITH: Final[Mapping[CallKind, tuple[CallKind, ...]]] = {
     "order": ("order", "private", "public"),
     "private": ("private", "public"),
     "public": ("public",),
 }
-# No share is less, or many occasional callers would keep everything for nobody: the dearest single call of its kind.
+# The least share, in weight: the dearest single call of its kind. With smaller shares, many occasional callers would
+# reserve all weight and use none of it.
 LEAST_SHARE: Final[Mapping[CallKind, int]] = {"order": 50, "private": 80, "public": 50}
-# What is kept for those who come next: at most this part of all.
+# Divisor of the reserve for new parties: at most a tenth of the whole.
 NEWCOMERS_PART: Final = 10
 
 MINUTE_MS = 60_000
 EDGE_MS = 1_000
-# A minute is charged from a second before its start to a second after its end, and its parties are asked for until the
-# next one has been; the rest is for late reports.
+# Retention in ms. A minute is charged from a second before its start to a second after its end, and its parties are
+# needed until the end of the next minute; the rest is for late reports.
 KEEP_MS = 130_000
 
 
 @dataclass(slots=True)
 class Parties:
-    """What each party spent in one span of time; `fresh` counts those who were not there in the span before."""
+    """Weight spent by each party in one time span; `fresh` counts the parties that were not in the span before."""
 
     spent: dict[str, int] = field(default_factory=dict[str, int])
     total: int = 0
     fresh: int = 0
     drawn: int = 0
-    """What those who are fresh have spent, each up to the least that everybody gets."""
+    """Weight spent by the fresh parties, each counted up to the least share."""
 
     def meet(self, party: str, least: int, *, before: "Parties", after: "Parties | None") -> bool:
-        """Take note that a party asks; return whether it had not asked yet."""
+        """Record a request of a party; return True if it is the party's first in this span."""
         if party in self.spent:
             return False
         self.spent[party] = 0
         if party not in before.spent:
             self.fresh += 1
-        # At the edge of two spans a party can be met in the later one first.
+        # At the edge of two spans a party can be recorded in the later one first.
         if after is not None and party in after.spent:
             after.fresh -= 1
             after.drawn -= min(least, after.spent[party])
@@ -59,7 +60,7 @@ class Parties:
 
 
 class Division(NamedTuple):
-    """A budget as one party finds it: what it spent, its share, what is kept for others."""
+    """One party's view of a budget: its spent weight, its share, and the reserves for others."""
 
     spent: int
     is_new: bool
@@ -71,9 +72,9 @@ class Division(NamedTuple):
 
     @classmethod
     def of(cls, now: Parties, before: Parties, party: str, *, whole: int, least: int, newcomers: int) -> "Division":
-        """Divide what parties spent or may still spend; one more than there are is counted, who may come yet.
+        """Divide the weight that parties spent or may still spend, also counting one party that may still come.
 
-        For newcomers so much is kept, but no more than a share.
+        The reserve for new parties is `newcomers`, but at most one share.
         """
         was_there, spent = party in before.spent, now.spent.get(party)
         active = len(before.spent) + now.fresh
@@ -90,23 +91,23 @@ class Division(NamedTuple):
         )
 
     def covers(self, cost: int, left: int) -> bool:
-        """Whether a call that there is room for is within the party's own share.
+        """Return True if a call that fits into the room is within the party's own share.
 
-        A newcomer comes when others may have been lent what its share would be: it leaves something to the next one.
+        When a new party comes, others may have borrowed its share; so it leaves a reserve for the next new party.
         """
         after = self.spent + cost
         return after <= self.share and (not self.is_new or after <= self.least or cost <= left - self.for_newcomers)
 
     def assured(self, cost: int) -> int:
-        """Return what the party could count on when a call of this cost was refused."""
+        """Return the weight that the party can count on when a call of this cost was refused."""
         return self.least if self.is_new and self.spent + cost <= self.share else self.share
 
     def at_least_kept(self) -> int:
-        """Return what is kept for others at the least, without a look at each of them."""
+        """Return the minimum reserved for others, without a look at each of them."""
         return self.for_newcomers + max(0, self.others * self.share - self.spent_by_others)
 
     def kept(self, now: Parties, party: str) -> int:
-        """Return what is kept for others: their unspent shares, and what newcomers shall find."""
+        """Return the weight reserved for others: their unspent shares, and the reserve for new parties."""
         unspent, met = 0, 0
         for other, spent in now.spent.items():
             if other != party:
@@ -117,11 +118,11 @@ class Division(NamedTuple):
 
 
 NOBODY: Final = Parties()
-"""Those of a span in which nobody asked; it is only read."""
+"""A span without requests; it is only read."""
 
 
 def outgrown(held: Sequence[str], party: str, *, cap: int, newcomers: int) -> tuple[int, int] | None:
-    """Return what a party has of so many places, and could count on, if one more would be kept for others."""
+    """Return a party's places and guaranteed share if one more place would take a reserved one, else None."""
     least, spent = max(1, newcomers // 2), Counter(each for each in held if each)
     total, left = spent.total(), cap - len(held)
     spent.setdefault(party, 0)
@@ -138,20 +139,20 @@ def _nobody() -> dict[CallKind, Parties]:
 
 @dataclass(slots=True)
 class Weight:
-    """What was spent in one minute; `total` also holds what the exchange reported."""
+    """Weight spent in one minute; `total` also includes the exchange's reported count."""
 
     total: int = 0
     order: int = 0
     private: int = 0
 
     def unused(self, kind: CallKind, top: int, reserves: Reserves) -> int:
-        """Return what is left of the reserve of a kind."""
+        """Return the unused reserve of a kind."""
         if kind == "order":
             return max(0, top * reserves.order_percent // 100 - self.order)
         return max(0, top * reserves.private_percent // 100 - self.private) if kind == "private" else 0
 
     def room(self, kind: CallKind, top: int, reserves: Reserves) -> int:
-        """Return what a kind of call may still spend: all but the unused reserves of the kinds above it."""
+        """Return the weight left for a kind of call: all but the unused reserves of the kinds above it."""
         kept = 0
         if kind != "order":
             kept += self.unused("order", top, reserves)
@@ -160,14 +161,14 @@ class Weight:
         return top - kept - self.total
 
     def after(self, kind: CallKind, cost: int) -> "Weight":
-        """Return what it is when a call was charged."""
+        """Return the weight after a call is charged."""
         order, private = cost if kind == "order" else 0, cost if kind == "private" else 0
         return Weight(self.total + cost, self.order + order, self.private + private)
 
 
 @dataclass(slots=True)
 class Spent(Weight):
-    """What was charged to one minute, and to whom."""
+    """Weight charged to one minute, with the parties that spent it."""
 
     parties: dict[CallKind, Parties] = field(default_factory=_nobody)
 
@@ -179,11 +180,11 @@ class Spent(Weight):
             self.private += cost
 
     def division(self, kind: CallKind, party: str, before: "Spent", top: int, reserves: Reserves) -> Division:
-        """Divide what the parties of a kind of call spent, or may still spend, among them."""
+        """Divide the weight that the parties of a kind of call spent, or may still spend, among them."""
         order, private = top * reserves.order_percent // 100, top * reserves.private_percent // 100
         now = self.parties[kind]
         there = self.room(kind, top, reserves) + now.total
-        # What was lent to calls above must not make the shares smaller that it was to leave.
+        # Weight that higher kinds borrowed beyond their reserves must not shrink the shares here.
         if kind != "order":
             there += min(self.parties["order"].total, max(0, self.order - order))
         if kind == "public":
@@ -194,30 +195,31 @@ class Spent(Weight):
         return Division.of(now, before.parties[kind], party, whole=whole, least=LEAST_SHARE[kind], newcomers=kept)
 
 
-# Of a minute in which nobody asked; it is only read.
+# A minute without requests; it is only read.
 NOTHING = Spent()
 
 
 def ceiling(limit: int) -> int:
-    """Return what we allow ourselves of the exchange's limit."""
+    """Return the ceiling: the part of the exchange's limit that we use."""
     return limit * 9 // 10
 
 
 def limit_for(spendable: int) -> int:
-    """Return the limit of which exactly so much may be spent."""
+    """Return the limit with a ceiling of exactly `spendable`."""
     return (spendable * 10 + 8) // 9
 
 
 def spare(limit: int) -> int:
-    """Return what all processes may spend together while the engine is away, of what is never spent otherwise.
+    """Return the weight for all processes together while the engine is away; it is never spent otherwise.
 
-    A hundredth stays: for the question what a forgotten minute has cost, and cancels, which go on without a count.
+    A hundredth stays free: for the request of a forgotten minute's count, and for cancels, which are sent without a
+    count.
     """
     return limit // 10 - most_for_one(limit)
 
 
 def most_for_one(limit: int) -> int:
-    """Return the most that one process may spend while the engine is away."""
+    """Return the maximum weight for one process while the engine is away."""
     return limit // 100
 
 
@@ -232,7 +234,7 @@ def charged_minutes(now_ms: int, edge_ms: int) -> tuple[int, ...]:
 
 
 class Ledger:
-    """The weight of one process's minutes: `now_ms` is exchange time and picks the minute, `at` is monotonic."""
+    """The weight of one process's minutes. `now_ms` is exchange time and selects the minute; `at` is monotonic time."""
 
     def __init__(self, reserves: Reserves, *, edge_ms: int = EDGE_MS) -> None:
         self._reserves = reserves
@@ -252,12 +254,12 @@ class Ledger:
         before = self._meet(ip, kind, party, minutes, at) if party else {}
         top = ceiling(limit)
         for minute, spent in minutes.items():
-            # Right at the edge the full minute would be charged once more, so wait the guard out too.
+            # Right at the edge the full minute would be charged once more, so the wait includes the guard time.
             retry_ms = (minute + 1) * MINUTE_MS + self._edge_ms - now_ms
             left = spent.room(kind, top, self._reserves)
             if cost > left:
                 return Grant(granted=False, reason="budget", used=spent.total, retry_ms=retry_ms)
-            # The least share is everybody's, whatever the others did.
+            # Every party gets the least share, regardless of the others' spending.
             if not party or spent.parties[kind].spent[party] + cost <= LEAST_SHARE[kind]:
                 continue
             refused = self._outgrown(spent, before[minute], kind, cost, party, top)
@@ -288,7 +290,7 @@ class Ledger:
         return ceil(max(ms, left_ms))
 
     def _meet(self, ip: str, kind: CallKind, party: str, minutes: dict[int, Spent], at: float) -> dict[int, Spent]:
-        """Take note that a party asks in these minutes; return the one before each."""
+        """Record a request of a party in these minutes; return the minute before each of them."""
         before: dict[int, Spent] = {}
         for minute in reversed(minutes):
             earlier = before[minute] = minutes.get(minute - 1) or self._minutes.get((ip, minute - 1), at) or NOTHING
@@ -302,7 +304,7 @@ class Ledger:
     def _outgrown(  # noqa: PLR0917
         self, spent: Spent, before: Spent, kind: CallKind, cost: int, party: str, top: int
     ) -> Division | None:
-        """Return how the minute is divided if a call is beyond the party's share and the rest is kept for others."""
+        """Return the division of a minute if a call is beyond the party's share and the rest is reserved for others."""
         own = spent.division(kind, party, before, top, self._reserves)
         if own.covers(cost, spent.room(kind, top, self._reserves)):
             return None
@@ -317,14 +319,14 @@ class Ledger:
         return own
 
     def _leaves(self, spent: Spent, kind: CallKind, cost: int, top: int, kept: Mapping[CallKind, int]) -> bool:
-        """Whether a call leaves what is kept for others, of its own kind and of those whose room it uses."""
+        """Return True if a call leaves the reserves of others, of its own kind and of the kinds whose room it uses."""
         after = spent.after(kind, cost)
         over = 0
         for each, wanted in kept.items():
             room = after.room(each, top, self._reserves)
             if (each == kind or over or room < spent.room(each, top, self._reserves)) and room < wanted + over:
                 return False
-            # What the reserve of a kind does not hold, those who are to find it take from the room of the next.
+            # A shortfall in one reserve is taken from the next kind.
             over += max(0, wanted - after.unused(each, top, self._reserves))
         return True
 

@@ -1,1 +1,1 @@
-"""What an MCP client sees: resources, tools, prompts, completions and errors."""
+"""Interface for MCP clients: resources, tools, prompts, completions and errors."""

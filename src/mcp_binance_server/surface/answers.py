@@ -1,4 +1,4 @@
-"""Answers on their way out: shared between callers of the same, cut to a limit, with their age."""
+"""Answers on their way out: shared between equal calls, encoded in pieces if long, with warnings about their data."""
 
 import json
 from collections.abc import Awaitable, Callable, Generator
@@ -21,23 +21,23 @@ from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.surface.spec import ToolAnswer
 from mcp_binance_server.surface.views.markdown import doubt_lines, doubts, status_doubts
 
-# Shorter ones are written sooner than one can look for them.
+# Shorter texts are encoded faster than they can be located.
 LONG = 128 * 2**10
 PIECE = 256 * 2**10
-# Whoever writes so much gives way to others first.
+# Before an answer of this size is written, other work has its turn.
 GIVES_WAY = 8 * 2**10
 
 Make = Callable[[], Awaitable[types.CallToolResult]]
 
-# As long as the exchange's own answers are shared; what is rendered says by itself when it was true.
+# As long as the exchange's own answers are shared; a rendered answer states its own time.
 SHARED_MS = 1_000
-# A thousand candles are a hundred kilobytes twice, as text and as a structure.
+# A thousand candles take a hundred kilobytes twice, as text and as structure.
 MOST_KEPT = 16
 
 
 @dataclass
 class Aside:
-    """The texts of one answer by the words in their stead, and for whom they are."""
+    """Long texts of one answer by their placeholder, and the party of the answer."""
 
     texts: dict[bytes, str] = field(default_factory=dict[bytes, str])
     party: str = ""
@@ -48,7 +48,7 @@ _ASIDE: ContextVar[Aside | None] = ContextVar("long_texts", default=None)
 
 @contextmanager
 def place_for_long_texts() -> Generator[Aside]:
-    """Have long texts put here instead of into answers; who opens this must put them back by `restored`."""
+    """Collect long texts here instead of in answers; the caller must insert them again with `restored`."""
     aside = Aside()
     before = _ASIDE.set(aside)
     try:
@@ -58,23 +58,23 @@ def place_for_long_texts() -> Generator[Aside]:
 
 
 def put_aside(text: str) -> str:
-    """Return the text, or the word that stands for it."""
+    """Return the text, or a placeholder for a long text."""
     aside = _ASIDE.get()
     if aside is None or len(text) < LONG:
         return text
     word = f"long text {uuid4().hex}"
     aside.texts[f'"{word}"'.encode()] = text
-    aside.party = PARTY.get()  # who writes the answer does not know it any more
+    aside.party = PARTY.get()  # the party is unknown when the answer is written
     return word
 
 
 def opened(mode: str, words: str, text: str) -> str:
-    """Begin what is said of an account with the words for its kind of money, unless it begins with the mode."""
+    """Prefix a text about an account with the words for its kind of money, unless the text starts with the mode."""
     return text if not mode or text.startswith(mode) else f"{words}\n\n{text}"
 
 
 def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
-    """Return a tool's answer with its long texts put aside; it may be another's too, so it stays as it is."""
+    """Return a copy of a tool's answer with placeholders for long texts; the original may be shared."""
     if _ASIDE.get() is None or not is_long(answer, LONG):
         return answer
     content = [_block(each) for each in answer.content]
@@ -85,7 +85,7 @@ def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
 
 
 def is_long(answer: types.CallToolResult, length: int = GIVES_WAY) -> bool:
-    """Tell whether anything in an answer is: a text, a member of its structure, or something that is no text."""
+    """Return True if a part of an answer is long: a text, a member of the structure, or content that is not text."""
     said = [each.text if isinstance(each, types.TextContent) else None for each in answer.content]
     structured: dict[str, Any] = answer.structured_content or {}
     members = [value for value in structured.values() if isinstance(value, str)]
@@ -93,7 +93,7 @@ def is_long(answer: types.CallToolResult, length: int = GIVES_WAY) -> bool:
 
 
 async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:
-    """Return an answer as JSON with the texts in their places; they are written a piece at a time."""
+    """Return an answer as JSON with its long texts in place; they are encoded piece by piece."""
     pieces: list[bytes] = []
     for word, text in sorted(aside.texts.items(), key=lambda each: written.find(each[0])):
         before, found, written = written.partition(word)
@@ -112,7 +112,7 @@ async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:
 def _encoded(text: str) -> bytes:
     try:
         return msgspec.json.encode(text)
-    except UnicodeEncodeError:  # half a character, which the SDK would write too
+    except UnicodeEncodeError:  # a lone surrogate, which the SDK would write too
         return json.dumps(text).encode()
 
 
@@ -124,7 +124,7 @@ def _block(block: types.ContentBlock) -> types.ContentBlock:
 
 @dataclass
 class SharedAnswers:
-    """The last answers by what was asked, and those being made. A failure is told to all who wait and not kept."""
+    """Recent answers by request, and answers in progress. A failure reaches all waiting callers and is not cached."""
 
     clock: Clock
     flights: Flights[types.CallToolResult] = field(init=False, repr=False)
@@ -136,12 +136,12 @@ class SharedAnswers:
         self.flights = Flights(self.clock)
 
     def has(self, asked: str) -> bool:
-        """Tell whether an answer was made just now."""
+        """Return True if an answer was made within the last second."""
         made_at_ms, answer = self._kept.get(asked, (0.0, None))
         return answer is not None and self.clock.monotonic_ms() - made_at_ms < SHARED_MS
 
     async def get(self, asked: str, make: Make) -> types.CallToolResult:
-        """Return the answer to what is asked: one that was just made, is being made, or is made now."""
+        """Return the answer to a request: a recent answer, one in progress, or a new one."""
         if self.has(asked):
             return self._kept[asked][1]
 
@@ -162,10 +162,10 @@ class SharedAnswers:
 
 
 async def doubts_about(context: Context, symbol: str, *, quiet: bool) -> list[str]:
-    """Say what speaks against a market's numbers; one that trades is asked about only if its data looked quiet.
+    """Return warnings about a market's data; a trading market is checked only if its data looked quiet.
 
     Raises:
-        RateLimited: nothing more may be asked now.
+        RateLimited: the rate limit allows no request now.
     """
     rules = await context.market.rules(symbol)
     if rules.is_trading and not quiet:
@@ -179,14 +179,14 @@ async def doubts_about(context: Context, symbol: str, *, quiet: bool) -> list[st
 
 
 async def doubted(context: Context, symbol: str, answer: ToolAnswer) -> ToolAnswer:
-    """Return a tool's answer with what speaks against it, unless it says so itself."""
+    """Return a tool's answer with warnings about its data, unless it has warnings of its own."""
     if answer.warnings:
         return answer
     return replace(answer, warnings=tuple(await doubts_about(context, symbol, quiet=answer.quiet)))
 
 
 def warned_text(answer: ToolAnswer) -> str:
-    """Return the text of an answer with its warnings below its first line; a page may have a place of its own."""
+    """Return the text of an answer with its warnings below the first line, without warnings that the text contains."""
     if not answer.warnings:
         return answer.text
     lines = [line for line in doubt_lines(answer.warnings) if line not in answer.text]

@@ -1,4 +1,4 @@
-"""Arguments as tools declare them: their schemas, and how they are read."""
+"""Arguments of tools: their schemas and their parsing."""
 
 import json
 import math
@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-# A double holds every decimal of this many digits and gives it back unchanged.
+# A double stores every decimal of this many digits and returns it unchanged.
 SAFE_DIGITS = 15
 TOO_MUCH = 10**20
 
-# Binance's names for what has another name here; those that differ in case and underscores alone need no entry.
-# https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
+# Binance's names of arguments that have a different name here. Names that differ only in case and underscores need no
+# entry. https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
 SPELLINGS = {
     "quoteorderqty": "quotequantity",
     "newclientorderid": "clientorderid",
@@ -26,14 +26,14 @@ SPELLINGS = {
     "endtime": "end",
 }
 
-# Checked when a tool is called and worth no word before it: nobody chooses an argument by these.
+# Validated in a call, but left out of the list: a model does not choose arguments by these.
 UNSAID = ("maxLength", "pattern", "title")
-# The largest whole number that every client can write.
+# The largest integer that every client can write.
 LARGEST = 2**53
 
 
 class DecimalMark:
-    """Marks text that holds a decimal number, which clients may also send as one."""
+    """Mark of a text argument that holds a decimal number; clients can also send it as a JSON number."""
 
 
 DECIMAL = DecimalMark()
@@ -41,7 +41,7 @@ DECIMAL = DecimalMark()
 
 @dataclass(slots=True)
 class Shape:
-    """What an argument takes, as far as it matters for reading it."""
+    """The kinds of values that an argument takes, as far as parsing needs them."""
 
     options: tuple[str | int, ...] = ()
     is_decimal: bool = False
@@ -67,17 +67,17 @@ class Shape:
 
 
 def shape_of(annotation: Any, marks: Iterable[object] = ()) -> Shape:  # noqa: ANN401 - any type
-    """Return what an argument of this type takes."""
+    """Return the shape of an argument of this type."""
     shape = Shape(is_decimal=any(isinstance(each, DecimalMark) for each in marks))
     shape.take(annotation)
     return shape
 
 
 def read_value(value: Any, shape: Shape) -> Any:  # noqa: ANN401 - what a client sent
-    """Return a value in the spelling that its argument takes; what means nothing to us is left for others to refuse.
+    """Return a value in the spelling of its argument; a value without a known meaning is left to validation.
 
     Raises:
-        PydanticCustomError: a number that cannot be read exactly.
+        PydanticCustomError: a number cannot be read exactly.
     """
     if isinstance(value, str):
         return _of_text(value, shape)
@@ -123,7 +123,7 @@ def _digits(number: float) -> str:
 
 
 def _option(text: str, options: tuple[str | int, ...]) -> str | int:
-    """Return the one option that this text can mean, whatever its case; where case tells two apart it is kept."""
+    """Return the one option that a text can mean in any case; case is kept where it distinguishes two options."""
     named = {str(each): each for each in options}
     if text in named:
         return named[text]
@@ -133,7 +133,7 @@ def _option(text: str, options: tuple[str | int, ...]) -> str | int:
 
 
 def _told_apart(names: Iterable[str]) -> frozenset[str]:
-    """Return the letters that must keep their case, as in 1m for a minute and 1M for a month."""
+    """Return the letters whose case matters, as in 1m for a minute and 1M for a month."""
     listed = [*names]
     if len({name.lower() for name in listed}) == len(listed):
         return frozenset()
@@ -145,14 +145,14 @@ def _folded(text: str, kept: frozenset[str]) -> str:
     return "".join(letter if letter in kept else letter.lower() for letter in text)
 
 
-# What the exchange itself takes for a quantity or a price.
+# Decimal text that the exchange accepts as a quantity or a price.
 DecimalText = Annotated[str, DECIMAL, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
 
 
 class Arguments(BaseModel):
-    """What a tool or prompt is called with: flat, named, nothing unknown.
+    """Arguments of a tool or prompt: flat, named, and without unknown names.
 
-    The list shows one spelling; others are read as well, so that nobody is refused for how a number is written.
+    The list shows one spelling; others are accepted too, so that a call is not refused for the spelling of a number.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -169,7 +169,7 @@ class Arguments(BaseModel):
 
 
 def _renamed(model: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give every argument the name it is listed by; one left empty that may be left out was not given."""
+    """Rename each argument to its listed name; an empty optional argument counts as missing."""
     listed, shapes = _listed(model), _shapes(model)
     named: dict[str, Any] = {}
     written: dict[str, str] = {}
@@ -207,7 +207,7 @@ def _key(name: str) -> str:
 
 @cache
 def _listed(model: type[Arguments]) -> dict[str, tuple[str, str]]:
-    """Return by its letters alone each field and the name it is listed by."""
+    """Return each field and its listed name, by its name without case and underscores."""
     return {_key(name): (name, field.alias or name) for name, field in model.model_fields.items()}
 
 
@@ -217,7 +217,7 @@ def _shapes(model: type[Arguments]) -> dict[str, Shape]:
 
 
 def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a model's JSON schema without what pydantic adds and nobody reads."""
+    """Return a model's JSON schema without pydantic's titles and the model's description."""
     schema = model.model_json_schema(by_alias=True)
     schema.pop("title", None)
     schema.pop("description", None)
@@ -227,17 +227,16 @@ def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def answer_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a tool's structured answer; a failure must fit it too, and only `success` is in both."""
+    """Return the schema of a tool's structured answer. A failure must fit it too, and shares only `success`."""
     schema = plain_schema(model)
     schema["properties"]["success"].pop("default", None)
     return {**schema, "required": ["success"]}
 
 
 def listed_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a tool's arguments: in one piece, one type each, and how to write them.
+    """Return the schema of a tool's arguments: without references, and with one type for each argument.
 
-    Some clients resolve no references and some take no list of types; what may be left out says so by not being
-    required.
+    Some clients resolve no references, and some accept no list of types. An argument is optional if it is not required.
     """
     schema = plain_schema(model)
     return _told(schema, schema.pop("$defs", {}))
@@ -261,7 +260,7 @@ def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Say "or null" in one word, and leave out that anything else is allowed, which is so anyway."""
+    """Write "or null" as a list of types, and remove the permission for additional properties, which is the default."""
     if isinstance(node, list):
         return [_slim(each) for each in cast("list[Any]", node)]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Who calls, over which connection, and how they hear that work on their call goes on."""
+"""The caller of a request, its connection, and its progress reports."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcp_binance_server.domain.access import Vault, Visitor
     from mcp_binance_server.exchange.signing import Principal
 
-# How far, of how much, and in words; a client that did not ask for it never hears it.
+# Progress, total and message; a client that did not ask for progress gets no report.
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 ValueT = TypeVar("ValueT")
@@ -23,20 +23,20 @@ ValueT = TypeVar("ValueT")
 BEAT_SECS = 1.0
 
 CALLER = "mcp_binance_server.caller"
-"""Where a transport leaves the caller in the scope of an HTTP request."""
+"""Key of the caller in the scope of an HTTP request, set by a transport."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A visitor, and what holds whose account their signed reads are for: nobody's, once it is wiped or if it is empty.
+    """A visitor, and the vault with the principal for its signed reads; an empty or wiped vault has no account.
 
-    Requests outlive their answers here and there, in the SDK and in tracebacks; the keys in them must not.
+    Requests can outlive their answers, in the SDK and in tracebacks; the keys in them must not.
     """
 
     visitor: "Visitor"
     vault: "Vault[Principal]"
     party: str = ""
-    """For whom limits count what this caller uses."""
+    """Party whose limits this caller uses."""
 
     @property
     def principal(self) -> "Principal | None":
@@ -44,24 +44,24 @@ class Caller:
 
 
 def caller_of(ctx: RequestContext) -> Caller | None:
-    """Return who calls; None on a pipe, where only the user of this process can.
+    """Return the caller of a request; None on a pipe, where only the user of this process can call.
 
     Raises:
-        KeyError: an HTTP request that came through no transport of ours; it must not pass for the process's own user.
+        KeyError: an HTTP request came through an unknown transport; it must not pass for the process's own user.
     """
     return None if ctx.request is None else ctx.request.scope[CALLER]
 
 
 def connection_of(ctx: RequestContext) -> Connection:
-    """Return what outlives the request: a place for what belongs to its client, and a stack that ends with them.
+    """Return the connection, which outlives the request: it has a state for its client and an exit stack.
 
-    There is no public way to either in 2.x of the SDK; this is the one place that knows.
+    SDK 2.x has no public access to it; this is the only place that uses the private attribute.
     """
     return ctx.session._connection  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 async def reporting(report: Report | None, message: str, work: Callable[[], Awaitable[ValueT]]) -> ValueT:
-    """Do the work, and report the seconds it has taken once in each of them; quick work is never reported."""
+    """Run the work and report its duration once a second; work of less than a second is not reported."""
     if report is None:
         return await work()
     values: list[ValueT] = []
@@ -69,7 +69,7 @@ async def reporting(report: Report | None, message: str, work: Callable[[], Awai
 
     async def beat() -> None:
         for seconds in count(1):
-            # The time-out only wakes us; whoever waits counts beats, not milliseconds.
+            # The timeout only wakes this task; the progress counts beats, not milliseconds.
             with anyio.move_on_after(BEAT_SECS):
                 await anyio.sleep_forever()
             await report(seconds, None, message)
@@ -78,7 +78,7 @@ async def reporting(report: Report | None, message: str, work: Callable[[], Awai
         group.start_soon(beat)
         try:
             values.append(await work())
-        except AppError as error:  # the group would wrap it
+        except AppError as error:  # the group would wrap the error
             failures.append(error)
         group.cancel_scope.cancel()
     if failures:

@@ -1,4 +1,4 @@
-"""Every tool, resource and prompt in the order in which clients see them, and what completes their arguments."""
+"""Every tool, resource and prompt in the order of the lists, and completion of their arguments."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -98,7 +98,7 @@ GUIDE_NAMES: dict[str, Names] = {"id": "collections", "name": "categories", "con
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Tools, resources, templates and prompts, and who reads each category of addresses."""
+    """Tools, resources, templates and prompts, and the reader of each category of addresses."""
 
     tools: tuple[ToolSpec[Any], ...] = ()
     resources: tuple[ResourceSpec, ...] = ()
@@ -109,10 +109,10 @@ class Catalogue:
     def only(
         self, toolsets: AbstractSet[str], *, live: bool = True, chart_app: bool = True, trading: bool = False
     ) -> "Catalogue":
-        """Return what belongs to these groups; the rest cannot be called.
+        """Return the entries of these toolsets; the rest cannot be called.
 
-        Without `live` there are no live analyses, without `chart_app` no live chart: neither its page nor its tool.
-        Only with `trading` is there anything that places an order.
+        Without `live` there are no live analyses; without `chart_app` there is no live chart, neither its page nor its
+        tool. Only with `trading` can orders be placed.
         """
         if not chart_app:
             return self._without_views.only(toolsets, live=live, trading=trading)
@@ -120,7 +120,7 @@ class Catalogue:
             return self._with_trading.only(toolsets, live=live)
         prompts = tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live))
         tools = tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live))
-        if prompts != self.prompts:  # the kinds of one tool are the prompts that there are
+        if prompts != self.prompts:  # the kinds of this tool are the remaining prompts
             analysis = (analysis_tool(prompts),) if prompts else ()
             tools = tuple(each for spec in tools for each in (analysis if spec.name == ANALYSIS else (spec,)))
         return Catalogue(
@@ -137,17 +137,17 @@ class Catalogue:
 
     @property
     def has_views(self) -> bool:
-        """Tell whether an answer has a page that a host can show beside it."""
+        """Whether an answer has a page that a host can show next to it."""
         return any(spec.view for spec in self.tools)
 
     @property
     def asks(self) -> bool:
-        """Tell whether a tool may ask its user."""
+        """Whether a tool can ask its user."""
         return any(spec.asks for spec in self.tools)
 
     @property
     def has_guides(self) -> bool:
-        """Tell whether a link to a playbook leads somewhere."""
+        """Whether links to playbooks work."""
         return "guide" in self.readers
 
     def tool(self, name: str) -> ToolSpec[Any] | None:
@@ -159,7 +159,7 @@ class Catalogue:
 
     @cached_property
     def lists(self) -> Lists:
-        """What a client gets to read of it."""
+        """Lists of the entries as clients get them."""
         return Lists(
             tools=[spec.wire for spec in self.tools],
             resources=[spec.wire for spec in self.resources],
@@ -168,7 +168,7 @@ class Catalogue:
         )
 
     def prepare(self) -> None:
-        """Make every entry of the lists now, so that the first client that asks for one does not wait for it."""
+        """Build every list entry now, so that the first client does not wait for it."""
         _ = self.lists
 
     def prompt(self, name: str) -> PromptSpec[Any] | None:
@@ -180,7 +180,7 @@ class Catalogue:
         return replace(self, tools=tools, readers=MappingProxyType({**self.readers, CHARTS: read_picture}))
 
     def without_trading(self) -> "Catalogue":
-        """Return the same for a way in on which nobody could be asked: nothing that places or leads to it."""
+        """Return the catalogue for a transport that cannot ask users: no tool in it places orders or refers to that."""
         kept = [spec for spec in self.tools if spec.toolset != TRADE]
         if len(kept) == len(self.tools):
             return self
@@ -191,7 +191,7 @@ class Catalogue:
 
     @property
     def _with_trading(self) -> "Catalogue":
-        from mcp_binance_server.surface.tools.trading.toolset import GROWN, TRADE_TOOLS  # noqa: PLC0415 - who trades pays
+        from mcp_binance_server.surface.tools.trading.toolset import GROWN, TRADE_TOOLS  # noqa: PLC0415 - for trading only
 
         grown = {spec.name: spec for spec in GROWN}
         tools = (*(grown.get(spec.name, spec) for spec in self.tools), *TRADE_TOOLS)
@@ -203,7 +203,7 @@ class Catalogue:
 
 
 async def read_chart(context: Context, uri: str) -> Page | Picture:
-    """Return the page of the live chart, or a picture that was kept."""
+    """Return the page of the live chart, or a stored picture."""
     return await (read_view if uri.startswith(UI_SCHEME) else read_picture)(context, uri)
 
 
@@ -294,7 +294,7 @@ CATALOGUE = Catalogue(
 
 
 async def complete(context: Context, params: types.CompleteRequestParams) -> types.Completion:
-    """Return the values an argument can take; nothing for an unknown one, and never an error."""
+    """Return the possible values of an argument; empty for an unknown argument, and never an error."""
     typed = params.argument.value
     if isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri.startswith(GUIDE_SCHEME):
         found = [choice for choice in await _guides(context, params) if choice.startswith(typed)]
@@ -313,7 +313,7 @@ async def complete(context: Context, params: types.CompleteRequestParams) -> typ
 async def _symbols(listed: Callable[[str], Awaitable[list[Symbol]]], typed: str) -> list[str]:
     try:
         return [*await listed(typed)]
-    except AppError:  # a person is typing: an empty list is kinder than a message
+    except AppError:  # a user is typing: an empty list is better than an error
         return []
 
 

@@ -1,6 +1,6 @@
-"""A user's own choice: asked for in a form of their client, during a call or between two rounds of it.
+"""Decisions of a user, asked for in a form of the client, during a call or between two calls.
 
-Or an address that their client opens for them, where they decide out of its sight.
+Alternatively, an address that the client opens for the user, for a decision out of the client's sight.
 """
 
 import json
@@ -17,9 +17,9 @@ from mcp_binance_server.surface.errors import RequestContext
 
 Decision = Literal["yes", "no", "unanswered", "impossible"]
 
-# Clients give a tool about a minute, some 45 seconds; placing needs a part of that.
+# Clients allow a tool about a minute, some only 45 seconds; placing an order needs part of that.
 ASK_SECS = 25.0
-# As long as the longest preview: that one is over is told by its own words, not by those of a seal.
+# As long as the longest preview: an expired preview gets its own error, not the error of an expired seal.
 ROUND_SECS = 600.0
 
 FIELD = "decision"
@@ -30,21 +30,21 @@ WAITING = "Waiting for the user's decision"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a user is asked: a sentence made of typed fields alone, and two choices of which none is preset.
+    """A question to a user: a sentence made only of typed fields, and two choices without a default.
 
-    Asked again about the same thing it must be the same sentence: an answer counts for what was read.
+    If repeated for the same subject, the sentence must be equal: an answer counts only for the text that was read.
     """
 
     about: str
-    """The id of what is asked for."""
+    """Id of the subject: a preview or an order."""
     message: str
     yes: str
     no: str
 
     @property
     def form(self) -> types.ElicitRequestFormParams:
-        # Without a default, since a client that accepts for its user sends what is preset; a no first, since some
-        # choose the first.
+        # There is no default, since a client that accepts for its user sends the default. The refusal comes first,
+        # since some clients choose the first option.
         choice = {"type": "string", "title": "Your decision", "enum": [self.no, self.yes]}
         schema: dict[str, Any] = {"type": "object", "properties": {FIELD: choice}, "required": [FIELD]}
         return types.ElicitRequestFormParams(message=self.message, requested_schema=schema)
@@ -54,7 +54,7 @@ class Question:
         return json.dumps(asdict(self))
 
     def decided_by(self, reply: object) -> Decision:
-        """Return what a reply says: to accept a form is no yes, only the choice in it is."""
+        """Return the decision in a reply: accepting a form is not a yes, only the choice in it is."""
         if not isinstance(reply, types.ElicitResult) or reply.action != "accept":
             return "no"
         return "yes" if reply.content == {FIELD: self.yes} else "no"
@@ -62,7 +62,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A page for the user alone; the address is nothing that it is known by, and is shown in no text of ours."""
+    """A page for the user alone. Its address is not its key, and appears in none of our texts."""
 
     about: str
     message: str
@@ -77,22 +77,22 @@ class PageLink:
         return json.dumps({PAGE_KEY: self.about, "message": self.message})
 
     def decided_by(self, reply: object) -> Decision:
-        """Return what a reply says: a yes is to look at the page, and to nothing that is on it."""
+        """Return the decision in a reply: a yes agrees to open the page, not to its content."""
         if not isinstance(reply, types.ElicitResult):
             return "unanswered"
-        return {"accept": "yes", "decline": "no"}.get(reply.action, "unanswered")  # type: ignore[return-value] # two of its words
+        return {"accept": "yes", "decline": "no"}.get(reply.action, "unanswered")  # type: ignore[return-value] # two of the literals
 
 
 @dataclass(frozen=True, slots=True)
 class Able:
-    """What a client can show its user."""
+    """Kinds of questions that a client can show its user."""
 
     forms: bool
     pages: bool
 
 
 class Asker(Protocol):
-    """How the user of one call can be asked; a tool asks one question a call, before it does anything."""
+    """Access to the user of one call; a tool asks one question per call, before it does anything."""
 
     @property
     def able(self) -> Able: ...
@@ -103,7 +103,7 @@ class Asker(Protocol):
 
 
 class AnswerNeeded(Exception):
-    """The call ends here with a question, and comes again with the answer."""
+    """The end of a call with a question; the call is repeated with the answer."""
 
     def __init__(self, question: Question | PageLink) -> None:
         super().__init__(question.about)
@@ -111,7 +111,7 @@ class AnswerNeeded(Exception):
 
     @property
     def result(self) -> types.InputRequiredResult:
-        """The question, and what it will be known by; the server seals that on its way out."""
+        """The question and the state that identifies it; the server seals the state on its way out."""
         asked = self.question
         key, params = (KEY, asked.form) if isinstance(asked, Question) else (PAGE_KEY, asked.page)
         request = types.ElicitRequest(params=params)
@@ -120,25 +120,25 @@ class AnswerNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RoundAsker:
-    """Asks in one call and hears in the next, as revision 2026-07-28 has it."""
+    """Question in one call and answer in the next, as in revision 2026-07-28."""
 
     able: Able
     replies: types.InputResponses
     state: str | None
 
     async def ask(self, question: Question) -> Decision:
-        """Return what was chosen, if it was this question that was asked.
+        """Return the decision, if this question was asked.
 
         Raises:
-            AnswerNeeded: it was not.
+            AnswerNeeded: a different question was asked, or none.
         """
         return self._heard(question, KEY) if self.able.forms else "impossible"
 
     async def show(self, link: PageLink) -> Decision:
-        """Return whether the user opens a page, if it was this one that was offered.
+        """Return the decision to open a page, if this page was offered.
 
         Raises:
-            AnswerNeeded: it was not.
+            AnswerNeeded: a different page was offered, or none.
         """
         return self._heard(link, PAGE_KEY) if self.able.pages else "impossible"
 
@@ -156,18 +156,18 @@ class _Form:
 
 @dataclass(frozen=True, slots=True)
 class FormAsker:
-    """Asks while the call waits, as the revisions with a handshake have it; equal calls show one form."""
+    """Question while the call waits, as in revisions with a handshake; equal calls share one form."""
 
     ctx: RequestContext
     able: Able
     longest_secs: float
 
     async def ask(self, question: Question) -> Decision:
-        """Return what the user chooses in time; what they choose later counts for nothing."""
+        """Return the user's decision within the time limit; a later decision is ignored."""
         return await self._reported(question) if self.able.forms else "impossible"
 
     async def show(self, link: PageLink) -> Decision:
-        """Return whether the user opens a page, of which their client hears the address."""
+        """Return the user's decision to open a page; the client gets its address."""
         return await self._reported(link) if self.able.pages else "impossible"
 
     async def _reported(self, question: Question | PageLink) -> Decision:
@@ -196,7 +196,7 @@ class FormAsker:
             else:
                 asked = question.form
                 reply = await session.elicit_form(asked.message, asked.requested_schema, call)
-        except ValidationError:  # an answer, but not of this form
+        except ValidationError:  # a reply that does not fit the form
             return "no" if isinstance(question, Question) else "unanswered"
         except MCPError:  # the client could not show it
             return "impossible"
@@ -204,7 +204,7 @@ class FormAsker:
 
 
 def asker_of(ctx: RequestContext, params: types.CallToolRequestParams, longest_secs: float) -> Asker | None:
-    """Return how the user of a call can be asked; None if their client has no way to, or no way back leads to it."""
+    """Return access to the user of a call; None if the client cannot ask, or cannot be sent a request."""
     able = _able(ctx)
     if able is None:
         return None
@@ -217,14 +217,14 @@ def _able(ctx: RequestContext) -> Able | None:
     declared = ctx.session.client_capabilities and ctx.session.client_capabilities.elicitation
     if declared is None:
         return None
-    # {} is how forms were declared before there was anything else.
+    # {} declared forms before other kinds existed.
     return Able(declared.form is not None or declared.url is None, declared.url is not None)
 
 
 def asked_by(ctx: RequestContext) -> str:
-    """Name whom a sealed round belongs to.
+    """Return the owner of a sealed round.
 
-    The SDK would look for a token of its own authorization, which no transport of ours uses: it would be nobody's.
+    The SDK would use a token of its own authorization, which no transport of ours has: rounds would have no owner.
     """
     caller = caller_of(ctx)
     return "" if caller is None else caller.visitor.name

@@ -1,4 +1,4 @@
-"""What a handler is given: the services, a key where one is lent, and a way to tell progress."""
+"""Context of a handler: the services, the account that they read, and progress reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 WholeT = TypeVar("WholeT")
 Ways = Mapping[int, tuple[str, ...]]
-"""By the id of a record, its fields that lead to an account."""
+"""Fields that lead to an account, by the id of their record."""
 
 
 def ways_to_accounts(whole: object) -> Ways:
-    """Return through which fields of which records under this one an account is read.
+    """Return the fields of records under this one through which an account is read.
 
-    Only fields of frozen records are looked into: what changes, such as a desk of orders, is one for all. What hides an
-    account elsewhere keeps the one it was built with.
+    Only fields of frozen records are searched: a mutable object, such as a desk of orders, is shared by all. An account
+    hidden elsewhere stays the one that it was built with.
     """
     ways: dict[int, tuple[str, ...]] = {}
     seen: set[int] = set()
-    are_accounts: dict[type, bool] = {}  # to ask a protocol is slow: once for each class
+    are_accounts: dict[type, bool] = {}  # protocol checks are slow: one per class
 
     def is_account(node: object) -> bool:
         kind = type(node)
@@ -82,15 +82,15 @@ def lent_to(
 ) -> WholeT:
     """Return a copy in which every account is this principal's or, on paper, this visitor's.
 
-    What leads to no account is shared, not copied. Only with `is_lent` is the principal this server's own, which orders
-    are placed for.
+    Records without an account are shared, not copied. `is_lent` marks the principal as this server's own, for which
+    orders are placed.
     """
     return cast("WholeT", _Loan(principal, visitor, ways, is_withheld, is_lent).copy(whole))
 
 
 @dataclass(frozen=True, slots=True)
 class _Loan:
-    """One copying. A function that calls itself would be a cycle, and keep the principal until it is collected."""
+    """State of one copy. A recursive function would be a cycle, and keep the principal until garbage collection."""
 
     principal: Principal | None
     visitor: Visitor | None
@@ -104,8 +104,8 @@ class _Loan:
             self.copies[id(node)] = self._copied(node)
         return self.copies[id(node)]
 
-    def _copied(self, node: Any) -> Any:  # noqa: ANN401 - likewise
-        if names := self.ways.get(id(node)):  # first, since to ask whether something is a protocol's is slow
+    def _copied(self, node: Any) -> Any:  # noqa: ANN401 - any record
+        if names := self.ways.get(id(node)):  # first, since protocol checks are slow
             return replace(node, **{name: self.copy(getattr(node, name)) for name in names})
         if isinstance(node, AccountClient):
             return replace(node, principal=self.principal, is_withheld=self.is_withheld)
@@ -128,7 +128,7 @@ def _is_frozen(record: object) -> bool:
 
 @dataclass(frozen=True)
 class Context:
-    """The services a handler may ask, built for nobody's account; `progress` is there for the slow tools."""
+    """Services for handlers, built without an account; `progress` is set for slow tools."""
 
     market: MarketService
     analysis: AnalysisService
@@ -156,14 +156,14 @@ class Context:
     derivatives: DerivativesService
     updates: UpdateService
     pace: LoopPace
-    """Asked before a long answer is written, so that nobody waits for several of them."""
+    """Pace of writing long answers, so that no client waits for several of them."""
     trading: "TradingService | None" = None
-    """Places orders; None where that was not chosen."""
+    """Places orders; None if trading is off."""
     fleet_use: FleetUse | None = None
-    """Told what is used here, and heard for what is used elsewhere; None in a process that is alone."""
+    """Exchange of usage with other processes; None in a single process."""
     progress: Report | None = None
     asker: Asker | None = None
-    """How the user of this call can be asked; None if there is no way to, and for tools that ask nothing."""
+    """Access to the user of this call; None without a way to ask, and for tools that ask nothing."""
 
     def acting_for(
         self,
@@ -173,12 +173,12 @@ class Context:
         visitor: Visitor | None = None,
         is_lent: bool = False,
     ) -> "Context":
-        """Return the same services, each of which reads this principal's account or this visitor's, or nobody's."""
+        """Return the same services for the account of this principal or this visitor, or without an account."""
         return lent_to(principal, self, self._ways, is_withheld=is_withheld, visitor=visitor, is_lent=is_lent)
 
     @cached_property
     def is_by_visitor(self) -> bool:
-        """Whether accounts belong to visitors here, whatever keys there are."""
+        """Whether accounts belong to visitors, regardless of keys."""
         return isinstance(self.account.client, ReaderByVisitor)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Every question a client can ask, answered from the catalogue: the one way in, whatever the transport."""
+"""Dispatch of all client requests by the catalogue: the only entry point, for every transport."""
 
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,15 +43,15 @@ from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, 
 from mcp_binance_server.surface.uris import MARKET, ORDERS, parse
 
 WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
-# The toolsets whose numbers are of a market, and so may be old.
+# The toolsets with numbers of a market, which can be old.
 PRICED = frozenset({"market", "analysis"})
 
 
 @dataclass(frozen=True)
 class Dispatcher:
-    """Looks up one record, makes sure that the caller may use it, and runs it for that caller.
+    """Dispatcher of requests: it finds the catalogue entry, checks the caller's scope, and runs the entry.
 
-    A caller of None is the process's own user, who may do everything; the owner is whose key this process has.
+    A caller of None is the process's own user, with all rights; `owner` is the principal of this process's key.
     """
 
     catalogue: Catalogue
@@ -82,11 +82,11 @@ class Dispatcher:
         report: Report | None = None,
         asker: Asker | None = None,
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool; what the model can mend is an answer, not an error, and so may be a question to its user.
+        """Call a tool. A problem that the model can fix is an answer, and so can be a question to the user.
 
         Raises:
-            InvalidArguments: there is no such tool.
-            InsufficientScope: the caller may not use it.
+            InvalidArguments: the tool does not exist.
+            InsufficientScope: the caller may not use the tool.
         """
         spec = self.catalogue.tool(name)
         if spec is None:
@@ -109,7 +109,7 @@ class Dispatcher:
                 answer = await self._answer(lambda: self._run(spec, own, given), scope)
             except AnswerNeeded as needed:
                 return needed.result
-        # It has still to be written to its client; a long one takes longer than to make it.
+        # The answer must still be written to its client; for a long one that takes longer than making it.
         if watch.has_gone_round() or is_long(answer):
             await self.context.pace.step()
         return without_long_texts(answer)
@@ -122,7 +122,7 @@ class Dispatcher:
         async def get() -> types.CallToolResult:
             return await shared.get(asked, lambda: self._run(spec, self.context, given))
 
-        # The work may be another's; that it goes on is told to everybody who waits for it.
+        # The work can be shared; progress is reported to every waiting caller.
         tells = report if spec.slow and not shared.has(asked) else None
         return await self._answer(lambda: reporting(tells, spec.title, get), spec.scope)
 
@@ -138,20 +138,20 @@ class Dispatcher:
         return tool_failure(error, has_guides=self.catalogue.has_guides, opening=f"{mode}: " if mode else "")
 
     def _mode(self, scope: Scope) -> str:
-        """Return which kind of money an answer is about; "" where it is about none, or only one kind is offered."""
+        """Return the kind of money that an answer is about; "" for public data, or if there is only one kind."""
         return "" if self.context.trading is None or scope == "market:read" else self.context.trading.mode
 
     def _mode_words(self, scope: Scope) -> tuple[str, str]:
-        """Return the mode as answers begin with it, and what is said of an account in it; "" where there is none."""
+        """Return the mode as answers begin with it, and the words for its accounts; "" without a mode."""
         trading = self.context.trading
         if trading is None or scope == "market:read":
             return "", ""
-        from mcp_binance_server.surface.views.trading.terms import account_words, mode_word  # noqa: PLC0415 - who trades pays
+        from mcp_binance_server.surface.views.trading.terms import account_words, mode_word  # noqa: PLC0415 - for trading only
 
         return mode_word(trading.mode, trading.venue), account_words(trading.mode, trading.venue)
 
     async def _run(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
-        # A write bounds itself: one that was broken off may have been executed.
+        # A write has its own limits: a cancelled write can have been executed.
         with in_time(self.longest_secs) if spec.read_only else nullcontext():
             await load(*spec.loads)
             answer = await spec.run(context, given)
@@ -169,7 +169,7 @@ class Dispatcher:
         return types.CallToolResult(content=[text, *answer.attached], structured_content=structured, _meta=answer.meta)
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:
-        """Read a page; how long that may take is the transport's to say, since there is no answer but an error."""
+        """Read a page; the transport limits the time, since a timeout can only be an error here."""
         address = parse(uri)
         reader = self.catalogue.readers.get(address.category)
         if reader is None:
@@ -180,7 +180,7 @@ class Dispatcher:
         if isinstance(page, Page):
             page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
         if watch.has_gone_round() or isinstance(page, Picture) or len(page.text) >= GIVES_WAY:
-            await self.context.pace.step()  # as with tools: a playbook may have megabytes
+            await self.context.pace.step()  # as with tools: a playbook can have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
 
@@ -203,27 +203,27 @@ class Dispatcher:
 
     @property
     def told_pages(self) -> tuple[str, ...]:
-        """Name the pages that tell when they change."""
+        """Addresses of the pages that send change notifications."""
         context, readers = self.context, self.catalogue.readers
         markets = (ANY_SYMBOL.uri_template,) if context.updates.is_on and MARKET in readers else ()
         orders = (OPEN_ORDERS.uri, JOURNAL.uri) if context.trading is not None and ORDERS in readers else ()
         return (*markets, *orders)
 
     def asker_of(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Asker | None:
-        """Return how the user of a call can be asked."""
+        """Return access to the user of a call."""
         return asker_of(ctx, params, self.ask_secs)
 
     async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
         return await complete(self.context, params)
 
     def scope_needed(self, method: str, name: str, arguments: object = None) -> Scope | None:
-        """Return what a call needs, by its method and the name or address in it; None for what everybody may ask."""
+        """Return the scope of a call, by its method and the name or address in it; None if it needs no scope."""
         match method:
             case "tools/call":
                 return self._scope_of_tool(name, arguments)
             case "prompts/get":
                 spec = self.catalogue.prompt(name)
-            case "subscriptions/listen" if not name:  # for no page: nothing is ever told
+            case "subscriptions/listen" if not name:  # without a page: no notification is ever sent
                 return scope_of(MARKET)
             case "resources/read" | "resources/subscribe" | "subscriptions/listen":
                 try:
@@ -240,18 +240,18 @@ class Dispatcher:
             return spec.scope if spec else None
         try:
             return spec.scope_of(spec.arguments.model_validate(arguments or {}))
-        except ValidationError:  # refused for that when it is called
+        except ValidationError:  # the call itself will refuse the arguments
             return spec.scope
 
     def takes_long(self, method: str, name: str) -> bool:
-        """Tell whether a call may take so long that its client should hear something meanwhile."""
+        """Return True if a call can be slow, so that its client needs signs of progress."""
         if method == "tools/call":
             spec = self.catalogue.tool(name)
             return spec is None or spec.slow
         return method in ("prompts/get", "subscriptions/listen")
 
     def context_for(self, caller: Caller | None, scope: Scope) -> Context:
-        """Return the services as this caller may use them.
+        """Return the services with the rights of this caller.
 
         Raises:
             InsufficientScope: the caller lacks the scope.
@@ -260,10 +260,10 @@ class Dispatcher:
             return self._owners_context
         if missing := caller.visitor.lacks(frozenset({scope})):
             raise InsufficientScope(needed_scopes=tuple(sorted(missing)))
-        # Who may not read an account has none, also where a page would only look at it in passing.
+        # Without `account:read` the context has no account, even for a page that only reads it in passing.
         is_private = "account:read" in caller.visitor.scopes
         principal = caller.principal if is_private else None
-        # The very key of this process, not one that is spelt alike: who brings its name may not know its secret.
+        # Compare by identity, not by name: a caller that knows the name of the key may not know its secret.
         is_lent = principal is not None and principal is self.owner
         if principal is self.owner and not self.context.is_by_visitor and self.context.trading is None:
             return self._owners_context

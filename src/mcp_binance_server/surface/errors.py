@@ -1,4 +1,4 @@
-"""Our errors as a client sees them, in one place for every method, era and transport."""
+"""Conversion of errors for clients, in one place for every method, era and transport."""
 
 import functools
 import logging
@@ -21,17 +21,17 @@ RequestContext = ServerRequestContext[Any, Any]
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
 
-# Widely used clients give up after a minute, some after 45 seconds; an answer that says what to do is worth more.
+# Common clients give up after a minute, some after 45 seconds; an answer with advice is worth more.
 LONGEST_SECS = 45.0
-# What a tool could not do in time is an answer to its model, and that needs a moment more.
+# Margin for the answer to a tool call that ran out of time.
 LAST_WORD_SECS = 1.0
-# 2026-07-28 forbids -32002 outright; every other number of the contract goes out as it is, in every era.
+# 2026-07-28 forbids -32002 outright; all other numbers of the contract are sent unchanged in every era.
 MODERN_CODES = {-32002: 32002}
 GUIDE_MEMBERS = frozenset({"guide", "guide_examples"})
 
 
 def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, has_guides: bool = True) -> MCPError:
-    """Turn one of our errors into the JSON-RPC error of the caller's protocol era."""
+    """Convert an error to the JSON-RPC error of the caller's protocol era."""
     data = _data(error, has_guides=has_guides)
     if uri is not None:
         data["uri"] = echo(uri)
@@ -42,21 +42,21 @@ def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, ha
 
 
 def _data(error: AppError, *, has_guides: bool) -> dict[str, Any]:
-    # A link into guides that are not offered would lead nowhere.
+    # Links to guides that are not offered would lead nowhere.
     return {name: value for name, value in error.data().items() if has_guides or name not in GUIDE_MEMBERS}
 
 
 def forget_origin(error: BaseException) -> None:
-    """Let go of the frames an error came through: they hold the caller's account, and often the error itself."""
+    """Release the frames of an error: they hold the caller's account, and often the error itself."""
     error.__traceback__ = error.__context__ = error.__cause__ = None
 
 
 @contextmanager
 def in_time(longest_secs: float) -> Generator[None]:
-    """Break off what is done in here when it takes too long.
+    """Cancel the block if it takes too long.
 
     Raises:
-        TookTooLong: it did.
+        TookTooLong: the block was cancelled.
     """
     with anyio.move_on_after(longest_secs) as scope:
         yield
@@ -70,10 +70,10 @@ def guarded(
     has_guides: bool = True,
     longest_secs: float = LONGEST_SECS,
 ) -> Callable[[RequestContext, ParamsT], Awaitable[ResultT]]:
-    """Wrap a handler so that it ends in time, and only errors we chose leave it.
+    """Wrap a handler with a timeout, and convert its errors so that only chosen ones leave it.
 
-    Without this the SDK sends the text of any exception to handshake clients, and reports a pydantic error of our own
-    as the caller's fault.
+    Otherwise the SDK sends the text of any exception to handshake clients, and reports a pydantic error of our own as
+    the caller's fault.
     """
 
     @functools.wraps(handler)
@@ -94,13 +94,13 @@ def guarded(
 
 
 def unwrapped(failure: Exception) -> Exception:
-    """Return the error of ours that task groups have wrapped: who waits is told that one, and not of a defect."""
+    """Return the application error inside a task group's exception; waiting callers get it, not an internal error."""
     inside: tuple[Exception, ...] = getattr(failure, "exceptions", ())
     return next((found for each in inside if isinstance(found := unwrapped(each), AppError)), failure)
 
 
 def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPError:
-    """Log what nobody expected and return an error that tells nothing of it but an id to report."""
+    """Log an unexpected error and return an error with nothing but an id to report."""
     error_id = uuid.uuid4().hex[:8]
     LOG.error("%s failed, error_id=%s", method, error_id, exc_info=error)
     data = {
@@ -112,7 +112,7 @@ def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPEr
 
 
 def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "") -> types.CallToolResult:
-    """Answer a tool call that failed for a reason the model can act on."""
+    """Return the answer to a tool call that failed for a reason the model can act on."""
     data = _data(error, has_guides=has_guides)
     message = f"{opening}{error.message}"
     lines = [message]
@@ -129,7 +129,7 @@ def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "")
 
 
 def _rest(members: dict[str, Any], said: str) -> str:
-    """Name what the sentences before have not said."""
+    """Return the members that the sentences before do not mention."""
     return "; ".join(
         f"{name} {_shown(value)}"
         for name, value in members.items()
@@ -138,7 +138,7 @@ def _rest(members: dict[str, Any], said: str) -> str:
 
 
 def _leaves(name: str, value: Any) -> list[str]:  # noqa: ANN401 - JSON
-    """Return the texts of a member; a number or a yes says nothing without its name."""
+    """Return the texts of a member; numbers and booleans have no meaning without their name."""
     if isinstance(value, dict):
         return [leaf for each, inner in cast("dict[str, Any]", value).items() for leaf in _leaves(each, inner)]
     if isinstance(value, list | tuple):
@@ -159,7 +159,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - JSON
 
 
 def bad_arguments(what: str, error: ValidationError) -> InvalidArguments:
-    """Say which arguments do not fit, without echoing their values."""
+    """Return the error for arguments that do not fit, without echoing their values."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     problems = tuple(
         {"argument": echo(".".join(map(str, each["loc"]))) or "arguments", "problem": each["msg"]} for each in found

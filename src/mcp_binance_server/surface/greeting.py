@@ -1,7 +1,7 @@
-"""What a client is told before the tools are loaded: who this server is, where to begin, and what it lists.
+"""First answers to a client, before the tools are loaded: identity, instructions and lists.
 
-Nothing here may import a tool: a test holds every name against the catalogue, and another the written lists, which
-`scripts/lists` writes again from it.
+This module must not import a tool. One test compares each name with the catalogue, another the stored lists, which
+`scripts/lists` generates from the catalogue.
 """
 
 from base64 import b64encode
@@ -20,7 +20,7 @@ WEBSITE = "https://mcp-binance-server.github.io/mcp-binance-server/"
 ICON_SIZE = "32x32"
 LISTS = "lists.json"
 
-# Hosts that show pages beside answers, MCP Apps, ask for this extension and this type of page.
+# Extension and page type of hosts that show pages next to answers (MCP Apps).
 APPS = "io.modelcontextprotocol/ui"
 APP_TYPE = "text/html;profile=mcp-app"
 
@@ -49,7 +49,7 @@ PLACING = (
 
 
 def icon() -> types.Icon:
-    """Return our icon in the answer itself: a client shows it without asking anybody, for half a kilobyte."""
+    """Return the icon inside the answer: a client shows it without a request, for half a kilobyte."""
     drawn = files(__package__ or "").joinpath("icon.png").read_bytes()
     return types.Icon(
         src=f"data:image/png;base64,{b64encode(drawn).decode('ascii')}", mime_type="image/png", sizes=[ICON_SIZE]
@@ -57,7 +57,7 @@ def icon() -> types.Icon:
 
 
 def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off") -> str:
-    """Return where to begin, by what the user asks for."""
+    """Return the instructions for a client: where to start, by the user's question."""
     trades = trading != "off" and "trade" in toolsets
     told = [TRADING[trading] if trades else READ_ONLY]
     if "market" in toolsets:
@@ -92,7 +92,7 @@ def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off"
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Every list of a server."""
+    """All lists of a server."""
 
     tools: list[types.Tool]
     resources: list[types.Resource]
@@ -101,7 +101,7 @@ class Lists:
 
 
 def read_lists(toolsets: AbstractSet[str], *, live: bool, chart_app: bool, trading: bool) -> Lists:
-    """Return what a server with these groups lists; the rest is as in the catalogue's own choice of the same names."""
+    """Return the lists of a server with these toolsets; the options are those of `Catalogue.only`."""
     chosen = {"live": live, "chart_app": chart_app, "trading": trading}
     written: dict[str, list[dict[str, Any]]] = from_json(files(__package__ or "").joinpath(LISTS).read_bytes())
 

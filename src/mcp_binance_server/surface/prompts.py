@@ -29,7 +29,7 @@ OVERVIEW_ROWS = 8
 
 
 def within(low: int, high: int) -> BeforeValidator:
-    """Read a whole number of this range from text."""
+    """Return a validator that reads a whole number in this range from text."""
 
     def read(value: object) -> int:
         text = value.strip() if isinstance(value, str) else str(value)
@@ -57,7 +57,7 @@ async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> st
 async def _doubts_about_price(
     context: Context, rules: SymbolRules, reading: PriceReading | None, top: TopOfBook | None
 ) -> list[str]:
-    """Say what speaks against a last trade and the book beside it."""
+    """Return warnings about a last trade and the current book."""
     last = reading.last if reading else None
     found = await doubts_about(context, rules.symbol, quiet=last is None or top is None or top.mid is None)
     if last is not None and top is not None and top.bid is not None and top.ask is not None:
@@ -151,7 +151,7 @@ ORDER_FLOW_TRADING = PromptSpec(
 
 
 class PortfolioRiskArguments(Arguments):
-    """It takes none: the account is the one whose key is configured."""
+    """No arguments: the account is the one whose key is configured."""
 
 
 async def portfolio_risk(context: Context, _arguments: PortfolioRiskArguments) -> str:

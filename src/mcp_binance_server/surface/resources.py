@@ -14,7 +14,7 @@ from mcp_binance_server.surface.views.orders.history import history_page, open_o
 from mcp_binance_server.surface.views.overview import market_index
 from mcp_binance_server.surface.views.portfolio.holdings import balances_page, positions_page
 
-# An order may change an account at any moment, so a client that wants to know asks again.
+# An order can change an account at any moment, so clients must not cache these pages.
 KEEP_MS = 0
 
 BALANCES = ResourceSpec(
@@ -34,7 +34,7 @@ ACCOUNT_INDEX = ResourceSpec(
 )
 
 SVG, JPEG = ".svg", ".jpeg"
-# An address is made of what it shows, so what a client keeps is never old; it may bear the user's own levels.
+# An address is derived from its content, so a cached picture is never outdated; it can show the user's own levels.
 PICTURE_KEEP_MS = 60 * 60 * 1000
 SOURCE_KEY = "mcp-binance-server/source"
 
@@ -71,7 +71,7 @@ JOURNAL_ROWS = 50
 FRESH_MS = 1_000
 BOOK = "orderbook"
 BOOK_LEVELS = 20
-# As long as a board is good for.
+# Equal to the lifetime of a board.
 INDEX_KEEP_MS = 10_000
 INDEX_QUOTE, INDEX_ROWS = "USDT", 5
 
@@ -157,7 +157,7 @@ async def read_picture(context: Context, uri: str) -> Page | Picture:
 
 async def read_guide(context: Context, uri: str) -> Page:
     content = await context.guides.read(uri)
-    # Text of the user's own files is marked, so that a host can treat it as what it is: data.
+    # Text from the user's own files is marked, so that a host can treat it as data.
     meta = {SOURCE_KEY: "user"} if content.has_user_text else {SOURCE_KEY: "builtin"}
     framed = content.framed
     return Page(framed.text, keep_ms=KEEP_MS, shareable=True, mime_type=framed.mime_type, meta=meta)
@@ -201,7 +201,7 @@ async def read_orders(context: Context, identifier: str) -> Page:
     if identifier == "history":
         return _private(history_page(await context.orders.history()))
     if identifier == "journal" and context.trading is not None:
-        from mcp_binance_server.surface.views.trading.journal import journal_page  # noqa: PLC0415 - for who trades
+        from mcp_binance_server.surface.views.trading.journal import journal_page  # noqa: PLC0415 - for trading only
 
         return _private(journal_page(await (await context.trading.opened()).journal(JOURNAL_ROWS)))
     raise ResourceNotFound(provided_uri=f"binance://orders/{identifier}")

@@ -1,4 +1,4 @@
-"""The low-level MCP server: a client is greeted at once, the rest is loaded while it reads."""
+"""Low-level MCP server: it greets a client at once, and loads the rest while the client reads."""
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
@@ -46,16 +46,16 @@ Opened = Callable[[], Awaitable["Dispatcher"]]
 Extensions = dict[str, dict[str, Any]]
 STAMP = {"name": NAME, "version": __version__}
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
-# What loads takes half of every other thread's time: who has just been greeted reads the lists meanwhile.
+# Loading takes half of every other thread's time, so a greeted client reads the lists first.
 LISTS_FIRST_SECS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What a server says of itself beyond its lists: that it tells of changes, and that answers have a page.
+    """Capabilities that a server declares besides its lists: change notifications, pages for answers, and questions.
 
-    Where tools may ask their user, what a client carries from a question to its answer is sealed, by a key of this
-    process or by one that several share.
+    If tools can ask their user, the state that a client carries from a question to its answer is sealed, with a key of
+    this process or a key shared by several.
     """
 
     updates: bool
@@ -65,7 +65,7 @@ class Offered:
 
 
 class Opening:
-    """The two sides of a promise: who needs the dispatcher waits for it, who makes it waits until it is needed."""
+    """A promise of the dispatcher: consumers wait until it exists, and the producer waits until it is needed."""
 
     def __init__(self) -> None:
         self._dispatcher: Dispatcher | None = None
@@ -73,11 +73,11 @@ class Opening:
         self._soon, self._needed, self._decided, self._over = anyio.Event(), anyio.Event(), anyio.Event(), anyio.Event()
 
     def begin(self) -> None:
-        """Say that it will be needed soon."""
+        """Announce that the dispatcher will be needed soon."""
         self._soon.set()
 
     async def opened(self) -> "Dispatcher":
-        """Return it as soon as it is there, or raise what made it impossible."""
+        """Return the dispatcher as soon as it exists, or raise the error that prevented it."""
         while self._dispatcher is None:
             self._soon.set()
             self._needed.set()
@@ -87,26 +87,26 @@ class Opening:
         return self._dispatcher
 
     def end(self) -> None:
-        """Say that nobody will need it any more."""
+        """Announce that the dispatcher is not needed any more."""
         self._over.set()
         self._soon.set()
         self._needed.set()
 
     async def is_needed(self) -> bool:
-        """Wait until it is, or will be soon: then what a client reads first goes first. Return false if all is over."""
+        """Wait until the dispatcher will be needed, plus 0.2 s for the client's reads. Return False after `end`."""
         await self._soon.wait()
         with anyio.move_on_after(LISTS_FIRST_SECS):
             await self._needed.wait()
         return not self._over.is_set()
 
     async def keep(self, dispatcher: "Dispatcher") -> None:
-        """Give it to all who need it until that is over."""
+        """Provide the dispatcher to all consumers until `end`."""
         self._dispatcher = dispatcher
         self._decided.set()
         await self._over.wait()
 
     async def refuse(self, failure: Exception) -> None:
-        """Tell all who need it why there is none, until that is over."""
+        """Raise the failure in all consumers until `end`."""
         self._dispatcher, self._failure = None, unwrapped(failure)
         self._decided.set()
         await self._over.wait()
@@ -164,15 +164,15 @@ class Surface:
         return await _subscriptions(await self._opened()).listen(ctx, params)
 
     async def finish(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-        """Say what the SDK leaves out of a result, and less of what it repeats."""
+        """Add facts that the SDK leaves out of a result, and shorten its repetitions."""
         result = await call_next(ctx)
         if not isinstance(result, dict):
             return result
         if ctx.method == "server/discover":
             return _lists_stay(result)
-        if ctx.method == "initialize" and self._extensions:  # which older revisions do not know, but their hosts do
+        if ctx.method == "initialize" and self._extensions:  # unknown to older revisions, but not to their hosts
             return {**result, "capabilities": {**result["capabilities"], "extensions": self._extensions}}
-        if ctx.method == "resources/list":  # with the templates, as the guide contract asks; MCP lists them alone too
+        if ctx.method == "resources/list":  # with templates, as the guide contract asks; MCP also lists them alone
             templates = self._lists().templates
             listed = [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in templates]
             result = {**result, "resourceTemplates": listed}
@@ -180,7 +180,10 @@ class Surface:
 
 
 def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Server[Any]:
-    """Return the MCP server of a dispatcher that is there; who has the same key finishes what another has asked."""
+    """Return the MCP server of an existing dispatcher.
+
+    Servers that share `round_key` can finish each other's questions.
+    """
 
     async def opened() -> "Dispatcher":
         return dispatcher
@@ -193,7 +196,7 @@ def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Se
     trading = dispatcher.context.trading
     told = instructions(catalogue.toolsets, live=live, trading="off" if trading is None else trading.mode)
     server = _server(opened, lambda: catalogue.lists, told, guard, offered)
-    server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
+    server.get_tool_input_schema = catalogue.input_schema  # used by HTTP only
     return server
 
 
@@ -207,7 +210,7 @@ def build_early_server(
     trading: str = "off",
     round_key: bytes | None = None,
 ) -> Server[Any]:
-    """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
+    """Return an MCP server that greets before its dispatcher exists, and requests it when the client is ready."""
     guard = partial(guarded, has_guides=GUIDE in toolsets)
     asks = trading != "off" and "trade" in toolsets
     read = cache(partial(read_lists, toolsets, live=live, chart_app=has_views, trading=asks))
@@ -255,15 +258,15 @@ def _server(
         on_completion=guard(surface.complete),
     )
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        server.middleware.clear()  # the SDK's spans, which would go nowhere
+        server.middleware.clear()  # the SDK's spans would go nowhere
     server.middleware.append(surface.finish)
     if offered.questions:
-        from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by  # noqa: PLC0415 - who asks nobody waits less
+        from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by  # noqa: PLC0415 - for questions only
 
         key = offered.round_key or token_bytes(32)
         security = RequestStateSecurity(keys=[key], ttl=ROUND_SECS, bind_principal=asked_by)
         server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
-    if offered.updates:  # where nothing is told of, the server does not say that it would be
+    if offered.updates:  # without change notifications the server does not declare them
         add = server.add_request_handler
         add("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
         add("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
@@ -273,14 +276,14 @@ def _server(
 
 
 def _stamped(ctx: RequestContext, result: ResultT) -> ResultT:
-    """Say in few bytes who answers: 2026-07-28 stamps every result, and the SDK would copy the icon for each."""
+    """Add a short stamp of the server: 2026-07-28 stamps every result, and the SDK would copy the icon each time."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return result
     return result.model_copy(update={"meta": {**(result.meta or {}), SERVER_INFO_META_KEY: STAMP}})
 
 
 def _short_stamp(result: dict[str, Any]) -> HandlerResult:
-    """Shorten the SDK's own stamp, on results that no handler has stamped."""
+    """Shorten the SDK's own stamp on results without a stamp from a handler."""
     match result.get("_meta"):
         case {"io.modelcontextprotocol/serverInfo": {"icons": _}, **rest}:
             return {**result, "_meta": {**rest, SERVER_INFO_META_KEY: STAMP}}
@@ -289,7 +292,7 @@ def _short_stamp(result: dict[str, Any]) -> HandlerResult:
 
 
 def _lists_stay(result: dict[str, Any]) -> HandlerResult:
-    """Say that lists do not change: the SDK takes a server that has streams for one that uses all of them."""
+    """Declare that lists do not change: the SDK assumes that a server with streams uses all of them."""
     told: dict[str, Any] = {
         name: {**each, "listChanged": False} if "listChanged" in each else each
         for name, each in result["capabilities"].items()
@@ -298,6 +301,6 @@ def _lists_stay(result: dict[str, Any]) -> HandlerResult:
 
 
 def _subscriptions(dispatcher: "Dispatcher") -> "Subscriptions":
-    from mcp_binance_server.surface.subscriptions import Subscriptions  # noqa: PLC0415 - it comes with the dispatcher
+    from mcp_binance_server.surface.subscriptions import Subscriptions  # noqa: PLC0415 - loaded with the dispatcher
 
     return Subscriptions(dispatcher)

@@ -1,4 +1,4 @@
-"""The records a surface is made of: listing, documentation, snapshots and permissions all come from them."""
+"""Records of the surface: the source of its listing, documentation, snapshots and permissions."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from mcp_binance_server.surface.uris import parse
 
 
 def is_empty(value: object) -> bool:
-    """Tell whether a member of an answer says nothing and is left out."""
+    """Return True if a member of an answer is empty and is left out."""
     return not value
 
 
 class Answer(BaseModel):
-    """What every tool's structured answer has; money in it is decimal text."""
+    """Members of every structured answer; money is decimal text."""
 
     success: bool = True
-    # Not in the schema: that an answer may have remarks needs no explanation, and every client pays for each word.
+    # Not in the schema: remarks need no explanation, and every client pays for each word.
     notes: SkipJsonSchema[list[str]] = Field(default=[], exclude_if=is_empty)
-    """Sentences of the text that no other member says."""
+    """Sentences of the text that no other member contains."""
 
 
 class ListAnswer(Answer):
-    """An answer with rows: how many there are, the limit they were cut at, and how to get what was left out."""
+    """An answer with rows: their count, their limit, and the way to the remaining rows."""
 
     count: int
     limit: int
@@ -42,11 +42,11 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 PRIVATE_GROUPS = frozenset({"account", "orders"})
 TRADE = "trade"
 NEXT_PAGE = "mcp-binance-server/next"
-"""Under it an answer's meta has the arguments of the page that follows, for programs that read all of them."""
+"""Key in an answer's meta: arguments of the next page, for programs that read all pages."""
 
 
 def scope_of(group: str) -> Scope:
-    """Return what a caller must be allowed to do to use a group of tools or a category of addresses."""
+    """Return the scope that a toolset or a category of addresses needs."""
     if group == TRADE:
         return "trade"
     return "account:read" if group in PRIVATE_GROUPS else "market:read"
@@ -54,27 +54,27 @@ def scope_of(group: str) -> Scope:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """A tool's success: the same facts as text and as structure, for a client may show a model only one of them.
+    """Result of a tool: the same facts as text and as structure, since a client may show a model only one of them.
 
-    A picture is attached instead: beside a structure it would not be seen.
+    A picture is attached instead: next to a structure it would not be shown.
     """
 
     text: str
     structured: Answer | None = None
     attached: tuple[types.ContentBlock, ...] = ()
     quiet: bool = False
-    """Whether the data looked as if its market had fallen silent, so that it should be asked about."""
+    """Whether the data looks as if trading had stopped, so that the market should be checked."""
     warnings: tuple[str, ...] = ()
-    """What speaks against the data; it is put into both channels."""
+    """Warnings about the data; they are put into both channels."""
     meta: dict[str, Any] | None = None
-    """What programs should know of it and no model reads."""
+    """Metadata for programs, not for models."""
 
 
 @dataclass(frozen=True)
 class ToolSpec(Generic[ArgumentsT]):
-    """One tool. `read_only` is always said; the description tells a model when to use it and when not.
+    """One tool. `read_only` is always stated; the description names when a model should use the tool and when not.
 
-    A `live` one belongs to the analyses of order books, which a setting can turn off.
+    A `live` tool belongs to the analyses of order books, which a setting can turn off.
     """
 
     name: str
@@ -82,40 +82,40 @@ class ToolSpec(Generic[ArgumentsT]):
     description: str
     arguments: type[ArgumentsT]
     answer: type[Answer] | None
-    """What its structure looks like; None for a tool that answers with a picture."""
+    """Model of its structured answer; None for a tool that answers with a picture."""
     run: Callable[[Context, ArgumentsT], Awaitable[ToolAnswer]]
     read_only: bool
     toolset: str
     live: bool = False
     open_world: bool = True
-    """Whether it asks anybody outside this machine."""
+    """Whether the tool sends requests beyond this machine."""
     destructive: bool = True
-    """Whether what it writes can cost something; says nothing of a tool that reads."""
+    """Whether its writes can cost something; without meaning for a tool that reads."""
     idempotent: bool = False
-    """Whether the same call again changes nothing more; likewise."""
+    """Whether a repeated call changes nothing more; without meaning for a tool that reads."""
     slow: bool = False
-    """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
+    """Whether the tool is slow and reports its progress to clients that ask for it."""
     shared: bool = False
-    """Whether equal calls within a second may have one answer: it is public, and says when it was true."""
+    """Whether equal calls within a second can share one answer: it is public, and states its time."""
     asks: bool = False
-    """Whether it may ask its user before it does anything."""
+    """Whether the tool can ask its user before it does anything."""
     loads: tuple[str, ...] = ()
-    """Modules that nothing else needs, loaded at the first call."""
+    """Modules for this tool alone, loaded at the first call."""
     own_scope: Scope | None = None
-    """What a caller needs, where that is not what the rest of the toolset needs."""
+    """Scope of the tool, if it differs from its toolset's scope."""
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None
-    """What one call needs, where that depends on its arguments."""
+    """Scope of one call, if it depends on the arguments."""
     view: str | None = None
-    """The page that a host may show its answer in."""
+    """Address of a page in which a host can show the answer."""
     for_view_only: bool = False
-    """Whether it is a page's to call and no model's."""
+    """Whether only a page can call the tool, not a model."""
 
     @property
     def scope(self) -> Scope:
         return self.own_scope or scope_of(self.toolset)
 
     def scope_of(self, given: ArgumentsT) -> Scope:
-        """Return what one call needs."""
+        """Return the scope of one call."""
         return self.scope if self.scope_of_call is None else self.scope_of_call(given)
 
     @cached_property
@@ -132,9 +132,9 @@ class ToolSpec(Generic[ArgumentsT]):
             output_schema=None if self.answer is None else answer_schema(self.answer),
             annotations=types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                destructive_hint=None if self.read_only else self.destructive,  # says something only of what writes
+                destructive_hint=None if self.read_only else self.destructive,  # meaningful for writes only
                 idempotent_hint=True if self.idempotent else None,
-                open_world_hint=None if self.open_world else False,  # true is what a client assumes
+                open_world_hint=None if self.open_world else False,  # clients assume true
             ),
             _meta=self._meta,
         )
@@ -143,7 +143,7 @@ class ToolSpec(Generic[ArgumentsT]):
     def _meta(self) -> dict[str, Any] | None:
         if self.for_view_only:
             return {"ui": {"visibility": ["app"]}}
-        # The flat spelling is deprecated, and all that some hosts read.
+        # The flat spelling is deprecated, but some hosts read no other.
         return None if self.view is None else {"ui": {"resourceUri": self.view}, "ui/resourceUri": self.view}
 
 
@@ -172,7 +172,7 @@ class TemplateSpec:
     name: str
     description: str
     mime_type: str | None = "text/markdown"
-    """What every match is; None where one match may be something else than another."""
+    """MIME type of every match; None if matches can differ."""
 
     @property
     def toolset(self) -> str:
@@ -187,7 +187,7 @@ class TemplateSpec:
 
 @dataclass(frozen=True)
 class PromptSpec(Generic[ArgumentsT]):
-    """One guided analysis. The list shows what MCP knows of an argument; the model validates all of it."""
+    """One guided analysis. The list shows the fields that MCP knows; the model validates all of them."""
 
     name: str
     description: str
@@ -208,7 +208,7 @@ class PromptSpec(Generic[ArgumentsT]):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A resource's text, for how long, and for whom, a client may keep it, and what programs should know of it."""
+    """Text of a resource, its cache lifetime and scope, and metadata for programs."""
 
     text: str
     keep_ms: int
@@ -219,7 +219,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A resource that is no text, and for how long a client may keep it."""
+    """Binary content of a resource, its cache lifetime and scope."""
 
     data: bytes
     keep_ms: int

@@ -1,4 +1,4 @@
-"""Pages that clients subscribe to, and how they are told of changes."""
+"""Subscriptions of clients to pages, and notifications about changes."""
 
 import logging
 from collections.abc import Awaitable, Callable, Generator
@@ -25,9 +25,9 @@ LOG = logging.getLogger(__name__)
 MOST_PAGES = 50
 
 BOOK = "/orderbook"
-# What an order changes, where orders are placed.
+# Pages that an order changes, if trading is on.
 ORDER_PAGES = (parse(OPEN_ORDERS.uri), parse(JOURNAL.uri))
-# A client this far behind has stopped reading; its stream is ended, and it can open another.
+# A client this far behind has stopped reading. Its stream is ended; the client can open a new one.
 MOST_BEHIND = 4 * MOST_PAGES
 _KEPT = "mcp_binance_server.subscriber"
 
@@ -37,7 +37,7 @@ def too_many_pages() -> StreamsFull:
 
 
 class Subscriber:
-    """A client that subscribed; however slow it reads, a page waits for it at most once."""
+    """A subscribed client; each page is queued at most once, however slowly the client reads."""
 
     def __init__(self, updates: UpdateService, send: Callable[[str], Awaitable[None]]) -> None:
         self._updates = updates
@@ -48,11 +48,11 @@ class Subscriber:
         self._scope: anyio.CancelScope | None = None
 
     def add(self, uri: str, page: ToldPage) -> None:
-        """Watch a page under the address it was asked for by.
+        """Watch a page under the requested address.
 
         Raises:
-            NotStreamed: it has no live market.
-            StreamsFull: this client, or the server, watches as much as it may.
+            NotStreamed: the page has no live market.
+            StreamsFull: this client, or the server, is at its limit.
         """
         if uri in self._held:
             return
@@ -64,7 +64,7 @@ class Subscriber:
             self._updates.start(partial(self._carry, self._scope))
 
     def remove(self, uri: str) -> None:
-        """Stop watching a page; one that was not watched stays so."""
+        """Stop watching a page; without effect if the page is not watched."""
         if (release := self._held.pop(uri, None)) is not None:
             release()
         self._changed.pop(uri, None)
@@ -81,7 +81,7 @@ class Subscriber:
         self._woken.set()
 
     def _lose(self, uri: str, reason: AppError) -> None:
-        """Tell of a page once more and never again: who reads it then sees what it has become."""
+        """Send one last notification about a page, so that the client reads its final state."""
         LOG.info("a subscription ends: %s", reason.message)
         if (release := self._held.pop(uri, None)) is not None:
             release()
@@ -95,9 +95,9 @@ class Subscriber:
                     del self._changed[uri]
                     try:
                         await self._send(uri)
-                    except OSError:  # a pipe that nobody reads any more
+                    except OSError:  # the pipe has no reader any more
                         self.close()
-                    except Exception:  # whatever else this client's connection does is this client's alone
+                    except Exception:  # an error of one connection concerns its client alone
                         LOG.exception("a client's subscriptions end: it could not be told")
                         self.close()
                 if not self._held:
@@ -108,7 +108,7 @@ class Subscriber:
 
 
 class Subscriptions:
-    """The three methods of the protocol; what they hold ends with whoever asked for it."""
+    """The three subscription methods of the protocol; subscriptions end with their client."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._ask = dispatcher
@@ -126,7 +126,7 @@ class Subscriptions:
     async def listen(
         self, ctx: RequestContext, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Tell of changes until the client leaves or the server winds down."""
+        """Send notifications until the client leaves or the server shuts down."""
         uris = tuple(dict.fromkeys(params.notifications.resource_subscriptions or ()))
         if len(uris) > MOST_PAGES:
             raise too_many_pages()
@@ -136,7 +136,7 @@ class Subscriptions:
                 pages[uri] = await self._told_page(caller_of(ctx), uri)
         bus = _Bus()
         handler = ListenHandler(bus, max_buffered_events=MOST_BEHIND)
-        # Of all that can be wished for, only these pages ever change; the answer says so.
+        # Only these pages of the requested filter ever change; the answer states it.
         honoured = types.SubscriptionFilter(resource_subscriptions=[*uris])
         ending = _Ending(given_away(self._updates.places.most))
         with ExitStack() as held, self._updates.streaming(handler.close, ending.scope.cancel), ending.scope:
@@ -148,7 +148,7 @@ class Subscriptions:
 
     @contextmanager
     def _naming(self, ctx: RequestContext, uri: str) -> Generator[None]:
-        """Say of which page an error is: a stream is asked for with many."""
+        """Name the page in an error: one stream is requested for many pages."""
         try:
             yield
         except AppError as error:
@@ -183,7 +183,7 @@ class Subscriptions:
 
 @dataclass(eq=False, slots=True)
 class _Ending:
-    """The end of a stream whose place another needs: cancelled, not closed, for one who does not read would keep it."""
+    """End of a stream whose place another party needs: cancelled, not closed, since a slow reader would keep it."""
 
     reason: AppError
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -194,7 +194,7 @@ class _Ending:
 
 
 class _Bus:
-    """The way from the pages of one stream to that stream, as the SDK has it."""
+    """Channel from the pages of one stream to the SDK's listener."""
 
     def __init__(self) -> None:
         self._listener: Callable[[ServerEvent], None] | None = None
@@ -211,5 +211,5 @@ class _Bus:
             self._listener(ResourceUpdated(uri=uri))
 
     async def publish(self, event: ServerEvent) -> None:
-        """Nobody publishes here: each page tells for itself."""
+        """Raise NotImplementedError: each page sends its own events."""
         raise NotImplementedError(event)

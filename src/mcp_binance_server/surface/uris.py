@@ -1,4 +1,4 @@
-"""binance:// addresses: how they are read and written; guide://, chart:// and ui:// ones are handed on whole."""
+"""Parsing and spelling of binance:// addresses; guide://, chart:// and ui:// addresses are passed on whole."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -13,14 +13,14 @@ CHARTS = "charts"
 MARKET = "market"
 ORDERS = "orders"
 UI_SCHEME = "ui://"
-# The number is that of the contract between the page and get_chart_bars: hosts keep the page by its address.
+# The number is the version of the contract between page and get_chart_bars: hosts cache the page by address.
 CHART_VIEW = "ui://mcp-binance-server/chart-1.html"
 LONGEST_URI = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceUri:
-    """A parsed address: which category, and what in it; the category itself where that is empty."""
+    """A parsed address: a category and an identifier in it; an empty identifier is the category itself."""
 
     category: str
     identifier: str
@@ -30,8 +30,8 @@ def parse(uri: str) -> ResourceUri:
     """Split an address into category and identifier, percent-decoded once; scheme and category in any case.
 
     Raises:
-        InvalidScheme: it is none of the four schemes.
-        ResourceNotFound: it is not binance://{category} or binance://{category}/{identifier}.
+        InvalidScheme: the scheme is none of the four schemes.
+        ResourceNotFound: the address is not binance://{category} or binance://{category}/{identifier}.
     """
     scheme, separator, rest = uri[:LONGEST_URI].partition("://")
     scheme = f"{scheme.lower()}{separator}"
@@ -55,5 +55,5 @@ def parse(uri: str) -> ResourceUri:
 
 
 def as_written(symbol: str) -> str:
-    """Spell a symbol as addresses do: its ASCII letters in lower case."""
+    """Return a symbol in the spelling of addresses: its ASCII letters in lower case."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in symbol)

@@ -1,1 +1,1 @@
-"""Orders before they exist: what one may look like, what the exchange's rules say of it, what it would do."""
+"""Orders: rules and previews, the journal, paper trading, sending and reconciliation."""

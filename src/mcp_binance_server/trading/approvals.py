@@ -1,7 +1,7 @@
-"""An approval apart from the assistant: a signature over exactly one order, by a key that only a person can open.
+"""Approval of one order outside the assistant: an Ed25519 signature over its exact terms.
 
-The server knows the public half alone, so neither it nor anything that talks to it can approve. The private half lies
-encrypted under a passphrase that is asked for on a terminal.
+The server knows only the public key, so neither the server nor its clients can approve an order. The private key is
+encrypted with a passphrase that is asked for on a terminal.
 """
 
 import base64
@@ -22,12 +22,12 @@ FINGERPRINT_LENGTH = 16
 
 
 class WrongPassphrase(Exception):
-    """The passphrase does not open the approver's key."""
+    """The passphrase does not decrypt the key of the approver."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnsealedApprover:
-    """A key that was just made, and is nowhere but in memory."""
+    """A newly generated key that exists only in memory."""
 
     key: Ed25519PrivateKey
 
@@ -37,11 +37,11 @@ class UnsealedApprover:
 
     @property
     def public(self) -> str:
-        """The half that the policy names."""
+        """The public key as a policy names it: base64 of the DER encoding."""
         return _written(self.key.public_key())
 
     def sealed(self, passphrase: str) -> "NewApprover":
-        """Close it, so that only this passphrase opens it; beside it the public half lies open."""
+        """Return the key encrypted with the passphrase, followed by the unencrypted public key."""
         sealed = self.key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
@@ -55,7 +55,7 @@ class UnsealedApprover:
 
 @dataclass(frozen=True, slots=True)
 class NewApprover:
-    """A key that was just made: sealed for the disk, and the half that the policy names."""
+    """A newly generated key: the encrypted file, and the public key for the policy."""
 
     sealed: bytes
     public: str
@@ -65,21 +65,21 @@ class NewApprover:
 
 
 def new_approver(passphrase: str) -> NewApprover:
-    """Make a key that only this passphrase opens."""
+    """Generate a key that is encrypted with this passphrase."""
     return UnsealedApprover.made().sealed(passphrase)
 
 
 def sign(sealed: bytes, passphrase: str, terms: Terms, preview_id: PreviewId) -> str:
-    """Approve exactly these terms.
+    """Return the signature that approves exactly these terms.
 
     Raises:
-        WrongPassphrase: the key stays closed.
+        WrongPassphrase: the passphrase does not decrypt the key.
     """
     return base64.b64encode(_opened(sealed, passphrase).sign(terms.approval_digest(preview_id))).decode()
 
 
 def opened_public(sealed: bytes, passphrase: str) -> str | None:
-    """Return the public half of the key, as a policy names it; None if the passphrase is not the approver's."""
+    """Return the public key as a policy names it, or None if the passphrase is wrong."""
     try:
         return _written(_opened(sealed, passphrase).public_key())
     except WrongPassphrase:
@@ -87,9 +87,9 @@ def opened_public(sealed: bytes, passphrase: str) -> str | None:
 
 
 def told_public(sealed: bytes) -> str | None:
-    """Return the public half that a file tells by itself; None of one that does not, as earlier versions made them.
+    """Return the unencrypted public key in a file, or None if it has none, as in files of earlier versions.
 
-    It says which key to look for. What the passphrase opens decides.
+    It only helps to find the right file. The key that the passphrase decrypts decides.
     """
     with suppress(ValueError, UnsupportedAlgorithm):
         key = serialization.load_pem_public_key(sealed[sealed.index(PUBLIC_PART) :])
@@ -99,12 +99,12 @@ def told_public(sealed: bytes) -> str | None:
 
 
 def fingerprint(public: str) -> str:
-    """Return a short name of a public half, for people to compare."""
+    """Return a short fingerprint of a public key, for people to compare."""
     return sha256(base64.b64decode(public)).hexdigest()[:FINGERPRINT_LENGTH]
 
 
 def is_public_key(text: str) -> bool:
-    """Tell whether a text is the public half of an approver's key."""
+    """Return True if the text is the public key of an approver."""
     try:
         _public(text)
     except (ValueError, UnsupportedAlgorithm):
@@ -113,10 +113,10 @@ def is_public_key(text: str) -> bool:
 
 
 def is_sealed(data: bytes) -> bool:
-    """Tell whether this is a private key that a passphrase closes."""
+    """Return True if the data is a private key encrypted with a passphrase."""
     try:
         serialization.load_pem_private_key(data, None)
-    except TypeError:  # it is one, and asks for its passphrase
+    except TypeError:  # an encrypted key: the error asks for its passphrase
         return True
     except (ValueError, UnsupportedAlgorithm):
         return False
@@ -124,7 +124,7 @@ def is_sealed(data: bytes) -> bool:
 
 
 def is_approved(public: str, terms: Terms, preview_id: PreviewId, signature: str, now_ms: int) -> bool:
-    """Tell whether the approver agreed to exactly this, and it still stands."""
+    """Return True if the approver signed exactly these terms and they have not expired."""
     if now_ms >= terms.expires_ms:
         return False
     try:
@@ -137,7 +137,7 @@ def is_approved(public: str, terms: Terms, preview_id: PreviewId, signature: str
 def _public(text: str) -> Ed25519PublicKey:
     key = serialization.load_der_public_key(base64.b64decode(text, validate=True))
     if not isinstance(key, Ed25519PublicKey):
-        raise ValueError("not an Ed25519 key")  # noqa: TRY004 - as of every other text that is none
+        raise ValueError("not an Ed25519 key")  # noqa: TRY004 - ValueError as for any invalid text
     return key
 
 

@@ -1,4 +1,4 @@
-"""Where orders go: one port for paper, play money and money."""
+"""Port for sending orders: one protocol for paper, practice and live accounts."""
 
 from typing import Protocol
 
@@ -9,26 +9,26 @@ from mcp_binance_server.domain.symbols import Symbol
 
 
 class Broker(Protocol):
-    """Takes orders of one account."""
+    """Orders of one account: place, cancel, query."""
 
     @property
     def venue(self) -> Venue: ...
 
     @property
     def horizon_ms(self) -> int:
-        """How long after it was signed an order may still come to light; before, that there is none proves nothing."""
+        """Time after signing within which an order can still appear, in ms. Before that, its absence proves nothing."""
         ...
 
     async def place(self, request: Written, gate: Gate, /) -> Outcome:
-        """Send one order, a list of them, or a change of one."""
+        """Send one order, a list of orders, or a change of an order."""
         ...
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome: ...
 
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:
-        """Return the order, None if there is none; raise if that could not be found out."""
+        """Return the order, or None if it does not exist; raise if the query failed."""
         ...
 
     async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
-        """Return the open orders of the account, of one symbol or of all, whoever placed them."""
+        """Return the account's open orders, of one symbol or of all, including orders placed elsewhere."""
         ...

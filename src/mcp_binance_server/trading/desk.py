@@ -1,4 +1,4 @@
-"""The way of one order: claim, send once, write down, tell; the same preview asked for again is the same order."""
+"""Path of an order: claim, send once, record, reply. Placing a preview twice returns the same order."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
@@ -41,36 +41,36 @@ STATE_OF: Mapping[Fate, IntentState] = {
     Fate.ACCEPTED: "ACKED",
     Fate.UNKNOWN: "UNKNOWN",
 }
-# How long a caller waits for an order that another process has in hand, and how often it looks.
+# Longest wait for an order that another process is sending, and the polling interval, in ms.
 ELSEWHERE_MS, LOOK_MS = 10_000, 50
-# How soon a step of the start that failed is tried again.
+# Retry delays of a failed start step, in ms.
 AGAIN_MS = (1_000, 2_000, 4_000, 8_000, 16_000, 30_000)
-# How often orders that stand, or may, are looked at, whatever tells of them unasked.
+# Polling interval of orders that are or may be open, in ms. Reports from the stream do not change it.
 WATCH_MS = 60_000
 LEFT = "the orders that the last run left are known"
 
 
 @dataclass(eq=False)
 class Desk:
-    """Sends orders in tasks of its own: who asked for one may leave before it is done."""
+    """Order desk: sends orders in background tasks, so that a caller can disconnect before its order is done."""
 
     ledger: OrderLedger
     broker_of: Callable[[str], Broker]
     clock: Clock
     now_ms: Callable[[], int]
-    """Exchange time."""
+    """Exchange time in ms."""
     mode: TradingMode = "paper"
     account: str | None = None
-    """The only account whose orders it can ask about; None where all that are in the journal are kept here."""
+    """The only account whose orders can be queried, or None if all accounts in the journal are kept here."""
     following: Callable[[], str] = lambda: ""
-    """How it learns what becomes of open orders: "streamed", "polled", or "" while none is followed."""
+    """Source of order updates: "streamed", "polled", or "" while no order is followed."""
     claimed: Callable[[], None] = lambda: None
-    """Told of each order that is about to be sent: whoever follows it gets ready meanwhile."""
+    """Callback before each order is sent, so that the follower connects at the same time."""
     answered: Callable[[IntentState], None] = lambda _: None
-    """Told, once for each order that was claimed, how it stands when its caller hears of it."""
+    """Callback once for each claimed order, with its state when the caller gets the answer."""
     errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
     key_notes: tuple[str, ...] = ()
-    """What the owner of the key should know of it; the status says it."""
+    """Notes for the owner of the key; the trading status shows them."""
     _waits_for: str = LEFT
     _settled: anyio.Event = field(default_factory=anyio.Event)
     _asking: dict[PreviewId, anyio.Event] = field(default_factory=dict[PreviewId, anyio.Event])
@@ -82,9 +82,9 @@ class Desk:
 
     @asynccontextmanager
     async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
-        """Settle what the last run left, and take orders; at the end those under way are waited for, not for ever.
+        """Settle orders left by the last run, then take orders. At the end, wait a limited time for orders in progress.
 
-        At the exchange there is more to do first, and what stands is looked at from time to time.
+        An account at the exchange has further start steps, and its open orders are polled.
         """
         settle = StartStep(LEFT, self._settle)
         steps = (settle,) if start is None else start.steps(settle)
@@ -97,11 +97,11 @@ class Desk:
 
     @property
     def waits_for(self) -> str:
-        """Name what must be done before the first order; "" once it is."""
+        """Name the step that must finish before the first order; "" when all are finished."""
         return "" if self._settled.is_set() else self._waits_for
 
     async def ready(self) -> None:
-        """Wait until orders are taken."""
+        """Wait until the desk takes orders."""
         await self._settled.wait()
 
     async def place(
@@ -111,20 +111,20 @@ class Desk:
         room: PositionRoom | None,
         judge: Judge = lambda _: None,
     ) -> Placed:
-        """Claim and send it if nobody has, wait for what becomes of it, and return that; every caller hears the same.
+        """Claim and send the order if it is new, wait for its result and return that. All callers get the same result.
 
         Raises:
-            GuardDenied: a guard does not allow it; nothing was claimed.
-            LimitPassed: a limit does not allow it; likewise.
-            TradingIsStopped: no order is taken; likewise.
-            PreviewIsDeclined: somebody has said no to it; likewise.
-            JournalUnavailable: nothing can be written down, so nothing was sent.
+            GuardDenied: a guard denies it; nothing was claimed.
+            LimitPassed: it would pass a limit; nothing was claimed.
+            TradingIsStopped: no order is taken; nothing was claimed.
+            PreviewIsDeclined: the preview was declined; nothing was claimed.
+            JournalUnavailable: nothing can be recorded, so nothing was sent.
         """
         placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room, judge))
         return placed or await self.told(new.preview_id)
 
     async def told(self, preview_id: PreviewId) -> Placed:
-        """Return what became of an intent, once it is known, or once that takes too long."""
+        """Return the result of an intent when it is known, or its current state after `ELSEWHERE_MS`."""
         await self.errands.wait(preview_id)
         waited = 0
         while True:
@@ -137,13 +137,13 @@ class Desk:
             waited += LOOK_MS
 
     async def cancel(self, account: str, target: Target, visitor: str) -> Placed:
-        """Cancel an order of the journal, also while trading is stopped; one that is over is told as it stands.
+        """Cancel an order of the journal, also while trading is stopped. A finished order is returned as it is.
 
-        So is a change of an order, by the id of its own: the order itself has another.
+        A change of an order is also returned as it is: its ID is not the ID of the order.
 
         Raises:
             KeyError: the account has no such order here.
-            JournalUnavailable: what became of it could not be written down.
+            JournalUnavailable: the result could not be recorded.
         """
         intent = await self.ledger.named(account, target.client_order_id)
         if intent is None or intent.terms.symbol != target.symbol:
@@ -164,7 +164,7 @@ class Desk:
         return await self.errands.run(name, partial(self.cancels.cancel_found, found, visitor)) or Placed(found)
 
     async def deny(self, preview_id: PreviewId, denied: Denied) -> None:
-        """Write down what was refused after its preview; that this fails changes no refusal."""
+        """Record a refusal that came after the preview. The refusal holds even if recording fails."""
         facts = {"guard": denied.guard, "received": denied.received, "limit": denied.limit}
         try:
             await self.ledger.note_once("DENIED", facts, self.now_ms(), preview_id)
@@ -172,23 +172,23 @@ class Desk:
             LOG.warning("a refusal was not written down: %s", error.message)
 
     async def catch_up(self, accounts: Collection[str] | None = None) -> None:
-        """Write down what became of open orders, and settle what nobody has in hand; what fails is tried later."""
+        """Record the changes of open orders and settle abandoned intents. Failures are logged and retried later."""
         try:
             await self._catch_up(accounts)
         except AppError as error:
             LOG.warning("open orders: %s", error.message)
 
     async def reported(self, report: Report) -> None:
-        """Take what the exchange tells unasked of an order; of orders that are not in this journal nothing is kept.
+        """Record an execution report of the exchange. Reports of orders outside this journal are ignored.
 
-        It may come before the answer to the order itself, and after the order was declared not placed.
+        A report can arrive before the answer to the order itself, or after the order was declared not placed.
 
         Raises:
-            JournalUnavailable: it could not be written down.
+            JournalUnavailable: the report could not be recorded.
         """
         order = report.order
         if not is_made_here(order.client_order_id):
-            return  # an account may be traded by others, and much
+            return  # other programs may trade the same account heavily
         intent = await self.reader.of_any_account(order.client_order_id)
         if intent is None or not self._is_own(intent.terms) or intent.knows(order):
             return
@@ -203,7 +203,7 @@ class Desk:
             await self.look(intent.terms.account)
 
     async def look(self, account: str) -> None:
-        """Stop an account if what happened with it of late gives cause."""
+        """Stop an account if its recent troubles require it."""
         if (why := cause(await self.watch.troubles(self.now_ms(), account))) is not None:
             await self.ledger.stop(why, "the desk", self.now_ms(), account)
 
@@ -262,7 +262,7 @@ class Desk:
             return False
         is_dead_one = is_dead(self.ledger.store.folder, intent.owner)
         if not self._is_own(intent.terms):
-            # Neither its exchange nor its key is this one; that nothing of it has left is so all the same.
+            # Another exchange or key: it cannot be queried. PREPARED still means that nothing was sent.
             return intent.state == "PREPARED" and is_dead_one
         return intent.owner == self.ledger.owner or is_dead_one
 
@@ -303,10 +303,10 @@ class Desk:
         try:
             return await self._sent(intent)
         except IllegalMove:
-            pass  # somebody has settled it meanwhile; where the gate held, nothing left
+            pass  # another process has settled it; if the gate raised, nothing was sent
         except AppError as error:
-            # What is on the disk decides: nothing left, or it may have, and then it is asked for.
-            LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - it says all there is
+            # The journal decides: either nothing was sent, or the order may have been sent and is queried.
+            LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - message is complete
             reason = error.message
         return Placed(await self.ledger.find(intent.preview_id) or intent, reason)
 
@@ -325,7 +325,7 @@ class Desk:
         return Placed(await self._written_down(intent.preview_id, outcome), outcome.reason)
 
     async def _unmarked(self, intent: Intent, outcome: Outcome) -> Outcome:
-        """Write down an answer to what was never marked as sent: it may stand, and something is broken."""
+        """Record an answer to an order that was never marked as sent: it may be open, and there is a defect."""
         LOG.error("order %s was answered and had not passed the gate", intent.client_order_id)
         await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark"}, self.now_ms())
         why = f"order {intent.client_order_id} left without being marked as sent"
@@ -346,13 +346,13 @@ class Desk:
         return stands
 
     async def _protected(self, stands: Intent) -> Intent:
-        """Return how the exits of an entry stand that was filled at once: its answer came before they started."""
+        """Return an entry that was filled at once, with the state of its exits: they start after its answer."""
         with suppress(AppError), self.errands.breakable():
             await self.settling.follow([stands])
         return await self.ledger.find(stands.preview_id) or stands
 
     async def _once(self, send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
-        """Send one request; whether it has left the flag knows, not the words of an answer or an error."""
+        """Send one request. `has_left` decides whether it was sent, not the text of an answer or an error."""
         has_left = False
 
         async def gate() -> None:

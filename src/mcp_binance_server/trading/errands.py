@@ -1,4 +1,4 @@
-"""Work that goes on when whoever asked for it has left: done once however many ask, and waited for at the end."""
+"""Background work that outlives its caller: callers share one run by name, and shutdown waits for it."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -15,7 +15,7 @@ LOG = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-# How long the end of the process waits for an order that is under way; answers in hand have had two seconds before.
+# Longest wait at shutdown for an order in progress, in ms. Before it, answers in progress have had two seconds.
 LAST_MS = 13_000
 
 
@@ -30,7 +30,7 @@ class _Errand(Generic[ResultT]):
         try:
             with anyio.CancelScope(shield=True):
                 self.found.append(await self.work())
-        except Exception as error:  # noqa: BLE001 - whoever asked hears of it
+        except Exception as error:  # noqa: BLE001 - raised again for each caller
             self.failure = error
         finally:
             self.done.set()
@@ -44,7 +44,7 @@ class _Errand(Generic[ResultT]):
 
 @dataclass(eq=False)
 class Errands(Generic[ResultT]):
-    """Tasks of their own, by name."""
+    """Background tasks by name."""
 
     last_ms: int = LAST_MS
     _tasks: anyio.abc.TaskGroup | None = None
@@ -54,7 +54,7 @@ class Errands(Generic[ResultT]):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Take work; at the end no more of it, and what is under way is waited for, though not for ever."""
+        """Accept work. At the end, accept no more and wait a limited time for work in progress."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -73,10 +73,10 @@ class Errands(Generic[ResultT]):
         return name in self._under_way
 
     async def run(self, name: str, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
-        """Do the work, unless it is under way by that name, and return what came of it.
+        """Run the work, or join a run in progress with the same name, and return its result.
 
         Raises:
-            JournalUnavailable: this process ends; nothing was begun.
+            JournalUnavailable: this process is ending; nothing was started.
         """
         errand = self._under_way.get(name)
         if errand is None:
@@ -87,13 +87,13 @@ class Errands(Generic[ResultT]):
         return await errand.result()
 
     async def wait(self, name: str) -> None:
-        """Wait for work of that name, if there is any under way."""
+        """Wait for work of that name, if any is in progress."""
         if (errand := self._under_way.get(name)) is not None:
             await errand.done.wait()
 
     @contextmanager
     def breakable(self) -> Generator[None]:
-        """Mark the part of some work that waits for others: the end of the process breaks it off, and only that."""
+        """Mark a part of the work that waits for other systems. Shutdown cancels such parts and no others."""
         with anyio.CancelScope() as scope:
             self._breakable.add(scope)
             if self._is_over:
@@ -104,7 +104,7 @@ class Errands(Generic[ResultT]):
                 self._breakable.remove(scope)
 
     def beside(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Begin work that nobody waits for; it is broken off at the end."""
+        """Start work in the background; shutdown cancels it."""
         if self._tasks is not None:
             self._tasks.start_soon(_logged, work)
 
@@ -137,5 +137,5 @@ def ended() -> JournalUnavailable:
 async def _logged(work: Callable[[], Awaitable[None]]) -> None:
     try:
         await work()
-    except Exception:  # a defect must not end the orders of others
+    except Exception:  # a defect must not end the other orders
         LOG.exception("beside the orders")

@@ -1,4 +1,4 @@
-"""What an account cannot pay for, and what nobody can tell; the tree is drawn in `mcp_binance_server.errors`."""
+"""Errors of trading: refusals, stops and unknown outcomes. `mcp_binance_server.errors` draws the whole tree."""
 
 from dataclasses import dataclass
 from typing import ClassVar

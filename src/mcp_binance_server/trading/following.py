@@ -1,4 +1,4 @@
-"""How open orders are followed: told by the account's stream while it stands, asked for while it does not."""
+"""Tracking of open orders: by the account's stream while it is connected, otherwise by polling."""
 
 import logging
 from collections import deque
@@ -18,40 +18,40 @@ LOG = logging.getLogger(__name__)
 
 Followed = Literal["streamed", "polled", ""]
 
-# How often the journal is looked at for open orders, by who was not woken.
+# Interval at which the journal is checked for open orders without a wake-up, in ms.
 LOOK_MS = 2_000
 TICK_MS = 1_000
-# For so long after the last order the stream stays.
+# Time that the stream stays connected after the last open order, in ms.
 LINGER_MS = 60_000
-# A stream that is away for this long is no longer waited for: orders are asked for so often.
+# Disconnect time after which open orders are polled, and the polling interval, in ms.
 AWAY_MS, POLL_MS = 10_000, 5_000
 MOST_WAITING = 10_000
-# Orders that were placed elsewhere are told of as well.
+# The stream also reports orders that were placed elsewhere.
 MOST_KNOWN = 4_096
 
 
 class ReportStream(Protocol):
-    """What tells of an account's orders unasked, as long as it runs."""
+    """Stream of an account's order reports."""
 
     async def run(self, listener: "OrderFollowing") -> None:
         """Call the listener.
 
         Raises:
-            InvalidCredentials: the key is not taken; there will be no more.
+            InvalidCredentials: the key is rejected; there will be no more reports.
         """
         ...
 
 
 @dataclass(eq=False)
 class OrderFollowing:
-    """Follows the open orders of one account; while there are none, nothing is connected and nothing asked."""
+    """Tracking of one account's open orders. Without open orders there is no connection and no query."""
 
     account: str
     desk: Desk
     stream: ReportStream
     clock: Clock
     dropped: int = 0
-    """Reports that came faster than they could be written down."""
+    """Number of reports dropped because they came faster than they could be recorded."""
     _is_at_work: bool = False
     _has_stood: bool = False
     _is_refused: bool = False
@@ -65,7 +65,7 @@ class OrderFollowing:
 
     @property
     def following(self) -> Followed:
-        """How open orders are followed now; "" while there are none, or nobody knows yet."""
+        """Source of order updates; "" without open orders, or until the first connection."""
         if not self._is_at_work:
             return ""
         if self._is_refused or self._is_away:
@@ -73,11 +73,11 @@ class OrderFollowing:
         return "streamed" if self._has_stood else ""
 
     def wake(self) -> None:
-        """Look for open orders now: one is about to be sent."""
+        """Check for open orders now: one is about to be sent."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Follow whatever is open until this task is cancelled."""
+        """Follow open orders until this task is cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tick)
             while True:
@@ -129,12 +129,12 @@ class OrderFollowing:
         try:
             await self.stream.run(self)
         except InvalidCredentials as error:
-            # The desk looks at open orders once a minute; to ask more often with this key would be in vain.
+            # The desk polls open orders once a minute. More queries with this key would fail too.
             self._is_refused = True
-            LOG.error("open orders are not followed any more: %s", error.message)  # noqa: TRY400 - it says all there is
+            LOG.error("open orders are not followed any more: %s", error.message)  # noqa: TRY400 - message is complete
 
     async def _read(self) -> None:
-        # Nothing is told again: what happened before is read, and what is told from here on is newer.
+        # The stream repeats nothing: this query covers earlier changes, and later reports are newer.
         self._must_read = self._has_missed = False
         self._read_ms = self.clock.monotonic_ms()
         await self.desk.catch_up({self.account})
@@ -148,7 +148,7 @@ class OrderFollowing:
             if len(self._known) > MOST_KNOWN:
                 del self._known[next(iter(self._known))]
             if after.order is before.order:
-                continue  # told twice, or overtaken
+                continue  # repeated or outdated
             try:
                 await self.desk.reported(report)
             except AppError as error:

@@ -1,4 +1,4 @@
-"""Who keeps claims, limits and states of intents: the journal of one host, or a fleet of them with a shared state."""
+"""Protocol for claims, limits and states of intents: the journal of one host, or of a fleet with shared state."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -14,11 +14,11 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 
 class OrderLedger(Protocol):
-    """What a desk writes down and asks; `HostLedger` says of each what it promises."""
+    """Records and queries of a desk; `HostLedger` documents each method."""
 
     @property
     def store(self) -> Store:
-        """The journal of this host."""
+        """Journal of this host."""
         ...
 
     @property
@@ -64,11 +64,11 @@ class OrderLedger(Protocol):
     async def unresolved(self, account: str | None = None) -> list[Intent]: ...
 
     async def agree(self) -> None:
-        """Make the journal of this host and what is shared agree, where something is shared."""
+        """Reconcile the journal of this host with the shared state, if there is one."""
         ...
 
     async def stop(self, why: str, by: str, now_ms: int, account: str) -> Stopped: ...
 
     async def stopped(self, account: str) -> Stopped | None:
-        """Return what holds the orders of an account: everybody's stop, else its own."""
+        """Return the stop that applies to an account: the global stop, otherwise the account's own."""
         ...

@@ -1,8 +1,8 @@
-"""What is known of one order, from sources that know nothing of each other: answers, questions, reports. Pure.
+"""Known state of one order, from independent sources: answers, queries, reports. Pure.
 
-They come late, twice, in another order, or not at all. Knowledge only grows: a final status stays, what was executed
-never becomes less, and a report older than one that was heard adds nothing. What was paid is read from the trades
-themselves when an order is told of, so none is kept here.
+Messages can be late, repeated, reordered or lost. The state only advances: a final status stays, the executed quantity
+never falls, and a report older than the last one adds nothing. The amount paid is not kept here; it is read from the
+trades when an order is shown.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from decimal import Decimal
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order, Report
 
-# A status that nobody knows counts as that of an order on the book: the exchange adds words without notice.
+# An unknown status counts as an order on the book: the exchange adds statuses without notice.
 STAGES = {"PENDING_NEW": 0, "PARTIALLY_FILLED": 2} | dict.fromkeys(FINAL_STATUS, 3)
 ON_THE_BOOK = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One order as far as it is known; None while nobody has said anything."""
+    """Known state of one order; `order` is None before the first message."""
 
     order: Order | None = None
     execution_id: int = -1
@@ -32,7 +32,7 @@ class Known:
         return NOTHING if self.order is None else self.order.executed
 
     def apply(self, told: Order | Report) -> "Known":
-        """Return what is known after hearing this; the same if it says nothing new."""
+        """Return the state after this message, or `self` if it contains nothing new."""
         if isinstance(told, Order):
             return Known(told, self.execution_id) if self._is_news(told) else self
         is_later = told.execution_id > self.execution_id

@@ -1,4 +1,4 @@
-"""What whoever placed or cancelled an order is told: the intent as it stands, and why."""
+"""Result of placing or cancelling an order: the intent and the reason."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from mcp_binance_server.trading.journal.watching import CancelState
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An intent as it stands, why it was not sent, or refused, and what became of a cancel that was sent."""
+    """Current state of an intent, the reason if not sent or refused, and the result of a cancel that was sent."""
 
     intent: Intent
     reason: str = ""
@@ -18,6 +18,6 @@ class Placed:
 
 
 def facts_of(outcome: Outcome) -> dict[str, Any]:
-    """Return what the journal keeps of an outcome."""
+    """Return the reason and code of an outcome for the journal."""
     said: dict[str, Any] = {"reason": outcome.reason, "code": outcome.code}
     return {name: value for name, value in said.items() if value not in ("", None)}

@@ -1,4 +1,4 @@
-"""The operator's file of limits, as it lies on this machine: whoever else can write it could loosen them."""
+"""Policy file of the operator on this machine. Other users must not be able to write it and loosen the limits."""
 
 import os
 import stat
@@ -15,10 +15,10 @@ ROOT = 0
 
 
 def policy_at(path: Path | None) -> Policy:
-    """Read the limits for orders; without a file there are those that every account has.
+    """Read the limits for orders, or return the default limits if there is no file.
 
     Raises:
-        SettingsError: the file cannot be read or used, or others can change it.
+        SettingsError: the file cannot be read or used, or other users can change it.
     """
     if path is None:
         return Policy()
@@ -50,7 +50,7 @@ def _changeable_by_others(path: Path, about: os.stat_result, folder: os.stat_res
         return f"chmod go-w {path}"
     if about.st_uid not in (os.geteuid(), ROOT):
         return f"{path} belongs to another user (number {about.st_uid}): chown it to the user of this server"
-    # Who can write a folder can put another file in this one's place.
+    # A user with write access to the folder can replace the file.
     if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
         return f"chmod o-w {path.parent}"
     return ""

@@ -1,4 +1,4 @@
-"""What comes before the first order: the journal and the account at the exchange are made to agree."""
+"""Steps before the first order: the journal and the account at the exchange are reconciled."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -19,16 +19,16 @@ from mcp_binance_server.trading.ledger import OrderLedger
 
 LOG = logging.getLogger(__name__)
 
-# As many orders as the exchange tells in one answer.
+# Most orders that the exchange returns in one page.
 PAGE = 1000
-# Whom an order was for that was found at the exchange: its journal is not here.
+# Visitor of an order that was found at the exchange: the journal that knows its visitor is not here.
 NOBODY = ""
 NEVER_PLACED = "order {name} is at the exchange, and the journal says that it never was ({state})"
 
 
 @dataclass(frozen=True, slots=True)
 class StartStep:
-    """One thing that is done before the first order; `awaited` ends the sentence "no order before …"."""
+    """One step before the first order; `awaited` ends the sentence "no order before …"."""
 
     awaited: str
     do: Callable[[], Awaitable[object]]
@@ -36,7 +36,7 @@ class StartStep:
 
 @dataclass(frozen=True, slots=True)
 class OrderWorth:
-    """The asset that an order buys or sells, and what limits take for it, in hundredths of the counting asset."""
+    """The asset that an order buys or sells, and its charge against limits, in hundredths of the counting asset."""
 
     asset: str
     counted: int
@@ -44,7 +44,7 @@ class OrderWorth:
 
 @dataclass(frozen=True, slots=True)
 class TradedAccount:
-    """The account that one server trades on: everything by which an order there is known to be ours."""
+    """The account that a server trades on; its fields identify this server's orders there."""
 
     name: str
     mode: TradingMode
@@ -53,23 +53,23 @@ class TradedAccount:
 
 @dataclass(eq=False)
 class Reconciliation:
-    """The start of a server that trades at the exchange. What is unreachable is tried again; until then nothing trades.
+    """Start of a server that trades at the exchange. Failed steps are retried; no order is sent before they succeed.
 
-    An order that does not bear our name for this mode and network was placed by somebody else: it is left alone.
+    An order whose ID was not made here for this mode and network was placed elsewhere: it is left alone.
     """
 
     ledger: OrderLedger
     broker: Broker
     past_orders: Callable[[Symbol, int, int], Awaitable[Sourced[tuple[Order, ...]]]]
-    """Tells so many orders of a symbol since a moment, whatever became of them, the oldest first."""
+    """Query for a symbol's orders, by number and start time: orders of any status, the oldest first."""
     account: TradedAccount
     policy: Policy
     worth_of: Callable[[Order], Awaitable[OrderWorth]]
     now_ms: Callable[[], int]
     first: tuple[StartStep, ...] = ()
-    """What must be so before anything is asked: the rights of the key, the exchange's clock, the stream of events."""
+    """Steps before any query: the rights of the key, the exchange's clock, the event stream."""
     last: tuple[StartStep, ...] = ()
-    """What comes when journal and exchange agree: other servers of the account do too."""
+    """Steps after journal and exchange agree: the other servers of the account must agree too."""
     _open: tuple[Order, ...] = ()
     _counted: set[Symbol] = field(default_factory=set[Symbol])
     _reader: JournalReader = field(init=False)
@@ -78,7 +78,7 @@ class Reconciliation:
         self._reader = JournalReader(self.ledger.store)
 
     def steps(self, settle: StartStep) -> tuple[StartStep, ...]:
-        """Return everything that is done, in this order; `settle` closes what the last run left."""
+        """Return all steps in order; `settle` closes orders left by the last run."""
         return (
             *self.first,
             StartStep("the open orders at Binance are read", self._read_open),
@@ -89,10 +89,10 @@ class Reconciliation:
         )
 
     async def again(self) -> None:
-        """Look anew at the orders of this day that the exchange has.
+        """Reconcile today's orders at the exchange again.
 
         Raises:
-            AppError: it could not be asked.
+            AppError: the exchange could not be queried.
         """
         await self._read_open()
         await self._adopt_open()
@@ -104,14 +104,14 @@ class Reconciliation:
 
     async def _adopt_open(self) -> None:
         for order in await self._unknown(self._open):
-            # Time has passed since all were read.
+            # The order may have changed since all orders were read.
             await self._adopt(await self.broker.ask(order.symbol, order.client_order_id) or order)
 
     async def _count_today(self) -> None:
-        """Adopt also those orders of today that are over, so that limits count what journal and exchange know."""
+        """Adopt today's finished orders too, so that limits count all orders of journal and exchange."""
         since_ms = self.now_ms() // DAY_MS * DAY_MS
         for symbol in await self._symbols(since_ms):
-            if symbol not in self._counted:  # a second try goes on where the first one ended
+            if symbol not in self._counted:  # a retry continues after the last counted symbol
                 for order in await self._unknown(await self._orders_since(symbol, since_ms)):
                     await self._adopt(order)
                 self._counted.add(symbol)
@@ -133,7 +133,7 @@ class Reconciliation:
             since_ms = max(each.created_ms for each in page)
 
     async def _unknown(self, orders: Iterable[Order]) -> list[Order]:
-        """Return those orders of ours that the journal does not know; stop if it says of one that it never was."""
+        """Return our orders unknown to the journal; stop the account if the journal says that one was never placed."""
         own = {each.client_order_id: each for each in orders if self._preview_of(each) is not None}
         known = await self._reader.states_of(own)
         for name, state in known.items():
@@ -151,7 +151,7 @@ class Reconciliation:
         if preview_id is None or terms is None:
             LOG.error("order %s bears a name of ours and is none of ours: left alone", order.client_order_id)
             return
-        # Counted as if nobody had been asked: the narrowest limits take it in too.
+        # Charged as an order without confirmation, so that the narrowest limits include it.
         new = NewIntent(preview_id, order.client_order_id, NOBODY, worth.asset, "policy", terms)
         taken = charges(terms, self.policy, new.way)
         if await self.ledger.adopt(new, taken, order, self.now_ms()) is not None:
@@ -166,7 +166,7 @@ class Reconciliation:
 
 
 def found_intent(order: Order, terms: Terms) -> Intent:
-    """Return an order of somebody else as if it were one of the journal's; it is in none, and its id is its own."""
+    """Return an order placed elsewhere as an intent. It is in no journal, and its preview ID is its client order ID."""
     return Intent(
         preview_id=PreviewId(order.client_order_id),
         client_order_id=order.client_order_id,
@@ -187,7 +187,7 @@ def found_intent(order: Order, terms: Terms) -> Intent:
 
 
 def terms_of(order: Order, account: TradedAccount, counted: int, policy: str) -> Terms | None:
-    """Return the terms that an order at the exchange amounts to; None where it is none that this program sends."""
+    """Return the terms of an order at the exchange, or None if this program sends no such orders."""
     is_ours = (
         order.side in get_args(Side)
         and order.kind in get_args(Kind)
@@ -202,9 +202,9 @@ def terms_of(order: Order, account: TradedAccount, counted: int, policy: str) ->
         mode=account.mode,
         network=account.network,
         symbol=order.symbol,
-        side=order.side,  # type: ignore[arg-type] # one of them
-        kind=order.kind,  # type: ignore[arg-type] # likewise
-        time_in_force=order.time_in_force,  # type: ignore[arg-type] # likewise
+        side=order.side,  # type: ignore[arg-type] # checked above
+        kind=order.kind,  # type: ignore[arg-type] # checked above
+        time_in_force=order.time_in_force,  # type: ignore[arg-type] # checked above
         quantity=order.quantity,
         price=order.price,
         stop_price=order.stop_price or None,

@@ -1,4 +1,4 @@
-"""Terms as the request that leaves: one order, a list of orders, or one in another's place."""
+"""Conversion of terms to a request: one order, a list of orders, or a change of an open order."""
 
 from mcp_binance_server.domain.order_requests import (
     Amendment,
@@ -14,7 +14,7 @@ from mcp_binance_server.trading.judgement.terms import Terms
 
 
 def request_of(terms: Terms, client_order_id: str) -> Written:
-    """Return what is sent for these terms."""
+    """Return the request that is sent for these terms."""
     if terms.exits is not None:
         return _list(terms, terms.exits, client_order_id)
     if terms.replaces is None:
@@ -26,7 +26,7 @@ def request_of(terms: Terms, client_order_id: str) -> Written:
 
 
 def written_order(terms: Terms, client_order_id: str) -> WrittenOrder:
-    """Return the order as it is sent: no market order leaves with an open price."""
+    """Return the order as it is sent. A market order becomes a limit order (IOC) with a worst price."""
     if terms.kind == "OCO":
         raise ValueError("a pair is sent as a list")
     kind, time_in_force = ("LIMIT", "IOC") if terms.is_market else (terms.kind, terms.time_in_force)

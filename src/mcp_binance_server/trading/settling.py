@@ -1,4 +1,4 @@
-"""What nobody knows the end of: asked for until it is known, or can no longer come; never sent again."""
+"""Orders with an unknown outcome: queried until it is known or the order can no longer appear, never resent."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +16,7 @@ from mcp_binance_server.trading.journal.watching import WATCHED_MS, OrderWatch
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
-# Questions 0, 0.25, 0.5, 1, 2, 4, 8 and 17 seconds after the first; then one in half a minute.
+# Queries 0, 0.25, 0.5, 1, 2, 4, 8 and 17 seconds after the first, then one every 30 seconds.
 FIRST_PAUSES_MS = (0, 250, 250, 500, 1_000, 2_000, 4_000, 9_000)
 PAUSE_MS = 30_000
 
@@ -26,10 +26,10 @@ def pauses() -> Iterator[int]:
 
 
 async def asked_for(intent: Intent, broker: Broker) -> Order | None:
-    """Return what shows that a request was carried out: its order, the first of its list, or one made smaller.
+    """Return the order that proves that a request was executed: its own, the first of its list, or the reduced one.
 
     Raises:
-        AppError: it could not be asked.
+        AppError: the exchange could not be queried.
     """
     order = await broker.ask(intent.terms.symbol, intent.order_ids[0])
     if order is not None and intent.terms.amends and order.quantity != intent.terms.quantity:
@@ -39,7 +39,7 @@ async def asked_for(intent: Intent, broker: Broker) -> Order | None:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Asks where orders went; anybody may ask, nobody sends."""
+    """Queries for the outcome of orders. It never sends an order, so several processes can query at once."""
 
     ledger: OrderLedger
     watch: OrderWatch
@@ -47,12 +47,12 @@ class Settling:
     clock: Clock
     now_ms: Callable[[], int]
     missed_since_ms: dict[PreviewId, int] = field(default_factory=dict[PreviewId, int])
-    """Since when an order that stood is not found."""
+    """Time when an open order was first not found, in ms, by preview ID."""
 
     async def left_by(self, is_gone: Callable[[Intent], bool]) -> list[Intent]:
-        """Close what was left before anything was sent, and return what may have been sent: that is asked for.
+        """Close intents that were never sent, and return those that may have been sent and must be queried.
 
-        Before the mark SENT no byte can have left, so PREPARED is definite once nobody has it in hand.
+        Nothing can be sent before the mark SENT, so PREPARED is final when no process is working on the intent.
         """
         asked: list[Intent] = []
         for intent in await self.ledger.unresolved():
@@ -66,9 +66,9 @@ class Settling:
         return asked
 
     async def resolve(self, intent: Intent) -> None:
-        """Ask until it is known; that it could not be asked proves nothing."""
+        """Query until the outcome is known. A failed query proves nothing."""
         broker = self.broker_of(intent.terms.account)
-        # Signed before it was marked as sent, so what was not taken by then can no longer be.
+        # The request was signed before the mark SENT: after the horizon the exchange can no longer accept it.
         sent_ms = await self.watch.sent_ms(intent.preview_id)
         over_ms = (intent.updated_ms if sent_ms is None else sent_ms) + broker.horizon_ms
         for pause_ms in pauses():
@@ -81,8 +81,8 @@ class Settling:
     async def _is_known(self, intent: Intent, broker: Broker, over_ms: int) -> bool:
         stands = await self.ledger.find(intent.preview_id)
         if stands is not None and not stands.is_unresolved:
-            return True  # the exchange has told it unasked, or another process knows more
-        is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
+            return True  # settled by a report, or by another process
+        is_over = self.now_ms() >= over_ms  # time of the query, not of the answer
         orders = await self._all_of(intent, broker)
         if not orders and not is_over:
             return False
@@ -98,16 +98,16 @@ class Settling:
         return True
 
     async def _all_of(self, intent: Intent, broker: Broker) -> list[Order]:
-        """Return the order of a request, or those of its list; none if it was not carried out."""
+        """Return the order of a request, or all orders of its list; empty if the request was not executed."""
         first = await asked_for(intent, broker)
         if first is None:
             return []
-        # All of a list are placed at once, so that it takes one question to know that none was.
+        # All orders of a list are placed at once, so one query proves that none was placed.
         found = [first, *[await broker.ask(intent.terms.symbol, each) for each in intent.order_ids[1:]]]
         return [each for each in found if each is not None]
 
     async def _follow_replaced(self, intent: Intent, broker: Broker) -> None:
-        """Ask how the order stands that this one was to replace: it may be gone, also if this one was not placed."""
+        """Query the order that this one was to replace: it may be cancelled even if this one was not placed."""
         if intent.terms.replaces is None or intent.terms.amends:
             return
         replaced = await self.ledger.named(intent.terms.account, intent.terms.replaces)
@@ -115,7 +115,7 @@ class Settling:
             await self._follow(replaced, {}, broker)
 
     async def end_cancels_left(self, is_own: Callable[[Terms], bool]) -> None:
-        """Write what became of the cancels of dead processes: the order tells, the cancel is not asked for."""
+        """Record the results of cancels left by dead processes: the orders are queried, not the cancels."""
         for left in await self.watch.cancels_left():
             intent, folder = left.intent, self.ledger.store.folder
             if is_own(intent.terms) and left.owner != self.ledger.owner and is_dead(folder, left.owner):
@@ -125,7 +125,7 @@ class Settling:
                 await self.watch.end_cancel(intent.preview_id, state, facts, self.now_ms(), *orders)
 
     async def follow_cancel(self, intent: Intent) -> None:
-        """Ask for an order whose cancel had no answer, until it is over or the cancel can no longer come."""
+        """Query an order whose cancel had no answer until it is final or the cancel can no longer take effect."""
         horizon_ms, since_ms = self.broker_of(intent.terms.account).horizon_ms, self.now_ms()
         for pause_ms in pauses():
             await self.clock.sleep_ms(pause_ms)
@@ -143,10 +143,10 @@ class Settling:
         return [each for each in found if each is not None]
 
     async def follow(self, intents: Collection[Intent]) -> None:
-        """Ask how open orders stand, those of one account and symbol together.
+        """Query the state of open orders, grouped by account and symbol.
 
         Raises:
-            AppError: one could not be asked for; what was learned of the others is written.
+            AppError: an order could not be queried; the results of the others are recorded.
         """
         failure: AppError | None = None
 
@@ -167,7 +167,7 @@ class Settling:
     async def _follow(self, intent: Intent, shown: Mapping[str, Order], broker: Broker) -> None:
         is_found = False
         for name in intent.asked_ids:
-            order = shown.get(name) or await broker.ask(intent.terms.symbol, name)  # over, or gone
+            order = shown.get(name) or await broker.ask(intent.terms.symbol, name)  # no longer open: final, or gone
             if order is None or (intent.terms.amends and not await self._is_change(intent, order)):
                 continue
             is_found = True
@@ -179,12 +179,12 @@ class Settling:
             await self._miss(intent, broker)
 
     async def _is_change(self, intent: Intent, order: Order) -> bool:
-        """Tell whether an order is as small as a change was to make it, and no other change has made it so."""
+        """Return True if the order has the quantity of this change and no other change gave it that quantity."""
         target = await self.ledger.named(intent.terms.account, order.client_order_id)
         return order.quantity == intent.terms.quantity and (target is None or target.quantity != order.quantity)
 
     async def _miss(self, intent: Intent, broker: Broker) -> None:
-        # Who asks while an order moves from the open ones to the old ones may find it in neither, for once.
+        # An order can be missing once in both lists while it moves from the open orders to the history.
         now_ms = self.now_ms()
         missed_ms = now_ms - self.missed_since_ms.setdefault(intent.preview_id, now_ms)
         watched_ms = now_ms - intent.updated_ms

@@ -1,4 +1,4 @@
-"""The broker of an account at the exchange, for play money and money: hosts differ, the code does not."""
+"""Broker of an account at the exchange, for practice and live: only the hosts differ."""
 
 from dataclasses import dataclass, replace
 
@@ -23,19 +23,19 @@ from mcp_binance_server.exchange.spot.order_fates import DUPLICATE, NO_SUCH_ORDE
 from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
 
-# The exchange gives up on a request after ten seconds; what it then has may take a while to be found.
+# The exchange times out a request after ten seconds; an order that it then has can take a while to be found.
 API_LIMIT_MS, MARGIN_MS = 10_000, 5_000
 CANCEL, LONGEST_ID = "-c", 36
 
 
 def horizon_of(recv_window_ms: int) -> int:
-    """Return how long after it was signed a request may still become an order."""
+    """Return the time after signing within which a request can still become an order, in ms."""
     return recv_window_ms + API_LIMIT_MS + MARGIN_MS
 
 
 @dataclass(frozen=True, slots=True)
 class SpotBroker:
-    """Takes orders of the account behind one key."""
+    """Broker of the account of one key."""
 
     client: OrderClient
     reads: AccountClient
@@ -46,7 +46,7 @@ class SpotBroker:
     async def place(self, request: Written, gate: Gate) -> Outcome:
         outcome = await self._placed(request, gate)
         is_duplicate = outcome.code == ORDER_REJECTED and DUPLICATE in outcome.reason
-        # Nobody else makes this id, and it is sent once: what is open by that name is this very order.
+        # No other client makes this ID, and it is sent once: the open order with this ID is this order.
         return replace(outcome, fate=Fate.UNKNOWN) if is_duplicate else outcome
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
@@ -71,7 +71,7 @@ class SpotBroker:
         return await self._replaced(request, gate, self_trade)
 
     async def _replaced(self, request: Replacement, gate: Gate, self_trade: str | None) -> Outcome:
-        """Send a replacement whose order the exchange takes; one that it would refuse would cost the old order."""
+        """Send a replacement if a test order passes: a refused replacement would cost the old order."""
         tried = await self.client.try_out(request.order, self_trade=self_trade)
         if tried.fate is Fate.REFUSED:
             reason = f"the new order would be refused, and the old one stands: {tried.reason}"

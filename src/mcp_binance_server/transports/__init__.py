@@ -1,1 +1,1 @@
-"""Bytes in, bytes out."""
+"""Transports: stdio, HTTP and gRPC; bytes in, bytes out."""

@@ -1,4 +1,4 @@
-"""Where a call comes from, whether it came safely, and the certificate for that."""
+"""The route of a call, its safety, and the certificate of a listening socket."""
 
 import ssl
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError, echo
 
 PROTO = b"x-forwarded-proto"
-# Whoever passes a request on says so by one of these; what is passed on is not from here, whoever did it.
+# Headers by which proxies mark a forwarded request. A forwarded request does not come from this machine.
 FORWARDING = frozenset({
     b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip", b"client-ip",
     b"x-original-host", b"x-original-url", b"x-remote-addr", b"x-remote-ip", b"x-proxyuser-ip", b"cdn-loop",
@@ -27,9 +27,9 @@ KEYS_READABLE = (  # an error shows 200 characters
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-@lru_cache(maxsize=1_024)  # asked for each request
+@lru_cache(maxsize=1_024)  # called for each request
 def is_loopback(host: str) -> bool:
-    """Tell whether a host, by number or by name, is this machine as it calls itself."""
+    """Return True if a host, by number or by name, is a loopback address."""
     try:
         return unmapped(host).is_loopback
     except ValueError:
@@ -37,40 +37,40 @@ def is_loopback(host: str) -> bool:
 
 
 def unmapped(address: str) -> IPv4Address | IPv6Address:
-    """Return an address in its own family: a socket for both shows IPv4 callers in IPv6.
+    """Return an address in its own family: a dual-stack socket shows IPv4 callers in IPv6.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not an address.
     """
     found = ip_address(address)
     return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
 
 
 class Arrival(StrEnum):
-    """What is known of the way between a caller and this process."""
+    """The known security of the route between a caller and this process."""
 
-    LOCAL = "local"  # from a program on this machine, passed on by nobody who says so
-    ENCRYPTED = "encrypted"  # TLS up to here, or up to a proxy that is trusted to say so
-    READABLE = "readable"  # anybody on the way can read it
+    LOCAL = "local"  # from a program on this machine, without a sign of forwarding
+    ENCRYPTED = "encrypted"  # TLS up to this process, or up to a trusted proxy
+    READABLE = "readable"  # readable for others on the route
 
     @property
     def is_private(self) -> bool:
-        """Whether it may carry secrets."""
+        """Whether the route can carry secrets."""
         return self is not Arrival.READABLE
 
     def lends_to(self, visitor: Visitor) -> bool:
-        """Tell whether a caller who came so may use the operator's own key.
+        """Return True if a caller on this route can use the operator's own key.
 
-        Where nobody is asked who they are, only who is here already is the operator.
+        Without authentication only a local caller counts as the operator.
         """
         return self.is_private if visitor.is_known else self is Arrival.LOCAL
 
 
 class Proxies:
-    """The proxies whose word counts."""
+    """The trusted proxies, by addresses and networks."""
 
     def __init__(self, trusted: Iterable[str] = ()) -> None:
-        """Take addresses or networks.
+        """Parse addresses or networks.
 
         Raises:
             SettingsError: one of them is neither.
@@ -90,9 +90,10 @@ class Proxies:
         return any(found in network for network in self._trusted)
 
     def arrival(self, peer: str | None, headers: Headers, *, is_tls: bool, is_relayed: bool = False) -> Arrival:
-        """Return how a call came from this peer with these headers, whose names are in lower case.
+        """Return the route of a call from this peer with these headers, whose names are in lower case.
 
-        It was passed on if a header says so, or whatever else made the caller of this function sure of it.
+        The call was forwarded if a header says so, or if the caller of this function knows it from elsewhere
+        (`is_relayed`).
         """
         said = [value.strip().lower() for name, value in headers if name == PROTO]
         if self.trusts(peer):
@@ -104,29 +105,29 @@ class Proxies:
 
 
 def is_forwarded(headers: Headers) -> bool:
-    """Tell whether a request was passed on, by its headers."""
+    """Return True if the headers mark a request as forwarded."""
     return any(name in FORWARDING or name.startswith(FORWARDING_PREFIXES) for name, _ in headers)
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Two PEM files: the certificate with those that vouch for it, and its private key."""
+    """Two PEM files: the certificate with its chain, and its private key."""
 
     chain: Path
     key: Path
 
     def context(self) -> ssl.SSLContext:
-        """Return what a listening socket needs.
+        """Return the TLS context for a listening socket.
 
         Raises:
-            SettingsError: a file cannot be used; the message says which flag named it.
+            SettingsError: a file cannot be used; the message names its flag.
         """
         self.read()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
         try:
-            # Without an answer of ours, OpenSSL would ask whoever sits at the terminal for a passphrase.
+            # Without a callback OpenSSL would ask for a passphrase at the terminal.
             context.load_cert_chain(self.chain, self.key, password=lambda: b"")
         except (OSError, ValueError) as error:
             what = getattr(error, "reason", None) or "it is no PEM file"
@@ -140,7 +141,7 @@ class Certificate:
         return context
 
     def read(self) -> tuple[bytes, bytes]:
-        """Return the bytes of the key and of the chain, in the order in which gRPC takes them.
+        """Return the bytes of the key and of the chain, in the order of gRPC.
 
         Raises:
             SettingsError: one of them cannot be read.

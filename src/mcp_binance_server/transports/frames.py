@@ -1,7 +1,7 @@
 """One line from a client: a message, or the error that answers it. Pure.
 
-The SDK drops what it cannot read in silence, and the client waits for ever. Here every frame that asks for something
-gets an answer: under its own id where that can be read, else under null.
+The SDK silently drops a line that it cannot read, and the client waits forever. Here every frame with a request gets an
+answer: under its own ID if that can be read, else under null.
 """
 
 import json
@@ -15,17 +15,17 @@ from pydantic_core import from_json
 
 _BOM = b"\xef\xbb\xbf"
 FRAME_CAP = 4 * 2**20
-# Ids stand near the start; looking further would let a broken frame cost more than a good one.
+# An ID is near the start; a longer search would let a broken frame cost more than a good one.
 SCAN_LIMIT = 16 * 2**10
 Id = str | int
 
-# Strings, numbers and punctuation; possessive runs give an unclosed string up in one pass and its way back.
+# Strings, numbers and punctuation; possessive runs drop an unclosed string in one pass, without backtracking.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"|"|-?[0-9.eE+-]+|[{}\[\],:]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedFrame:
-    """A frame that is no message, and what to answer it with."""
+    """A frame that is not a message, and its answer."""
 
     answer: jsonrpc.JSONRPCError
 
@@ -34,21 +34,21 @@ def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | RefusedFrame:
     """Return the message on a line, or the answer that refuses it."""
     try:
         value: Any = from_json(line.removeprefix(_BOM), cache_strings="keys")
-    except ValueError:  # half a surrogate pair too: it is no text, and could not be answered with
+    except ValueError:  # half a surrogate pair too: it is not text and cannot be sent back
         return _refused(scan_id(line), jsonrpc.PARSE_ERROR, "The message is not valid JSON")
     try:
-        # Of a value: from text, each of the four kinds of messages is built anew until one fits.
+        # Validate the value: from text, each of the four message types would be parsed again until one fits.
         message = jsonrpc.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
         return _no_message(value)
     if isinstance(message, jsonrpc.JSONRPCNotification) and "id" in value:
-        # An id of a kind that no request may have (null, 1.5, true, a list): not a notification, and no one to answer.
+        # A request's ID cannot be null, 1.5, true or a list. This is a bad request, and the answer has no ID.
         return _refused(None, jsonrpc.INVALID_REQUEST, "The id of a request must be a string or an integer")
     return message
 
 
 def too_long(start: bytes) -> RefusedFrame:
-    """Refuse a line over the cap, of which only the start was kept."""
+    """Refuse a line over the cap; only its start was kept."""
     return _refused(scan_id(start), jsonrpc.INVALID_REQUEST, f"A message must not be longer than {FRAME_CAP} bytes")
 
 
@@ -60,7 +60,7 @@ def _no_message(value: object) -> RefusedFrame:
 
 
 def usable_id(value: object) -> Id | None:
-    """Return an id that a request may have and an answer can carry; None for any other value."""
+    """Return a value that is valid as the ID of a request and of its answer; None for any other value."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value):
@@ -74,11 +74,11 @@ def _refused(request_id: Id | None, code: int, message: str) -> RefusedFrame:
 
 
 def scan_id(line: bytes) -> Id | None:
-    """Find the id of a message that is not whole or not JSON: the value of "id" in its outermost object."""
+    """Find the ID of an incomplete or invalid message: the value of "id" in its outermost object."""
     depth, key, last_string = 0, b"", b""
     for found in _TOKEN.finditer(line[:SCAN_LIMIT]):
         token = found.group()
-        if token == b'"':  # a string that is never closed: what follows is its text
+        if token == b'"':  # a string that is never closed: the rest is its text
             return None
         if token in b"{[":
             depth += 1

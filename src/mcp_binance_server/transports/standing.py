@@ -1,4 +1,4 @@
-"""Whether callers may still be here: a token that is withdrawn ends what it holds open, not only what it asks next."""
+"""Revocation of tokens: a withdrawn token also ends its open streams, and not only its next request."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -12,15 +12,15 @@ from mcp_binance_server.clock import Clock
 LOG = logging.getLogger(__name__)
 
 LOOK_MS = 250.0
-# So many callers are asked about before anybody else has a turn.
+# Callers checked before other tasks get a turn.
 AT_A_TIME = 16
 
 IsGood = Callable[[], Awaitable[bool]]
-"""Asks about one caller again; that nobody can tell at the moment is no reason to end anything."""
+"""Checks one caller again; it returns True if the token cannot be checked at the moment."""
 
 
 class Stay:
-    """What one caller holds open; it ends when the caller's token does."""
+    """The open work of one caller; it is cancelled when the caller's token is withdrawn."""
 
     def __init__(self, is_good: IsGood) -> None:
         self.is_good = is_good
@@ -32,7 +32,7 @@ class Stay:
 
 
 class Standing:
-    """Asks about everybody who is inside, each time that some token may have ceased to be good."""
+    """The open work of all callers; each is checked again when a token may have become invalid."""
 
     def __init__(self, edition: Callable[[], object], clock: Clock) -> None:
         self._edition = edition
@@ -41,7 +41,7 @@ class Standing:
 
     @property
     def count(self) -> int:
-        """How many are inside."""
+        """The number of watched blocks."""
         return len(self._inside)
 
     @asynccontextmanager
@@ -55,7 +55,7 @@ class Standing:
 
     @contextmanager
     def watching(self, is_good: IsGood) -> Generator[Stay]:
-        """Cancel what is done in here as soon as its caller is not good any more."""
+        """Cancel the block as soon as its caller's token is invalid."""
         stay = Stay(is_good)
         self._inside.add(stay)
         try:
@@ -65,7 +65,7 @@ class Standing:
             self._inside.discard(stay)
 
     def let_go(self, stay: Stay) -> None:
-        """Watch it no longer: it ends by itself."""
+        """Stop watching open work that ends on its own."""
         self._inside.discard(stay)
 
     async def _watch(self) -> None:

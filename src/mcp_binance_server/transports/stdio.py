@@ -1,4 +1,4 @@
-"""Standard input and output, with a cap on frames; what blocks has a thread of its own."""
+"""Standard input and output, with a cap on frames; blocking calls have their own threads."""
 
 import asyncio
 import logging
@@ -29,12 +29,12 @@ T = TypeVar("T")
 
 LOG = logging.getLogger(__name__)
 CHUNK = 64 * 2**10
-# When the client closes its side, answers under way may still leave for this long, and less at SIGTERM.
+# Seconds for the remaining answers after the client has closed its side, and after SIGTERM.
 DRAIN_SECS = 10.0
 LAST_SECS = 2.0
-# The next request is read when one of these is answered: a client that asks and does not read costs no more memory.
+# Requests in progress; the next is read after an answer, so a client that asks and does not read costs no more memory.
 MOST_IN_HAND = 32
-# While the client is asked something its answer stands behind its own requests, so that more of them must be read.
+# While the server asks the client, the client's answer is behind its own requests, so more of them must be read.
 MOST_WHILE_ASKING = 1_024
 
 ReadChunk = Callable[[], Awaitable[bytes]]
@@ -42,7 +42,7 @@ WriteAll = Callable[[bytes], Awaitable[None]]
 
 
 class _Job(Generic[T]):
-    """Something to do, and who waits for it."""
+    """A call for the side thread, with a future for its result."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -52,12 +52,13 @@ class _Job(Generic[T]):
     def do(self) -> None:
         try:
             done = partial(self._succeed, self._work())
-        except BaseException as failure:  # noqa: BLE001 - it is for whoever waits
+        except BaseException as failure:  # noqa: BLE001 - it is passed to the caller
             done = partial(self._fail, failure)
-        with suppress(RuntimeError):  # the loop is gone, and who waited with it
+        with suppress(RuntimeError):  # the loop is closed, and the caller with it
             self._loop.call_soon_threadsafe(done)
 
-    # Who waited may have left, even after one has looked: Ctrl-C cancels between any two steps of this thread.
+    # The waiting caller may be cancelled, even right after a check: Ctrl-C cancels between any two steps of this
+    # thread.
     def _succeed(self, result: T) -> None:
         with suppress(asyncio.InvalidStateError):
             self.outcome.set_result(result)
@@ -68,9 +69,9 @@ class _Job(Generic[T]):
 
 
 class SideThread:
-    """Does one thing after another, each to its end, also if nobody waits for it any more.
+    """A thread that runs its calls one by one, each to its end, even if the caller no longer waits.
 
-    The threads of anyio would not do: the process waits for them when it ends, and they perhaps for a client.
+    anyio's threads would not do: at its end the process waits for them, and they can wait for a client.
     """
 
     def __init__(self, name: str) -> None:
@@ -79,13 +80,13 @@ class SideThread:
         self._thread.start()
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Have something done; cancelled, it is done all the same."""
+        """Run a call in the thread; it also runs if the caller is cancelled."""
         job = _Job(partial(work, *args, **kwargs))
-        self._jobs.put(job)  # pyright: ignore[reportArgumentType] - what it returns is between the job and its owner
+        self._jobs.put(job)  # pyright: ignore[reportArgumentType] - the result type is between the job and its caller
         return await job.outcome
 
     def close(self) -> None:
-        """Let the thread end when it has done what it was given."""
+        """End the thread after its queued calls."""
         self._jobs.put(None)
 
     def _work(self) -> None:
@@ -115,7 +116,7 @@ class Writer:
         self.pending[request_id] += 1
 
     def answered(self, request_id: str | int) -> None:
-        # A client may use the id of one that is not answered yet: both are answered.
+        # A client can reuse the ID of an unanswered request: both are answered.
         self.pending -= Counter([request_id])
         self.freed.set()
 
@@ -127,13 +128,13 @@ class Writer:
             self.questions -= {_cancelled_by(message)}
 
     async def has_room(self) -> None:
-        """Wait until one more request can be taken in hand."""
+        """Wait until one more request can be read."""
         while self.pending.total() >= (MOST_WHILE_ASKING if self.questions else MOST_IN_HAND):
             self.freed = anyio.Event()
             await self.freed.wait()
 
     async def drain(self, longest_secs: float | None = None) -> None:
-        """Wait until every request read so far is answered, for a while."""
+        """Wait until every request read so far is answered, at most `longest_secs`."""
         with anyio.move_on_after(DRAIN_SECS if longest_secs is None else longest_secs):
             while self.pending:
                 self.freed = anyio.Event()
@@ -153,7 +154,7 @@ class Writer:
 
 @dataclass
 class Reader:
-    """The incoming half: lines become messages; what is no message is answered here and goes no further."""
+    """The incoming half: lines become messages; an invalid line is answered here and goes no further."""
 
     read_chunk: ReadChunk
     writer: Writer
@@ -181,18 +182,18 @@ class Reader:
     async def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
         if isinstance(message, jsonrpc.JSONRPCRequest):
             await self.writer.has_room()
-            # A stream of news has no end to wait for: whoever closes their side has left it.
+            # A subscription stream has no end to wait for: a client that closes its side has left it.
             if message.method != "subscriptions/listen":
                 self.writer.asked(message.id)
         elif isinstance(message, jsonrpc.JSONRPCNotification):
-            # A cancelled request is not answered, so nobody waits for its answer either.
+            # A cancelled request is not answered, so there is no answer to wait for.
             if (cancelled := _cancelled_by(message)) is not None:
                 self.writer.answered(cancelled)
         else:
             self.writer.questions -= {message.id}
 
     async def _line(self) -> bytes | None:
-        """Return the next line, or of one over the cap its first bytes and one more than the cap."""
+        """Return the next line. Of a line over the cap, return one byte more than the cap."""
         overlong: bytes | None = None
         while True:
             end = self._buffer.find(b"\n", self._scanned)
@@ -240,9 +241,9 @@ def _cancelled_by(message: jsonrpc.JSONRPCNotification) -> str | int | None:
 
 
 async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None = None) -> None:
-    """Serve one client until it closes a side, or until SIGTERM; whatever the process prints goes to stderr.
+    """Serve one client until it closes a side, or until SIGTERM; other output of the process goes to stderr.
 
-    At SIGTERM no more requests are taken, and the answers in hand leave first.
+    At SIGTERM no more requests are taken, and the pending answers leave first.
     """
     with _claimed_descriptors() as (source, sink), _side_thread("stdin") as reading, _side_thread("stdout") as writing:
         async with anyio.create_task_group() as tasks:
@@ -251,7 +252,7 @@ async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None
                 try:
                     await writing.run(_write_all, sink, data)
                 except OSError:
-                    tasks.cancel_scope.cancel()  # nobody reads any more
+                    tasks.cancel_scope.cancel()  # the reader is gone
                     await anyio.lowlevel.checkpoint()
 
             tasks.start_soon(_wait_until_unread, sink, tasks.cancel_scope)
@@ -261,17 +262,17 @@ async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None
             try:
                 await server.run(reader, writer, server.create_initialization_options())
             except Exception:
-                # What breaks in the SDK because its client has left is nobody's fault.
+                # An exception in the SDK because its client has left is not an error.
                 if not tasks.cancel_scope.cancel_called:
                     raise
             tasks.cancel_scope.cancel()
 
 
 async def _wait_until_unread(sink: int, scope: anyio.CancelScope) -> None:
-    """End what is served when the reader of a pipe has left, though there may be nothing to write."""
+    """Cancel the service when the reader of a pipe has left, even if there is nothing to write."""
     if not stat.S_ISFIFO(os.fstat(sink).st_mode) or sys.platform == "win32":
         return
-    # There is never anything to read from this end of a pipe, so that it is ready only when the other was closed.
+    # This end of a pipe never has data to read: it is ready only when the other end was closed.
     await anyio.wait_readable(sink)
     scope.cancel()
 
@@ -313,7 +314,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def _claimed_descriptors() -> Generator[tuple[int, int]]:
-    """Take stdin and stdout for the protocol alone: print() lands on stderr, input() finds nothing."""
+    """Reserve stdin and stdout for the protocol: print() writes to stderr, input() finds nothing."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

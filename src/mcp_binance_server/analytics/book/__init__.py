@@ -1,1 +1,1 @@
-"""What an order book shows at one moment, and how its levels behave over time."""
+"""Measures of an order book at one moment, and of its levels over time."""

@@ -1,4 +1,4 @@
-"""What a market order may take before it costs more than a trifle, now and in the last seconds."""
+"""Size that a market order can take at negligible cost, now and over the last seconds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from mcp_binance_server.domain.market import BookSnapshot
 
 # A market order within this distance of the mid is called cheap.
 CHEAP_BPS = 2
-# A book refilled a moment ago is not there when an order arrives: the least of these seconds counts.
+# Depth refilled a moment ago can be gone when an order arrives, so the minimum over this period counts.
 HELD_MS = 30_000
-# What Binance takes of everybody without a discount: https://www.binance.com/en/fee/trading
+# Binance's taker fee without a discount: https://www.binance.com/en/fee/trading
 TAKER_FEE_BPS = 10
 
 
 class CheapSize(NamedTuple):
-    """What both sides hold within 2 bps of the mid, and at the touch: of the lesser side, in quote units."""
+    """Depth within 2 bps of the mid, and size at the touch: of the smaller side, in quote units."""
 
     time_ms: int
     cheap: float
@@ -26,7 +26,7 @@ class CheapSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketOrderCost:
-    """The least of the last seconds; `seconds` of 0 is the instant alone, `dollars` what a quote unit is worth."""
+    """The minimum of the last seconds. `seconds` of 0 is the instant alone; `dollars` is the price of a quote unit."""
 
     mid: float
     half_spread_bps: float
@@ -40,7 +40,7 @@ class MarketOrderCost:
 def market_order_cost(
     book: BookSnapshot, before: Iterable[CheapSize], now_ms: int, *, dollars: float | None = None
 ) -> MarketOrderCost | None:
-    """Take the least of a book and of the seconds before it; None where there is no middle to measure from."""
+    """Return the minimum of a book and of the seconds before it; None if the book has no mid."""
     top = top_of_book(book.bids, book.asks)
     if top.mid is None or top.spread_bps is None or top.bid is None or top.ask is None:
         return None

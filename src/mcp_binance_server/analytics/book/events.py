@@ -1,7 +1,7 @@
-"""What single prices of a book did within a minute: equal refills under fire, and large size that came and went.
+"""Events at single prices within a minute: equal refills during trades, and large size that appeared and left.
 
-Books without order ids show the net of a message, so what others did in the same tenth of a second blurs it: much is
-missed, and nothing here knows intent.
+Books without order ids show the net of a message, so other activity in the same tenth of a second blurs it. Much is
+missed, and intent is unknown.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,20 +11,21 @@ from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.grid import BookSide, PriceGrid
 
-# Sizes are alike within this share of them, or one lot.
+# Tolerance for equal sizes as a share of the size, at least one lot.
 ALIKE = 0.005
-# A refill may be of several peaks at once.
+# One refill can consist of several peaks.
 MOST_PEAKS = 3
 LEAST_EQUAL = 2
 MOST_REFILLED = 3
 
-# What is followed from its arrival: at least this share of its side, withdrawn nearly untraded within seconds.
+# A size is followed if it is at least this share of its side. It passed if it was withdrawn nearly untraded within
+# seconds.
 LEAST_SHARE = 0.01
 LIFE_MS = 3_000
 GONE_SHARE = 0.9
 TRADED_SHARE = 0.05
 MOST_PASSED = 5
-# Nobody places so many in a minute; a feed gone mad must not fill the memory.
+# No market places this many in a minute; a faulty feed must not fill the memory.
 MOST_FOLLOWED = 2_000
 
 _ROUNDING = 1e-9
@@ -33,7 +34,7 @@ Place = tuple[BookSide, float]
 
 
 class Refilled(NamedTuple):
-    """A price that grew by one and the same size in the very messages that traded there."""
+    """A price that grew repeatedly by one equal size, in the same messages that traded there."""
 
     score: float
     side: BookSide
@@ -45,7 +46,7 @@ class Refilled(NamedTuple):
 
 
 class PassedSize(NamedTuple):
-    """Size that came to a price and was withdrawn, as a share of its side."""
+    """Size that appeared at a price and was withdrawn, as a share of its side."""
 
     share: float
     side: BookSide
@@ -62,10 +63,10 @@ class _Place:
 
 
 class Refills:
-    """Counts equal net additions at prices that traded, after Frey and Sandås (2009) who read them from messages.
+    """Counter of equal net additions at traded prices, after Frey and Sandås (2009), who read them from messages.
 
-    An order that hides most of itself shows its next peak when the last is filled: where nobody else moved, after -
-    before + traded is that peak.
+    An iceberg order shows its next peak when the last one is filled. If no other order changed, after - before + traded
+    is that peak.
     """
 
     __slots__ = ("_lot", "_places")
@@ -75,7 +76,7 @@ class Refills:
         self._places: dict[Place, _Place] = {}
 
     def add(self, side: BookSide, price: float, traded: float, before: float, after: float) -> None:
-        """Take a price that traded in a message: what it showed before and after it."""
+        """Record a price that traded in a message, with its displayed size before and after."""
         place = self._places.get((side, price))
         if place is None:
             place = self._places[side, price] = _Place()
@@ -89,7 +90,7 @@ class Refills:
             place.added.append(net)
 
     def largest(self) -> tuple[Refilled, ...]:
-        """Return the prices with most equal refills."""
+        """Return the prices with the most equal refills."""
         found = [
             refilled
             for (side, price), place in self._places.items()
@@ -102,18 +103,18 @@ class Refills:
         refills, peak = max((self._alike(ordered, each), -each) for each in {*ordered})
         if not refills:
             return None
-        # Among equal counts the price with more executed over displayed comes first; it never makes up for a refill.
+        # Among equal counts the price with more executed over displayed ranks first; this never outweighs a refill.
         rank = refills + min(0.9, place.executed / (10 * place.shown))
         return Refilled(rank, side, price, refills, -peak, place.executed, place.beyond)
 
     def _alike(self, ordered: list[float], peak: float) -> int:
-        """Count additions of this size and of small multiples; 0 unless two are of the very size."""
+        """Count additions of this size and of its small multiples; 0 unless at least two have exactly this size."""
         slack = max(self._lot, ALIKE * peak) * (1 + _ROUNDING)
         counts = [
             bisect_right(ordered, peaks * peak + slack) - bisect_left(ordered, peaks * peak - slack)
             for peaks in range(1, MOST_PEAKS + 1)
         ]
-        # Of a peak of a few lots every size is a multiple.
+        # With a peak of a few lots every size is a multiple.
         is_coarse = 2 * slack >= peak
         return 0 if counts[0] < LEAST_EQUAL else counts[0] if is_coarse else sum(counts)
 
@@ -126,25 +127,25 @@ class _Growth(NamedTuple):
 
 
 class Passing:
-    """Follows large additions of both sides until they are withdrawn, traded, or have stood too long to be passing."""
+    """Tracker of large additions on both sides until they are withdrawn, traded, or too old to be passing."""
 
     __slots__ = ("_found", "_growing", "_totals")
 
     def __init__(self, totals: Mapping[BookSide, float]) -> None:
-        """Begin; an addition is measured by the size near the best price of its side as the minute began."""
+        """Set the reference: the size near the best price of each side at the start of the minute."""
         self._totals = totals
         self._growing: dict[Place, _Growth] = {}
         self._found: list[PassedSize] = []
 
     def least(self, side: BookSide) -> float:
-        """Return the size from which on an addition is followed."""
+        """Return the minimum size of an addition that is followed."""
         return LEAST_SHARE * self._totals[side]
 
     def follows(self, side: BookSide, price: float) -> bool:
         return (side, price) in self._growing
 
     def read(self, place: Place, time_ms: int, before: float, after: float, traded: float) -> None:
-        """Take a level that changed in a message; only large and followed ones need be told."""
+        """Process a level that changed in a message. Only large additions and followed levels need to be passed in."""
         side, price = place
         growth = self._growing.get(place)
         if growth is None:
@@ -168,5 +169,5 @@ class Passing:
 
 
 def came_and_went(passed: Iterable[PassedSize]) -> float:
-    """Return the score: the shares of the second to fifth largest together, for a single one is ordinary."""
+    """Return the score: the sum of the second to fifth largest shares, because a single one is ordinary."""
     return sum(each.share for each in [*passed][1:])

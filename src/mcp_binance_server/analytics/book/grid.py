@@ -1,4 +1,4 @@
-"""The steps of a symbol's prices and sizes, and the distances that follow from them."""
+"""Price tick and lot step of a symbol, and distances derived from them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,24 +9,24 @@ BookSide = Literal["bid", "ask"]
 SIDES: tuple[BookSide, BookSide] = ("bid", "ask")
 
 _BPS = 10_000
-# A band of basis points that holds less than this many ticks would be the touch alone.
+# Minimum ticks in a band of basis points. A narrower band would be the touch alone.
 BAND_TICKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PriceGrid:
-    """The least step of a price and of a size."""
+    """The tick and the lot step as floats."""
 
     tick: float
     lot: float
 
     @classmethod
     def of(cls, rules: SymbolRules) -> "PriceGrid":
-        """Return the steps in which a symbol is quoted."""
+        """Return the grid of a symbol's rules."""
         return cls(float(rules.tick), float(rules.step))
 
     def band(self, mid: float, bps: float, ticks: int = BAND_TICKS) -> float:
-        """Return how far from the mid a band reaches: so many basis points, and never less than so many ticks."""
+        """Return the distance from the mid to the edge of a band: `bps` basis points, but at least `ticks` ticks."""
         return max(mid * bps / _BPS, ticks * self.tick)
 
     def ticks(self, distance: float) -> int:
@@ -34,5 +34,5 @@ class PriceGrid:
         return round(distance / self.tick)
 
     def tick_bps(self, mid: float) -> float:
-        """Return what one tick is worth."""
+        """Return the size of one tick in basis points."""
         return self.tick / mid * _BPS

@@ -14,7 +14,7 @@ AmountUnit = Literal["quote", "base"]
 Levels = Sequence[PriceLevel]
 
 BPS = 10_000
-# A level on the edge of a band, or the last crumb of an amount, must not depend on the rounding of floats.
+# Tolerance: float rounding must not decide over a level on the edge of a band or a tiny remainder of an amount.
 _ROUNDING = 1e-12
 
 Matrix = Sequence[Sequence[float]]
@@ -26,7 +26,7 @@ _CONVERGED = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class TopOfBook:
-    """The touch, and what lies between its two prices; a crossed book is broken and measures nothing."""
+    """The best bid and ask with their mid and spread. A crossed book is broken and has no measures."""
 
     state: BookState
     bid: PriceLevel | None
@@ -40,7 +40,7 @@ class TopOfBook:
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """How far bids outweigh asks, from -1 to 1, over the levels really present on each side."""
+    """The excess of bids over asks, from -1 to 1, over the levels present on each side."""
 
     value: float | None
     bid_levels: int
@@ -50,7 +50,7 @@ class Imbalance:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """What one side holds within a band; `truncated` when the book ends before the band: a lower bound."""
+    """The depth of one side within a band. `truncated` means that the book ends before the band: a lower bound."""
 
     base: float
     quote: float
@@ -61,7 +61,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class BandImbalance:
-    """The depth of both sides within a distance of the mid, and how far bids outweigh asks in it."""
+    """The depth of both sides within a distance of the mid, and the excess of bids over asks in it."""
 
     bids: Depth | None
     asks: Depth | None
@@ -71,7 +71,7 @@ class BandImbalance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookWalk:
-    """What an order that takes would get, fees excluded; what the book does not hold stays unfilled and unpriced."""
+    """The result of a market order, without fees. The part beyond the book stays unfilled and unpriced."""
 
     unit: AmountUnit
     base: float
@@ -94,7 +94,7 @@ class BookWalk:
 
 
 def top_of_book(bids: Levels, asks: Levels) -> TopOfBook:
-    """Read the touch; the weighted mid leans to the side with less size, and is not Stoikov's microprice."""
+    """Read the touch. The weighted mid leans to the side with less size; it is not Stoikov's microprice."""
     bid, ask = bids[0] if bids else None, asks[0] if asks else None
     if bid is None or ask is None:
         return TopOfBook("one_sided", bid, ask, None, None, None, None, "one_sided_book")
@@ -119,7 +119,7 @@ def imbalance_of_levels(bids: Levels, asks: Levels, levels: int) -> Imbalance:
 
 
 def imbalance_of_band(bids: Levels, asks: Levels, bps: float) -> BandImbalance:
-    """Compare what both sides hold within a distance of the mid."""
+    """Compare the depth of both sides within a distance of the mid."""
     top = top_of_book(bids, asks)
     if top.mid is None:
         return BandImbalance(None, None, None, top.why_null)
@@ -129,7 +129,7 @@ def imbalance_of_band(bids: Levels, asks: Levels, bps: float) -> BandImbalance:
 
 
 def capacity(levels: Levels, mid: float, side: Taker, bps: float) -> Depth:
-    """Add up all levels within a distance of the mid; of an empty side nothing is known, so its nought is truncated."""
+    """Sum all levels within a distance of the mid. An empty side is unknown, so its 0 is truncated."""
     reach = mid * (bps / BPS + _ROUNDING)
     limit = mid + reach if side == "buy" else mid - reach
     base = quote = 0.0
@@ -145,7 +145,7 @@ def capacity(levels: Levels, mid: float, side: Taker, bps: float) -> Depth:
 
 
 def walk(levels: Levels, amount: float, mid: float | None, side: Taker, unit: AmountUnit = "quote") -> BookWalk:
-    """Consume levels, best first, until the amount is filled or the book ends; a cost is positive on both sides."""
+    """Consume levels, best first, until the amount is filled or the book ends. A cost is positive on both sides."""
     crumb = amount * _ROUNDING
     left, base, quote, used = amount, 0.0, 0.0, 0
     worst: Price | None = None
@@ -188,7 +188,7 @@ def _ratio(bids: float, asks: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PriceAdjustment:
-    """What to add to the mid in each state: by the next move, and by all moves to come."""
+    """The adjustment of the mid in each state: for the next move, and for all later moves."""
 
     first: tuple[float, ...]
     total: tuple[float, ...]
@@ -198,9 +198,9 @@ class PriceAdjustment:
 def price_adjustment(quiet: Matrix, moving: Matrix, steps: Vector, after_move: Matrix) -> PriceAdjustment:
     """Sum the expected moves of the mid over states of imbalance and spread (Stoikov 2018).
 
-    `quiet` holds the chances to change state without a move, `moving` those of a move by each of `steps`, `after_move`
-    those of the state a move leads to. The matrix of moves is stochastic: the sum converges only because data made
-    symmetric leaves the first adjustment without a constant part, so data that is not is refused.
+    `quiet` holds the probabilities of a state change without a move, `moving` those of a move by each of `steps`, and
+    `after_move` those of the state that follows a move. The matrix of moves is stochastic: the sum converges only
+    because symmetrised data leaves the first adjustment without a constant part. Other data is refused.
     """
     size = len(quiet)
     stay = [[float(row == column) - quiet[row][column] for column in range(size)] for row in range(size)]
@@ -219,7 +219,7 @@ def price_adjustment(quiet: Matrix, moving: Matrix, steps: Vector, after_move: M
 
 
 def _solve(matrix: Matrix, right: Matrix) -> list[list[float]] | None:
-    """Eliminate with pivots; None when the matrix is singular, as for a state that is never left."""
+    """Solve by elimination with pivots; None if the matrix is singular, for example with a state that is never left."""
     size = len(matrix)
     rows = [[*left, *wanted] for left, wanted in zip(matrix, right, strict=True)]
     for column in range(size):

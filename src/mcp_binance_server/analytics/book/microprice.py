@@ -1,4 +1,4 @@
-"""The microprice: the mid and what the sizes at the touch have been followed by, where that beats the mid itself."""
+"""Microprice: the mid plus the expected move after the sizes at the touch, used only if it beats the mid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ HORIZON_SECONDS = 10
 # One-sided 5 % of the normal distribution.
 LEAST_T = 1.645
 _SECOND_MS = 1000
-# Moves of the mid in half ticks that have a chance of their own; larger ones count as the largest.
+# Moves of the mid in half ticks with their own probability; larger moves count as the largest.
 _STEPS = (-2, -1, 1, 2)
 
 NoMicroprice = Literal["not_fitted", "no_gain"]
@@ -32,7 +32,7 @@ class TouchMoment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Microprice:
-    """What to add to the mid by the bid's share of the touch, in price; or why the plain weighted mid has to do."""
+    """Adjustments of the mid by the bid's share of the touch, in price, or why to use the weighted mid instead."""
 
     adjustments: tuple[float, ...]
     n: int
@@ -40,12 +40,12 @@ class Microprice:
     why_null: NoMicroprice | None = None
 
     def at(self, mid: float, lean: float) -> float | None:
-        """Return the microprice of a touch; None where it was not fitted, or did not beat the mid."""
+        """Return the microprice of a touch; None if it was not fitted or did not beat the mid."""
         return None if self.why_null else mid + self.adjustments[_state(lean)]
 
 
 def fit_microprice(moments: Sequence[TouchMoment], tick: float) -> Microprice:
-    """Fit all but the last ten minutes (Stoikov 2018), and keep it only where it foretold these better than the mid."""
+    """Fit all but the last ten minutes (Stoikov 2018). Keep the fit only if it predicts those better than the mid."""
     train, test = moments[:-TEST_SECONDS], moments[-TEST_SECONDS:]
     adjustments = _fit(train, tick)
     if adjustments is None or len(test) < TEST_SECONDS:
@@ -59,7 +59,7 @@ def _state(lean: float) -> int:
 
 
 def _fit(moments: Sequence[TouchMoment], tick: float) -> tuple[float, ...] | None:
-    """Count what follows each state; every pair is counted once more with its sides exchanged, as the sum requires."""
+    """Count the transitions from each state. Each pair also counts with its sides exchanged, as the sum requires."""
     quiet = [[0.0] * STATES for _ in range(STATES)]
     moving = [[0.0] * len(_STEPS) for _ in range(STATES)]
     after = [[0.0] * STATES for _ in range(STATES)]
@@ -87,9 +87,9 @@ def _fit(moments: Sequence[TouchMoment], tick: float) -> tuple[float, ...] | Non
 
 
 def _gain(moments: Sequence[TouchMoment], adjustments: Sequence[float]) -> float | None:
-    """Return the t of how much smaller the squared error is than the mid's.
+    """Return the t-statistic of the reduction in squared error compared with the mid.
 
-    Neighbouring stretches overlap, so their deviation is that of Newey and West (1987).
+    Neighbouring intervals overlap, so the deviation is that of Newey and West (1987).
     """
     gains = list[float]()
     for now, later in zip(moments, moments[HORIZON_SECONDS:], strict=False):

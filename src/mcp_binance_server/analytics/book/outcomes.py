@@ -1,4 +1,4 @@
-"""What becomes of a large size that stood: it is traded into, or withdrawn before that."""
+"""Outcomes of large standing sizes: traded into, or withdrawn before a trade."""
 
 from array import array
 from collections.abc import Callable, Sequence
@@ -7,27 +7,27 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.standing import StandingSize, bin_edges
 
-# What stands nearer to the touch is met by trades more often; bins are half a basis point, or a tick.
+# Bins from the touch that count as near, where sizes trade more often. A bin is half a basis point or a tick.
 NEAR_BINS = 20
-# A size has left when less than this share of it stands, and was traded when so much of what left was.
+# A size has left if less than this share remains. It was traded if at least this share of the removal was traded.
 HALF = 0.5
 MOST_FOLLOWED = 8
 MOST_OUTCOMES = 100
 LEAST_OUTCOMES = 5
 
-# What stands between two prices of a side, the upper one excluded; None where that is not known.
+# Size between two prices of a side, the upper one excluded; None if unknown.
 SizeBetween = Callable[[BookSide, float, float], float | None]
 
 
 class LeftSize(NamedTuple):
-    """A size that has left, where it stood, and whether most of it was traded."""
+    """A size that has left: whether it was near the touch, and whether most of it was traded."""
 
     is_near: bool
     was_traded: bool
 
 
 class TradedInto(NamedTuple):
-    """How many of the sizes that left were traded into; the long run counts near and far ones."""
+    """The number of departed sizes that were traded into. `long_run` is the rate over near and far sizes."""
 
     k: int
     n: int
@@ -35,7 +35,7 @@ class TradedInto(NamedTuple):
 
 
 class StandingOutcomes:
-    """What became of the newest sizes that left, those near the touch apart from the others; a byte each."""
+    """Outcomes of the newest departed sizes, near and far from the touch in separate rows; one byte each."""
 
     __slots__ = ("_far", "_near")
 
@@ -44,13 +44,13 @@ class StandingOutcomes:
         self._far: array[int] = array("b")
 
     def add(self, left: LeftSize) -> None:
-        """Take one; the oldest of its kind makes room."""
+        """Add one outcome. The oldest of its kind is dropped when the row is full."""
         row = self._near if left.is_near else self._far
         row.append(left.was_traded)
         del row[:-MOST_OUTCOMES]
 
     def like(self, distance: int) -> TradedInto | None:
-        """Count those that stood as near as this many bins, or as far; None while hardly any has left."""
+        """Return the outcomes of sizes as near, or as far, as this many bins; None while there are very few."""
         row = self._near if distance < NEAR_BINS else self._far
         if len(row) < LEAST_OUTCOMES:
             return None
@@ -58,11 +58,11 @@ class StandingOutcomes:
         return TradedInto(sum(row), len(row), (sum(self._near) + sum(self._far)) / both)
 
     def series(self) -> dict[str, "array[float]"]:
-        """Return both rows, oldest first, to be kept."""
+        """Return both rows, oldest first, for storage."""
         return {"left_near": array("d", self._near), "left_far": array("d", self._far)}
 
     def restore(self, near: Sequence[float], far: Sequence[float]) -> None:
-        """Take back what `series` returned."""
+        """Restore the rows that `series` returned."""
         self._near, self._far = (array("b", map(bool, row[-MOST_OUTCOMES:])) for row in (near, far))
 
 
@@ -74,13 +74,13 @@ class _FollowedSize:
         self.low, self.high = bin_edges(found.price, step)
         self.is_near = found.distance < NEAR_BINS
         self.size = found.size
-        # A message that shows a trade comes up to a second after it or before it: the newest trades always count.
+        # The book message of a trade arrives up to a second before or after it, so the newest trades always count.
         self.fresh = self.traded = 0.0
         self.gone: float | None = None
 
 
 class FollowedSizes:
-    """Large sizes that stand, until each has left; whoever missed a trade or a message clears them."""
+    """Large standing sizes, tracked until each has left. The caller clears them after a missed trade or message."""
 
     __slots__ = ("_followed",)
 
@@ -91,7 +91,7 @@ class FollowedSizes:
         return len(self._followed)
 
     def follow(self, found: StandingSize, step: float) -> None:
-        """Follow a size of a bin of width `step`; one that is followed already may only have grown."""
+        """Follow a size in a bin of width `step`. A size that is already followed is only updated if it has grown."""
         for each in self._followed:
             if each.side == found.side and each.low <= found.price < each.high:
                 if found.size > each.size:
@@ -101,13 +101,13 @@ class FollowedSizes:
         del self._followed[:-MOST_FOLLOWED]
 
     def on_trade(self, side: BookSide, price: float, quantity: float) -> None:
-        """Take a trade that took from a side."""
+        """Record a trade against a side."""
         for each in self._followed:
             if each.side == side and each.low <= price < each.high:
                 each.fresh += quantity
 
     def on_second(self, between: SizeBetween) -> list[LeftSize]:
-        """Look at each size and return those that have left; where the book is not known any more none has."""
+        """Check each size and return those that have left. A size in a book that is no longer known is dropped."""
         left, standing = list[LeftSize](), list[_FollowedSize]()
         for each in self._followed:
             newest, each.fresh = each.fresh, 0.0
@@ -127,5 +127,5 @@ class FollowedSizes:
         return left
 
     def clear(self) -> None:
-        """Forget them all: what became of them will not be known."""
+        """Drop all sizes: their outcomes will not be known."""
         self._followed = []

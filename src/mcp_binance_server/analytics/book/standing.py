@@ -1,4 +1,4 @@
-"""Large size that stands: what each distance from the touch held without a break, against what it usually holds."""
+"""Large standing size: the size held without interruption at each distance from the touch, against its usual size."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.grid import SIDES, BookSide, PriceGrid
 
-# Prices are put in bins of this width, or of one tick.
+# Bin width of prices in basis points; at least one tick.
 BIN_BPS = 0.5
 MOST_BINS = 128
-# The mean over so many minutes is what a distance usually holds.
+# Minutes in the mean that defines the usual size at a distance.
 MOST_MINUTES = 480
-# A price on the edge of a bin must not depend on the rounding of floats.
+# Tolerance: float rounding must not move a price on the edge of a bin.
 _ROUNDING = 1e-6
 
 Levels = Sequence[tuple[float, float]]
 
 
 class StandingBin(NamedTuple):
-    """The least that a bin held over the time it was watched, and the largest of its levels at the end."""
+    """The minimum size that a bin held while it was watched, and the price of its largest level at the end."""
 
     side: BookSide
     distance: int
@@ -30,7 +30,7 @@ class StandingBin(NamedTuple):
 
 
 class StandingSize(NamedTuple):
-    """A bin that holds more than is usual at its distance; the score is the excess over the rest of its side."""
+    """A standing bin. The score is its excess over the usual size at its distance, relative to the rest of its side."""
 
     score: float
     side: BookSide
@@ -42,7 +42,7 @@ class StandingSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StandingBook:
-    """What stood on both sides in bins of a width of `step`, and all that was there at the end."""
+    """Sizes that stood on both sides, in bins of width `step`, and the total of each side at the end."""
 
     bins: tuple[StandingBin, ...]
     totals: Mapping[BookSide, float]
@@ -50,7 +50,7 @@ class StandingBook:
 
 
 def bin_edges(price: float, step: float) -> tuple[float, float]:
-    """Return from where to where the bin of a price reaches, the upper end excluded."""
+    """Return the edges of a price's bin, the upper one excluded."""
     at = _bin(price, step)
     return (at - _ROUNDING) * step, (at + 1 - _ROUNDING) * step
 
@@ -60,7 +60,7 @@ def _bin(price: float, step: float) -> int:
 
 
 class StandingReader:
-    """Takes a look at the book now and then, and keeps the least that each bin held."""
+    """Sampler of the book that keeps the minimum size of each bin."""
 
     __slots__ = ("_best", "_least", "_tick", "_totals", "_width")
 
@@ -72,7 +72,7 @@ class StandingReader:
         self._best: dict[BookSide, Levels] = {}
 
     def look(self, bids: Levels, asks: Levels) -> None:
-        """Take both sides, best first; neither is empty."""
+        """Sample both sides, best first. Neither side can be empty."""
         if not self._width:
             mid = (bids[0][0] + asks[0][0]) / 2
             self._width = max(1, round(mid * BIN_BPS / 10_000 / self._tick))
@@ -88,7 +88,7 @@ class StandingReader:
             self._best[side] = levels
 
     def book(self) -> StandingBook | None:
-        """Return what stood all the time; None when nobody has looked."""
+        """Return the sizes that stood in all samples; None without samples."""
         if not self._totals:
             return None
         step = self._tick * self._width
@@ -108,7 +108,7 @@ class StandingReader:
 
 
 def _binned(side: BookSide, levels: Levels, step: float) -> dict[int, float]:
-    """Add up each bin; levels come best first, so those of one stand together, and its end is searched for."""
+    """Sum each bin. Levels are sorted best first, so a bin's levels are adjacent and its end is found by bisection."""
     bins = dict[int, float]()
     prices, sizes = zip(*levels, strict=True)
     begin = 0
@@ -124,7 +124,7 @@ def _binned(side: BookSide, levels: Levels, step: float) -> dict[int, float]:
 
 
 class StandingProfile:
-    """The mean size that stood at each distance from the touch, over the symbol's own minutes (depth has a shape)."""
+    """The mean size at each distance from the touch, over the symbol's own minutes: depth has a shape."""
 
     __slots__ = ("_means", "minutes")
 
@@ -136,7 +136,7 @@ class StandingProfile:
         return self._means[side][distance]
 
     def add(self, book: StandingBook) -> None:
-        """Take a minute; a distance at which nothing stood counts as nothing."""
+        """Add a minute. A distance without standing size counts as 0."""
         self.minutes = min(MOST_MINUTES, self.minutes + 1)
         held = {(each.side, each.distance): each.size for each in book.bins}
         for side, means in self._means.items():
@@ -144,7 +144,7 @@ class StandingProfile:
                 means[distance] = mean + (held.get((side, distance), 0.0) - mean) / self.minutes
 
     def sizes(self, book: StandingBook, least: float) -> list[StandingSize]:
-        """Return what stood, first what exceeds its usual most; what is less than `least` does not matter."""
+        """Return standing sizes of at least `least`, sorted by their excess over the usual size, largest first."""
         found = [
             StandingSize(
                 (each.size - self.usual(each.side, each.distance)) / max(book.totals[each.side] - each.size, _NOTHING),
@@ -160,11 +160,11 @@ class StandingProfile:
         return sorted(found, reverse=True)
 
     def series(self) -> "array[float]":
-        """Return the minutes and both sides' means in one row, to be kept."""
+        """Return the minutes and both sides' means in one row, for storage."""
         return array("d", [self.minutes, *self._means["bid"], *self._means["ask"]])
 
     def restore(self, row: Sequence[float]) -> None:
-        """Take back what `series` returned."""
+        """Restore the row that `series` returned."""
         if len(row) != 1 + 2 * MOST_BINS:
             raise ValueError(f"a profile has {1 + 2 * MOST_BINS} values, not {len(row)}")
         self.minutes = max(0, min(MOST_MINUTES, int(row[0])))

@@ -1,1 +1,1 @@
-"""What perpetuals and quarterlies say: funding, open interest, basis, positioning, liquidations."""
+"""Measures of perpetuals and quarterlies: funding, open interest, basis, positioning, liquidations."""

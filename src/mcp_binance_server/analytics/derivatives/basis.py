@@ -1,4 +1,4 @@
-"""How far a contract trades from what it follows: mark against index, perpetual against spot, quarterlies."""
+"""Basis of a contract: mark against index, perpetual against spot, and quarterlies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mcp_binance_server.domain.market import Quote
 from mcp_binance_server.domain.periods import DAY_MS
 from mcp_binance_server.domain.symbols import Symbol
 
-# Prices of two moments differ by what the market moved in between.
+# Maximum time between two compared prices: the market moves in between.
 MOST_APART_MS = 1_000
 _BPS = 10_000
 _YEAR_DAYS = 365
@@ -29,7 +29,7 @@ class MarkVsIndex:
 
 @dataclass(frozen=True, slots=True)
 class PerpVsSpot:
-    """The perpetual's mid against that of its spot pair times the multiplier; None when their times lie apart."""
+    """The perpetual's mid against the spot mid times the multiplier; `bps` is None if their times are too far apart."""
 
     bps: Decimal | None
     apart_ms: int
@@ -39,7 +39,7 @@ class PerpVsSpot:
 
 @dataclass(frozen=True, slots=True)
 class Quarterly:
-    """A contract that is delivered: its mark against its index, the days left, and simple % a year of both."""
+    """A delivery contract: mark against index, days left, and the basis as simple % a year."""
 
     symbol: Symbol
     bps: Decimal | None
@@ -50,7 +50,7 @@ class Quarterly:
 
 
 def mark_vs_index(premium: PremiumIndex, points: Sequence[BasisPoint], now_ms: int) -> MarkVsIndex:
-    """Compare mark and index of one answer, and rank that among the hourly rows; stale ones rank nothing."""
+    """Compare mark and index of one answer, and rank the result among the hourly rows. Stale rows give no rank."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     rate = premium_rate(premium)
@@ -59,12 +59,12 @@ def mark_vs_index(premium: PremiumIndex, points: Sequence[BasisPoint], now_ms: i
 
 
 def premium_rate(premium: PremiumIndex) -> Decimal | None:
-    """Return by which share of the index the mark lies above it, None without an index."""
+    """Return the premium of the mark over the index as a share of the index; None without an index."""
     return (premium.mark - premium.index) / premium.index if premium.index > 0 and premium.mark > 0 else None
 
 
 def perp_vs_spot(perpetual: FuturesQuote, spot: Quote, spot_ms: int, multiplier: Decimal = Decimal(1)) -> PerpVsSpot:
-    """Compare two mids that were asked together; one contract is `multiplier` of what spot trades."""
+    """Compare two mids requested together. One contract is `multiplier` units of the spot asset."""
     perp_mid, spot_mid = (perpetual.bid + perpetual.ask) / 2, (spot.bid + spot.ask) / 2
     apart_ms = abs(perpetual.time_ms - spot_ms)
     whole = _is_whole(perpetual.bid, perpetual.ask) and _is_whole(spot.bid, spot.ask) and multiplier > 0
@@ -75,7 +75,7 @@ def perp_vs_spot(perpetual: FuturesQuote, spot: Quote, spot_ms: int, multiplier:
 
 
 def quarterly(contract: Contract, premium: PremiumIndex) -> Quarterly:
-    """Describe a delivery contract at the time of its mark; below one day a year of it says nothing."""
+    """Describe a delivery contract at the time of its mark. With less than one day left `apr` is None."""
     rate = premium_rate(premium)
     left_ms = contract.delivery_ms - premium.time_ms
     days = Decimal(left_ms) / DAY_MS

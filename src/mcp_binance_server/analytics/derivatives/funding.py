@@ -1,4 +1,4 @@
-"""Funding of a perpetual: its interval, a year of it, what was paid, and how unusual the estimate is."""
+"""Funding of a perpetual: interval, annualised rate, paid funding, and the rank of the estimate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from mcp_binance_server.domain.periods import DAY_MS
 
 AtLimit = Literal["cap", "floor"]
 _YEAR_DAYS = 365
-# Settlements are stamped some milliseconds after their hour, and told a little later.
+# Settlements are stamped some milliseconds after their hour, and published a little later.
 _LATE_MS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
 class FundingInterval:
-    """How many hours lie between two settlements, and who says so."""
+    """Hours between two settlements, and the source of this number."""
 
     hours: int
     source: IntervalSource
@@ -33,9 +33,9 @@ class FundingInterval:
 
 @dataclass(frozen=True, slots=True)
 class PaidFunding:
-    """The sum of the settled rates of so many days, as a share of the position, and simple % a year of it.
+    """The sum of the settled rates of `days` days, as a share of the position, and as simple % a year.
 
-    None where the settlements do not reach back so far or one is missing: a sum of fewer would look like a low one.
+    None if the settlements do not reach back that far or one is missing: a partial sum would look like a low rate.
     """
 
     days: int
@@ -46,10 +46,10 @@ class PaidFunding:
 
 @dataclass(frozen=True, slots=True)
 class FundingReport:
-    """The estimate for the settlement at `next_ms`, what was settled before, and the rank of the one in the other.
+    """The estimate for the settlement at `next_ms`, earlier settlements, and the estimate's rank among them.
 
-    Rates are shares of the position per interval, `apr` simple % a year; ranked are rates per hour, each settlement by
-    its own spacing.
+    Rates are shares of the position per interval; `apr` is simple % a year. The rank compares rates per hour, each
+    settlement divided by its own spacing.
     """
 
     interval: FundingInterval
@@ -75,7 +75,7 @@ def annualised(rate: Decimal, interval_hours: int) -> Decimal:
 def funding_report(
     premium: PremiumIndex, rule: FundingRule | None, payments: Sequence[FundingPayment], now_ms: int
 ) -> FundingReport:
-    """Describe the funding of a contract; dividends among the payments change nothing."""
+    """Describe the funding of a contract. Dividends among the payments are ignored."""
     settled = settlements(payments, now_ms)
     interval = funding_interval(rule, settled)
     estimate = premium.funding
@@ -95,7 +95,7 @@ def funding_report(
 
 
 def settlements(payments: Sequence[FundingPayment], now_ms: int) -> list[FundingPayment]:
-    """Return the funding among the payments by time, each settlement once, none that lies ahead."""
+    """Return the funding settlements among the payments by time, without duplicates and without future ones."""
     regular = {
         round(each.time_ms / HOUR_MS): each
         for each in payments
@@ -105,7 +105,7 @@ def settlements(payments: Sequence[FundingPayment], now_ms: int) -> list[Funding
 
 
 def funding_interval(rule: FundingRule | None, settled: Sequence[FundingPayment]) -> FundingInterval:
-    """Return the interval by the exchange's word, else by the last two settlements, else the usual one."""
+    """Return the interval from the exchange's rule, else from the last two settlements, else the usual one."""
     if rule is not None:
         return FundingInterval(rule.interval_hours, "exchange")
     hours = _spacing(settled[-2], settled[-1]) if len(settled) > 1 else None
@@ -113,13 +113,13 @@ def funding_interval(rule: FundingRule | None, settled: Sequence[FundingPayment]
 
 
 def hourly_rates(settled: Sequence[FundingPayment]) -> dict[int, Decimal]:
-    """Return each settled rate per hour of its own spacing; the first has none, nor has one after a gap."""
+    """Return each settled rate per hour of its own spacing. The first settlement, or one after a gap, has none."""
     spaced = ((after, _spacing(before, after)) for before, after in pairwise(settled))
     return {each.time_ms: each.rate / hours for each, hours in spaced if hours}
 
 
 def paid(settled: Sequence[FundingPayment], days: int, now_ms: int) -> PaidFunding:
-    """Add up what was settled within so many days before now."""
+    """Sum the settlements of the last `days` days."""
     begin = now_ms - days * DAY_MS
     within = [each for each in settled if each.time_ms > begin]
     if not _covers(settled, begin, now_ms):

@@ -1,17 +1,17 @@
-"""Hourly rows by their stamp: rows may be late, doubled, out of order or missing, so a place in a list says nothing."""
+"""Hourly rows by timestamp. Rows can be late, duplicate, unordered or missing, so list positions mean nothing."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
 HOUR_MS = 3_600_000
-# How far from the full hour a stamp may lie, and how far ahead of our clock.
+# Maximum distance of a stamp from the full hour, and maximum lead over our clock.
 _OFF_MS = 60_000
-# A row is told some minutes after its hour; when two are missing the list is no longer about now.
+# A row is published some minutes after its hour. A list that lacks two rows is not current.
 STALE_MS = 2 * HOUR_MS
 
 
 class Stamped(Protocol):
-    """Whatever has a time."""
+    """An object with a timestamp."""
 
     @property
     def time_ms(self) -> int: ...
@@ -21,7 +21,7 @@ PointT = TypeVar("PointT", bound=Stamped)
 
 
 def by_hour(points: Iterable[PointT], now_ms: int) -> dict[int, PointT]:
-    """Return rows by the full hour they are of, oldest first; the last of two wins, and what lies ahead is left out."""
+    """Return rows by their full hour, oldest first. The last of two duplicates wins; future rows are left out."""
     found: dict[int, PointT] = {}
     for point in points:
         hour = (point.time_ms + _OFF_MS) // HOUR_MS * HOUR_MS
@@ -31,10 +31,10 @@ def by_hour(points: Iterable[PointT], now_ms: int) -> dict[int, PointT]:
 
 
 def is_fresh(stamp_ms: int | None, now_ms: int) -> bool:
-    """Tell whether a list that ends at a stamp is still about now."""
+    """Return whether a list that ends at a stamp is still current."""
     return stamp_ms is not None and now_ms - stamp_ms <= STALE_MS + _OFF_MS
 
 
 def hours_before(hours: Mapping[int, PointT], stamp_ms: int, back: int) -> PointT | None:
-    """Return the row so many hours before a stamp, None when exactly that one is missing."""
+    """Return the row exactly `back` hours before a stamp; None if it is missing."""
     return hours.get(stamp_ms - back * HOUR_MS)

@@ -1,4 +1,4 @@
-"""Open interest: how many contracts, what they are worth, and how both changed between hourly stamps."""
+"""Open interest: number of contracts, their value, and the change of both between hourly stamps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ WEEK_HOURS = 168
 
 @dataclass(frozen=True, slots=True)
 class InterestChange:
-    """Between two hourly stamps: contracts and their value, each in its unit and in %; None where a stamp is missing.
+    """Change of contracts and value between two hourly stamps, in units and in %; None if a stamp is missing.
 
-    Value moves with the price, so only contracts say whether positions were opened.
+    Value moves with the price, so only contracts show whether positions were opened.
     """
 
     hours: int
@@ -28,9 +28,9 @@ class InterestChange:
 
 @dataclass(frozen=True, slots=True)
 class InterestReport:
-    """Contracts now times mark, each with its own time; changes end at the hourly `stamp_ms`.
+    """Current contracts times mark, each with its own time. Changes end at the hourly `stamp_ms`.
 
-    A level drifts, so its newest value is often its highest: what is unusual is told by the percentile of the change.
+    A level drifts, so its newest value is often its highest. The percentile of the change shows unusual moves.
     """
 
     contracts: Decimal
@@ -48,7 +48,7 @@ class InterestReport:
 def interest_report(
     now: OpenInterest, premium: PremiumIndex, points: Sequence[InterestPoint], now_ms: int
 ) -> InterestReport:
-    """Describe open interest; a list whose newest row is stale gives its stamp and nothing else."""
+    """Describe open interest. From a list with a stale newest row only the stamp is used."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     known = hours if is_fresh(stamp, now_ms) else {}
@@ -72,7 +72,7 @@ def interest_report(
 
 
 def interest_change(hours: Mapping[int, InterestPoint], back: int) -> InterestChange:
-    """Compare the newest stamp with the one so many hours before it."""
+    """Compare the newest stamp with the stamp `back` hours before it."""
     stamp = max(hours, default=None)
     before = None if stamp is None else hours_before(hours, stamp, back)
     if stamp is None or before is None:
@@ -88,7 +88,7 @@ def interest_change(hours: Mapping[int, InterestPoint], back: int) -> InterestCh
 
 
 def daily_changes(hours: Mapping[int, InterestPoint]) -> dict[int, Decimal]:
-    """Return the 24-hour change in contracts, in %, at every stamp that has one a day before."""
+    """Return the 24-hour change in contracts, in %, at every stamp with a row one day before."""
     pairs = (
         (at, percent(point.contracts, before.contracts))
         for at, point in hours.items()
@@ -98,5 +98,5 @@ def daily_changes(hours: Mapping[int, InterestPoint]) -> dict[int, Decimal]:
 
 
 def percent(now: Decimal, before: Decimal) -> Decimal | None:
-    """Return a change in %, None from nothing."""
+    """Return a change in %; None if the earlier value is not positive."""
     return 100 * (now - before) / before if before > 0 else None

@@ -1,4 +1,4 @@
-"""Liquidations of the last hour by minute and symbol, and for how many of its seconds somebody listened."""
+"""Liquidations of the last hour by minute and symbol, and the number of seconds observed."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from mcp_binance_server.domain.symbols import Symbol
 
 MINUTE_MS = 60_000
 WINDOW_MS = 60 * MINUTE_MS
-# The stream beside it speaks once a second: what lies between two words this far apart was not listened to.
+# The heartbeat stream sends once a second: a longer gap between two messages counts as not observed.
 LONGEST_GAP_MS = 5_000
-# An event of another time is no news, and would hide those that come after it.
+# Maximum age and lead of an event. An event outside this range is not news, and would hide later ones.
 EARLIEST_MS, LATEST_MS = 10 * MINUTE_MS, MINUTE_MS
 ZERO = Decimal(0)
 
 
 class LiquidationTally(msgspec.Struct, array_like=True):
-    """What was seen of one symbol: how many of each side, and what they were worth together."""
+    """Liquidations seen of one symbol: count and total value of each side."""
 
     longs: int = 0
     long_value: Decimal = ZERO
@@ -38,7 +38,7 @@ NOTHING_SEEN = LiquidationTally()
 
 @dataclass(frozen=True, slots=True)
 class SideSample:
-    """Forced orders of one side that were seen, and what they were worth together."""
+    """Forced orders of one side that were seen: count and total value."""
 
     events: int
     value: Decimal
@@ -46,7 +46,7 @@ class SideSample:
 
 @dataclass(frozen=True, slots=True)
 class LiquidationSample:
-    """What was seen within the last hour at most; both sides None while nobody has listened yet."""
+    """Liquidations seen within the last hour at most. Both sides are None if nothing has been observed yet."""
 
     longs: SideSample | None
     shorts: SideSample | None
@@ -55,7 +55,7 @@ class LiquidationSample:
 
 
 class LiquidationSummary(msgspec.Struct, array_like=True):
-    """What one listener has seen of all symbols, and when it last heard anything."""
+    """Liquidations of all symbols seen by one listener, and the time of its last message."""
 
     since_ms: int
     heard_ms: int | None
@@ -75,7 +75,7 @@ class _Minute:
 
 @dataclass(eq=False)
 class LiquidationMinutes:
-    """Counts what is heard since a moment; what is older than an hour is forgotten minute by minute."""
+    """Counter of liquidations since `since_ms`. Entries older than an hour are dropped minute by minute."""
 
     since_ms: int
     heard_ms: int | None = None
@@ -84,18 +84,18 @@ class LiquidationMinutes:
     _is_unbroken: bool = False
 
     def beat(self, now_ms: int) -> None:
-        """Note that the stream speaks: since the last time it did, nothing was missed unless that was long ago."""
+        """Record a heartbeat. The time since the previous one counts as observed, unless the gap is too long."""
         minute = self._minute(now_ms)
         if self.heard_ms is not None and self._is_unbroken and 0 < now_ms - self.heard_ms <= LONGEST_GAP_MS:
             minute.observed_ms += now_ms - self.heard_ms
         self.heard_ms, self._is_unbroken = now_ms, True
 
     def lose(self) -> None:
-        """Note that something may be missed from now until the stream speaks again."""
+        """Mark the stream as interrupted until the next heartbeat: events can be missing."""
         self._is_unbroken = False
 
     def take(self, event: Liquidation, now_ms: int) -> bool:
-        """Count an event once, also where two connections tell it while one relieves the other; tell whether it did."""
+        """Count an event once, also if two connections deliver it during a handover; return whether it was counted."""
         is_of_now = now_ms - EARLIEST_MS <= event.time_ms <= now_ms + LATEST_MS
         if not is_of_now or event.time_ms <= self._newest.get(event.symbol, 0):
             return False
@@ -109,7 +109,7 @@ class LiquidationMinutes:
         return True
 
     def summary(self, now_ms: int) -> LiquidationSummary:
-        """Add up the last hour, or what there is of it."""
+        """Sum the last hour, or the known part of it."""
         self._forget(now_ms)
         tallies: dict[str, LiquidationTally] = {}
         for minute in self._minutes:
@@ -130,5 +130,5 @@ class LiquidationMinutes:
         oldest = (now_ms - WINDOW_MS) // MINUTE_MS
         while self._minutes and self._minutes[0].number <= oldest:
             self._minutes.popleft()
-        # What is earlier is no news anyway, so these need not be remembered.
+        # Earlier events are rejected anyway, so their times are not needed.
         self._newest = {name: at_ms for name, at_ms in self._newest.items() if at_ms >= now_ms - EARLIEST_MS}

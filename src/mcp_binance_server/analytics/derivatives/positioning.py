@@ -1,4 +1,4 @@
-"""Who is long: shares of accounts and of the largest positions by the hour, and what takers bought."""
+"""Positioning: long shares of accounts and of the largest positions by hour, and taker purchases."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ DAY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class ShareReport:
-    """The newest long share, from 0 to 1, and long over short; its change in points of % since the hour a day before.
+    """The newest long share, from 0 to 1, the long/short ratio, and the share's 24-hour change in percentage points.
 
-    Both percentiles are of the hours told, the level's and that of its 24-hour changes.
+    Both percentiles are among the hours received: one of the level, one of its 24-hour changes.
     """
 
     long_share: Decimal | None
@@ -28,17 +28,17 @@ class ShareReport:
 
 @dataclass(frozen=True, slots=True)
 class TakerReport:
-    """Which share of what takers traded they bought: in the last whole hour and day, None where an hour is missing."""
+    """The bought share of taker volume, in the last whole hour and day; None if an hour is missing."""
 
     buy_share_1h: Decimal | None
     buy_share_24h: Decimal | None
     percentile_1h: Percentile
     stamp_ms: int | None
-    """When the last whole hour ended."""
+    """End of the last whole hour."""
 
 
 def share_report(points: Sequence[SharePoint], now_ms: int) -> ShareReport:
-    """Describe one kind of share; a list whose newest row is stale gives its stamp and nothing else."""
+    """Describe one kind of share. From a list with a stale newest row only the stamp is used."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     known = hours if is_fresh(stamp, now_ms) else {}
@@ -59,7 +59,7 @@ def share_report(points: Sequence[SharePoint], now_ms: int) -> ShareReport:
 
 
 def taker_report(points: Sequence[TakerPoint], now_ms: int) -> TakerReport:
-    """Describe what takers bought; rows are stamped with the start of their hour, and a running hour does not count."""
+    """Describe taker purchases. Rows are stamped with the start of their hour; a running hour does not count."""
     began = by_hour(points, now_ms)
     whole = {at + HOUR_MS: each for at, each in began.items() if at + HOUR_MS <= now_ms}
     stamp = max(whole, default=None)
@@ -77,7 +77,7 @@ def taker_report(points: Sequence[TakerPoint], now_ms: int) -> TakerReport:
 
 
 def buy_share(points: Sequence[TakerPoint]) -> Decimal | None:
-    """Return bought over bought and sold, None where nothing was traded."""
+    """Return bought volume over total volume; None without volume."""
     bought = sum((each.bought for each in points), Decimal(0))
     total = bought + sum((each.sold for each in points), Decimal(0))
     return bought / total if total > 0 else None

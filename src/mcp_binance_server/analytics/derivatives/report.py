@@ -1,4 +1,4 @@
-"""Everything that is told of one perpetual, section by section, and what could not be read."""
+"""Report on one perpetual, section by section, with the reads that failed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ Listening = Literal["listening", "just began to listen", "open but silent", "not
 
 @dataclass(frozen=True, slots=True)
 class LiquidationReport:
-    """What the stream of liquidations has told, and whether it can be heard at all."""
+    """Liquidations seen so far, and the state of the liquidation stream."""
 
     listening: Listening
     sample: LiquidationSample
     setting: str | None = None
-    """What would have to be set, where nobody listens."""
+    """The setting that would enable the stream, if it is off."""
 
 
 @dataclass(frozen=True, slots=True)
 class DerivativesReport:
-    """One perpetual; a section is None, or empty, where a read failed, and `missing` says which and why."""
+    """One perpetual. A section is None or empty if its read failed; `missing` names the section and the reason."""
 
     contract: Contract
     interval: FundingInterval
@@ -51,7 +51,7 @@ class DerivativesReport:
 
 @dataclass(frozen=True, slots=True)
 class PerpetualGlance:
-    """What a page about a spot pair says of its perpetual in one line."""
+    """One line about the perpetual on the page of its spot pair."""
 
     estimate: Decimal
     interval: FundingInterval

@@ -1,1 +1,1 @@
-"""Who trades against whom: signed volume, order-flow imbalance, direction."""
+"""Order flow: signed volume by aggressor, order flow imbalance, direction."""

@@ -1,6 +1,6 @@
-"""Order flow imbalance: what changes of the quotes add to one side of the book and take from the other.
+"""Order flow imbalance: size that quote changes add to one side of the book and remove from the other.
 
-Base units mean little to a reader, so it is told in queues, over the mean size at the touch (Cont, Kukanov and
+It is reported in queues, multiples of the mean size at the touch: base units mean little to a reader (Cont, Kukanov and
 Stoikov 2014).
 """
 
@@ -17,9 +17,9 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 
 WINDOW_SECONDS = 10
-# Only a rank: under plain chance too the imbalance moves the mid, so no size of it is news by itself.
+# Ranked only, with a floor of 0: the imbalance moves the mid under pure chance too, so no size of it is news.
 QUEUES = Criterion("ofi", floor=0.0, alpha=0.02, least=40, unit="windows")
-# An hour of windows, and a slope that chance seldom gives.
+# One hour of windows, and a t-statistic that chance seldom reaches.
 IMPACT_WINDOWS = 360
 IMPACT_T = 3.0
 
@@ -38,17 +38,17 @@ class QuoteState(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The mean of what stands at the best bid and at the best ask."""
+        """The mean of the sizes at the best bid and the best ask."""
         return (self.bid_quantity + self.ask_quantity) / 2
 
     @property
     def lean(self) -> float:
-        """The bid's share of both; of two empty sides neither leads."""
+        """The bid's share of the size at the touch; 0.5 if both sides are empty."""
         return self.bid_quantity / (2 * self.size) if self.size else 0.5
 
 
 class TouchSecond(NamedTuple):
-    """One second of quotes: the mid at its end, and summed over its changes the imbalance and the size at the touch."""
+    """One second of quotes: the mid at its end, and imbalance and touch size summed over its changes."""
 
     time_ms: int
     mid: float
@@ -58,7 +58,7 @@ class TouchSecond(NamedTuple):
 
 
 class QueueWindow(NamedTuple):
-    """Ten seconds: the imbalance in queues, and how far the mid went from the end of the seconds before."""
+    """A ten-second window: the imbalance in queues, and the move of the mid since the second before the window."""
 
     queues: float
     move: float
@@ -66,7 +66,7 @@ class QueueWindow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueueFlow:
-    """The imbalance of now in queues, its rank among the own windows, and the move a queue went with, in price."""
+    """The current imbalance in queues, its rank among the symbol's windows, and the fitted price move per queue."""
 
     queues: float | None
     judgement: Judgement | None
@@ -74,13 +74,13 @@ class QueueFlow:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether there are windows enough, and the slope stands out from chance."""
+        """Whether there are enough windows and the slope differs from chance."""
         return self.impact is not None and self.impact.t is not None and self.impact.t >= IMPACT_T
 
 
 @dataclass(frozen=True, slots=True)
 class OrderFlowImbalance:
-    """The sum over all events, in base units; one state is no event, and no event is unknown, not 0."""
+    """The sum over all events, in base units. One state is not an event; without events it is None, not 0."""
 
     value: float | None
     events: tuple[float, ...]
@@ -94,7 +94,7 @@ class OrderFlowImbalance:
 
 @dataclass(frozen=True, slots=True)
 class MultiLevelImbalance:
-    """Order flow imbalance by depth of level; from sampled books, so events between two samples are lost."""
+    """Order flow imbalance by level depth, from sampled books: events between two samples are lost."""
 
     levels: tuple[float, ...]
     total: float | None
@@ -106,7 +106,7 @@ class MultiLevelImbalance:
 
 
 def order_flow_imbalance(states: Sequence[QuoteState], *, minimum: int = DEFAULTS.min_events) -> OrderFlowImbalance:
-    """Add up what each change of the quotes brought; the window must not reach across a gap."""
+    """Sum the changes between quote states. The window must not span a gap."""
     events = tuple(change(before, after) for before, after in pairwise(states))
     if not events:
         return OrderFlowImbalance(None, events, why_null="no_events")
@@ -116,7 +116,7 @@ def order_flow_imbalance(states: Sequence[QuoteState], *, minimum: int = DEFAULT
 
 
 def change(before: QuoteState, after: QuoteState) -> float:
-    """Return what one change adds to the bid less what it adds to the ask.
+    """Return the size that one change adds to the bid, minus the size it adds to the ask.
 
     The comparisons include equality: strict ones would drop every add and cancel at an unchanged price.
     """
@@ -133,7 +133,7 @@ def change(before: QuoteState, after: QuoteState) -> float:
 
 
 def queue_windows(seconds: Sequence[TouchSecond]) -> list[QueueWindow]:
-    """Cut seconds into windows back from the newest, oldest first; one across a gap is left out."""
+    """Split seconds into windows back from the newest, without those across a gap, and return them oldest first."""
     found = list[QueueWindow]()
     for end in range(len(seconds), WINDOW_SECONDS, -WINDOW_SECONDS):
         before, *rows = seconds[end - WINDOW_SECONDS - 1 : end]
@@ -147,7 +147,7 @@ def queue_windows(seconds: Sequence[TouchSecond]) -> list[QueueWindow]:
 
 
 def queue_flow(now: OrderFlowImbalance, states: Sequence[QuoteState], seconds: Sequence[TouchSecond]) -> QueueFlow:
-    """Tell the imbalance of the last states in queues, and rank it among windows that ended before they began."""
+    """Return the imbalance of the latest states in queues, ranked among windows that ended before those states."""
     size = fmean(each.size for each in states[1:]) if len(states) > 1 else 0.0
     windows = queue_windows(seconds)
     impact = None
@@ -161,7 +161,7 @@ def queue_flow(now: OrderFlowImbalance, states: Sequence[QuoteState], seconds: S
 
 
 def multi_level_imbalance(books: Sequence[BookSnapshot], levels: int) -> MultiLevelImbalance:
-    """Do the same level by level, as deep as every book of the window reaches, and relate it to the mean size."""
+    """Return the imbalance per level, to the depth common to all books, also relative to the mean size."""
     depth = min((min(len(book.bids), len(book.asks)) for book in books), default=0)
     depth = min(depth, levels)
     if len(books) < 2 or not depth:

@@ -1,4 +1,4 @@
-"""Which side took more than is usual for this symbol: a window's lean, ranked among its own earlier windows."""
+"""Flow direction: a window's buy/sell imbalance, ranked among earlier windows of the same symbol."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ Signal = Literal["BUYERS", "SELLERS", "NO EDGE"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowDirection:
-    """The rank of a window's lean among its own past, and the word that allows; it tells nothing of what comes next.
+    """The rank of a window's imbalance in its past, and the signal this allows. It is not a forecast.
 
-    `share` says how far the buyers' share depends on which of the window's seconds are counted. Parent orders last
-    longer than a second (Lillo and Farmer 2004), so it is too narrow to tell a lean from chance.
+    `share` is the buyers' share with its interval over resampled seconds. Parent orders last longer than a second
+    (Lillo and Farmer 2004), so this interval is too narrow to separate an imbalance from chance.
     """
 
     share: Interval | None
@@ -40,7 +40,7 @@ def flow_direction(
     gaps: int = 0,
     thresholds: Thresholds = DEFAULTS,
 ) -> FlowDirection:
-    """Rank a window among earlier ones of the same length; a past that is not known says why instead."""
+    """Rank a window among earlier ones of the same length. A reason in place of `past` becomes `why_null`."""
     count = sum(each.trades for each in seconds) if trades is None else trades
     why = _why_null(seconds, count, gaps, thresholds)
     share = None if why else _share(seconds, window.to_ms, thresholds)
@@ -74,12 +74,12 @@ def _why_null(seconds: Sequence[SecondFlow], trades: int, gaps: int, thresholds:
         return "no_trades"
     if gaps:
         return "gap_in_window"
-    # All trades of one second are one draw: an interval of few draws is narrow for the wrong reason.
+    # The trades of one second are one draw: an interval from few draws is narrow for the wrong reason.
     enough = trades >= thresholds.min_events and len(seconds) >= thresholds.min_seconds
     return None if enough else "insufficient_events"
 
 
 def _share(seconds: Sequence[SecondFlow], seed: int, thresholds: Thresholds) -> Interval | None:
-    """Draw seconds with replacement, seeded by the window's end: equal windows have equal intervals."""
+    """Resample seconds with replacement. The window's end is the seed, so equal windows have equal intervals."""
     blocks = [Block(each.buy, each.buy + each.sell) for each in seconds]
     return bootstrap_ratio(blocks, seed, resamples=thresholds.resamples)

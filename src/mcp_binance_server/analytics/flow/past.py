@@ -1,4 +1,4 @@
-"""How one-sided the flow of earlier windows was, from candles: what a window of now is ranked among."""
+"""One-sidedness of earlier windows, computed from candles, as the reference for ranking the current window."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,13 +7,13 @@ from mcp_binance_server.analytics.own_past import Criterion
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.periods import Candle
 
-# Three of 67 are the most that 5 % allow: with fewer windows the step is coarser, and a lean has to be larger.
+# With 66 past windows, 5 % allow rank 3 of 67. Fewer windows make coarser steps and demand a larger imbalance.
 MOST_WINDOWS = 66
 ONE_SIDED = Criterion("flow", floor=0.10, alpha=0.05, least=40, unit="windows")
 
 
 class FlowPast(NamedTuple):
-    """The scores of windows of one length that do not overlap, oldest first, and where the newest of them ended."""
+    """Scores of non-overlapping windows of one length, oldest first, and the end of the newest window."""
 
     window_ms: int
     until_ms: int
@@ -21,16 +21,17 @@ class FlowPast(NamedTuple):
 
 
 def one_sidedness(buy: float, sell: float) -> float | None:
-    """Return by how much one side led, as a share of all that was taken; of no trades nothing is known."""
+    """Return the lead of one side as a share of the volume taken; None without trades."""
     return abs(buy - sell) / (buy + sell) if buy + sell else None
 
 
 def past_windows(
     candles: Sequence[Candle], window_ms: int, until_ms: int, *, minimum: int = DEFAULTS.min_events
 ) -> FlowPast:
-    """Cut candles into windows back from a moment, and score the newest that could have been judged themselves.
+    """Split candles into windows, counted back from `until_ms`, and score the newest comparable ones.
 
-    A window with a candle missing is none, and one with too few trades is not like the one it would be compared with.
+    A window with a missing candle is skipped. So is a window with too few trades, because it would not be judged
+    itself.
     """
     windows: dict[int, list[Candle]] = {}
     for each in candles:

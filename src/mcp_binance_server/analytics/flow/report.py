@@ -1,4 +1,4 @@
-"""What takers did in the whole seconds of a window, from trades or from candles: both say the same of them."""
+"""Taker flow over the whole seconds of a window. Trades and candles give equal figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _NONE = Quantity(Decimal(0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSample:
-    """Exact volumes by aggressor, and second by second; `gaps` seconds of the window are not known."""
+    """Exact volumes by aggressor, in total and per second. `gaps` is the number of unknown seconds in the window."""
 
     window: Window
     bought: Quantity
@@ -51,7 +51,7 @@ class FlowSample:
 
 
 class LevelRates(NamedTuple):
-    """How many levels of each side were set anew in a second, removals included, over so many seconds."""
+    """Level updates per second on each side, removals included, averaged over `seconds` seconds."""
 
     bids: float
     asks: float
@@ -60,7 +60,7 @@ class LevelRates(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Prices to measure a trade against: the last swings of the minutes, and the value area of the day."""
+    """Reference prices for a trade: the last swings of one-minute bars, and the value area of the day."""
 
     swing_low: Price | None
     swing_high: Price | None
@@ -70,7 +70,7 @@ class References:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowReport:
-    """One window of order flow; `references` are only asked for by a page, and VPIN only by the tool."""
+    """One window of order flow. Only pages ask for `references`, and only the tool asks for VPIN."""
 
     rules: SymbolRules
     requested_ms: int
@@ -88,15 +88,15 @@ class FlowReport:
     references: References | None = None
     reading: PriceReading | None = None
     touch: TouchReport | None = None
-    """The book beside the flow, which only a page shows."""
+    """The best bid and ask next to the flow; only a page shows them."""
     closed_ms: int | None = None
-    """Until when the bars reach that the references were read from."""
+    """End of the bars that the references come from."""
     missing: tuple[str, ...] = ()
     thresholds: Thresholds = DEFAULTS
 
     @property
     def taken(self) -> TakerFlow | None:
-        """The flow at a glance; None where nothing is known of the window."""
+        """A summary of the flow; None if no second of the window is known."""
         sample = self.sample
         if not sample.known_ms:
             return None
@@ -109,7 +109,7 @@ class FlowReport:
 
 
 def sample_of_trades(trades: Sequence[Trade], window: Window) -> FlowSample:
-    """Add up the trades of a window that is known to hold all of them."""
+    """Sum the trades of a window. `trades` must hold all of them."""
     bought = sum((each.quantity for each in trades if not each.buyer_is_maker), _NONE)
     sold = sum((each.quantity for each in trades if each.buyer_is_maker), _NONE)
     return FlowSample(
@@ -118,7 +118,7 @@ def sample_of_trades(trades: Sequence[Trade], window: Window) -> FlowSample:
         sold=Quantity(sold),
         flow=flow_of_trades(trades),
         seconds=tuple(seconds_of_trades(trades)),
-        # An aggregate stands for the fills of one order at one price; candles count the fills.
+        # One aggregate holds all fills of an order at one price; candles count the fills.
         trades=sum(each.last_id - each.first_id + 1 for each in trades),
         gaps=0,
         source="aggTrade",
@@ -126,7 +126,7 @@ def sample_of_trades(trades: Sequence[Trade], window: Window) -> FlowSample:
 
 
 def sample_of_candles(candles: Sequence[Candle], window: Window) -> FlowSample:
-    """Add up one-second candles; where the first ones are missing the window begins later."""
+    """Sum one-second candles. If the first ones are missing, the window starts later."""
     inside = [each for each in candles if window.from_ms <= each.open_time_ms < window.to_ms]
     known = Window(inside[0].open_time_ms if inside else window.to_ms, window.to_ms)
     bought = sum((each.taker_buy_volume for each in inside), _NONE)
@@ -151,9 +151,9 @@ def reference_levels(
     price: Price | None = None,
     thresholds: Thresholds = DEFAULTS,
 ) -> References:
-    """Take the last swing low and high of bars of one minute; a level that the market has passed is no reference.
+    """Return the last swing low and high of one-minute bars, and the value area, without levels the market has passed.
 
-    Without a price of now the close of the newest bar has to do.
+    If no current price is given, the close of the newest bar is used.
     """
     swings = find_swings(minutes, thresholds.swing_side)
     last = price if price is not None or not minutes else minutes[-1].close

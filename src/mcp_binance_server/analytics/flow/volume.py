@@ -1,4 +1,4 @@
-"""What takers bought and sold: volumes by side, their balance over a window, and the trades that stand out by size."""
+"""Taker volume: volumes by side, their balance over a window, and trades that stand out by size."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FlowMethod = Literal["trade_flags", "klines_taker_volume"]
 
 
 class SecondFlow(NamedTuple):
-    """What takers bought and sold within one second, and in how many trades."""
+    """Volumes bought and sold by takers within one second, and the number of trades."""
 
     second: int
     buy: float
@@ -24,9 +24,9 @@ class SecondFlow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedFlow:
-    """Base volumes by aggressor; the volumes of no trades are a true 0, their ratios are unknown.
+    """Base volumes by aggressor. Without trades the volumes are a true 0 and the ratios are None.
 
-    The cumulative delta has no level, only a change since the window began.
+    The cumulative delta has no level, only a change since the start of the window.
     """
 
     buy: float
@@ -44,9 +44,9 @@ class SignedFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargeTrades:
-    """The trades of a window as large as the top of the trades before it; size is all that is known about them.
+    """Trades of a window at or above a high percentile of the trades before it. Only their size is known.
 
-    `of_window` when there were too few before: the window was compared with itself, and no count is expected.
+    `of_window` means that there were too few earlier trades: the window is its own reference, and `expected` is None.
     """
 
     threshold_quote: float | None = None
@@ -61,7 +61,7 @@ class LargeTrades:
 
 
 def flow_of_trades(trades: Sequence[Trade]) -> SignedFlow:
-    """Add up trades by their exact flag: where the buyer was the maker, the seller was the aggressor."""
+    """Sum trades by their exact flag: if the buyer was the maker, the seller was the aggressor."""
     buy = sell = buy_quote = sell_quote = 0.0
     buys = 0
     for trade in trades:
@@ -78,7 +78,7 @@ def flow_of_trades(trades: Sequence[Trade]) -> SignedFlow:
 
 
 def flow_of_candles(candles: Sequence[Candle]) -> SignedFlow:
-    """Add up the taker volumes of candles: as exact as trades, but without the value of each side."""
+    """Sum the taker volumes of candles. They are as exact as trades, but lack the quote value of each side."""
     buy = sum(float(each.taker_buy_volume) for each in candles)
     sell = sum(float(each.volume - each.taker_buy_volume) for each in candles)
     quote = sum(float(each.quote_volume) for each in candles)
@@ -92,7 +92,7 @@ def cvd_path(trades: Iterable[Trade]) -> list[float]:
 
 
 def seconds_of_trades(trades: Iterable[Trade]) -> list[SecondFlow]:
-    """Gather trades by second, in order of time; a second without trades is absent."""
+    """Group trades by second, in time order; a second without trades is absent."""
     rows: dict[int, SecondFlow] = {}
     for trade in trades:
         second = trade.time_ms // 1000
@@ -105,7 +105,7 @@ def seconds_of_trades(trades: Iterable[Trade]) -> list[SecondFlow]:
 
 
 def seconds_of_candles(candles: Iterable[Candle]) -> list[SecondFlow]:
-    """Return one-second candles as flow; a second without trades is left out."""
+    """Convert one-second candles to flow; a second without trades is left out."""
     return [
         SecondFlow(
             each.open_time_ms // 1000,
@@ -121,7 +121,7 @@ def seconds_of_candles(candles: Iterable[Candle]) -> list[SecondFlow]:
 def large_trades(
     trades: Sequence[Trade], before: Sequence[Trade] = (), *, thresholds: Thresholds = DEFAULTS
 ) -> LargeTrades:
-    """Count the trades at or above the percentile of the values traded before, and how many that would be by chance."""
+    """Count trades at or above the percentile of earlier trade values, and the count expected by chance."""
     of_window = len(before) < thresholds.large_trade_min_n
     reference = sorted(map(_value, trades if of_window else before))
     n, known = len(trades), len(reference)

@@ -1,7 +1,7 @@
-"""VPIN: by how much one side led in buckets of equal volume (Easley, Lopez de Prado, O'Hara 2012).
+"""VPIN: the lead of one side in buckets of equal volume (Easley, Lopez de Prado, O'Hara 2012).
 
-It follows volume and volatility by construction, and foretells neither once these are known (Andersen and Bondarenko
-2014): a number with its rank in the own week, and no word.
+VPIN follows volume and volatility by construction, and predicts neither once they are known (Andersen and Bondarenko
+2014). So it is reported as a number with its rank in the symbol's own week, without a verdict.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ _ROUNDING = 1e-12
 
 
 class SidedVolume(NamedTuple):
-    """What takers bought and sold in one bar; a trade is a bar of one side."""
+    """Volumes bought and sold by takers in one bar. A trade is a bar with one side."""
 
     bought: float
     sold: float
 
 
 class Buckets(NamedTuple):
-    """The lead of one side in each full bucket, oldest first, and the volume in the one not full yet."""
+    """The absolute lead of one side in each full bucket, oldest first, and the volume in the open bucket."""
 
     leads: tuple[float, ...]
     leftover: float
@@ -33,7 +33,7 @@ class Buckets(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vpin:
-    """The mean lead in the last buckets, and the share of the own week's values that were as high."""
+    """The mean lead in the last buckets, and the share of the week's values that were as high."""
 
     value: float | None
     p: float | None
@@ -45,7 +45,7 @@ class Vpin:
 
 
 def fill_buckets(bars: Iterable[SidedVolume], bucket_volume: float) -> Buckets:
-    """Pour bars into buckets in order of time, splitting each at the edges with its sides in proportion."""
+    """Fill buckets with bars in time order. A bar across an edge is split with its sides in proportion."""
     leads = list[float]()
     room, lead = bucket_volume, 0.0
     for bought, sold in bars:
@@ -63,7 +63,7 @@ def fill_buckets(bars: Iterable[SidedVolume], bucket_volume: float) -> Buckets:
 
 
 def vpin(bars: Sequence[SidedVolume], buckets: int = DEFAULTS.vpin_buckets) -> Vpin:
-    """Measure a week of bars in buckets of a part of its mean day, and rank the newest value among those before."""
+    """Measure a week of bars in buckets of a part of its mean day, and rank the newest value among earlier ones."""
     bucket_volume = sum(each.bought + each.sold for each in bars) / WEEK_DAYS / buckets
     if not bucket_volume:
         return Vpin(None, None, 0, 0, 0.0, why_null="insufficient_history")

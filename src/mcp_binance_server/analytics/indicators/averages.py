@@ -9,42 +9,42 @@ from mcp_binance_server.domain.periods import Candle
 
 
 def wma(values: Sequence[float], n: int) -> Line:
-    """Average with weights that fall from n to one, the newest value the heaviest."""
+    """Return the weighted average: weights fall from n for the newest value to one."""
     return list(library().WMA(n, list(values)).output_values)
 
 
 def hma(values: Sequence[float], n: int) -> Line:
-    """Average by Hull: twice the weighted average of half the length less the whole one, weighted over its root."""
+    """Return Hull's average: twice the WMA of half the length minus that of the full one, smoothed over its root."""
     return list(library().HMA(n, list(values)).output_values) if n > 1 else list(values)
 
 
 def smma(values: Sequence[float], n: int) -> Line:
-    """Average by Wilder's smoothing."""
+    """Return Wilder's smoothed average."""
     return wilder(list(values), n)
 
 
 def dema(values: Sequence[float], n: int) -> Line:
-    """Take the lag of one exponential average off: twice the first less the average of it."""
+    """Remove the lag of one exponential average: twice the average minus the average of it."""
     return list(library().DEMA(n, list(values)).output_values)
 
 
 def tema(values: Sequence[float], n: int) -> Line:
-    """Take the lag of two exponential averages off."""
+    """Remove the lag of two exponential averages."""
     return list(library().TEMA(n, list(values)).output_values)
 
 
 def alma(values: Sequence[float], n: int, offset: float, sigma: float) -> Line:
-    """Average under a bell curve by Arnaud Legoux."""
+    """Return Arnaud Legoux's average, weighted by a bell curve."""
     return list(library().ALMA(n, offset, sigma, list(values)).output_values)
 
 
 def kama(values: Sequence[float], n: int) -> Line:
-    """Average by Kaufman: fast (2) in a trend, slow (30) in a range."""
+    """Return Kaufman's adaptive average: fast (2) in a trend, slow (30) in a range."""
     return list(library().KAMA(n, 2, 30, list(values)).output_values)
 
 
 def vwma(values: Sequence[float], volumes: Sequence[float], n: int) -> Line:
-    """Average with the volumes as weights; bars without any volume have the simple average."""
+    """Return the volume-weighted average. A window without any volume has the simple average."""
     line: Line = []
     for end in range(n, len(values) + 1):
         window, weights = values[end - n : end], volumes[end - n : end]
@@ -55,19 +55,19 @@ def vwma(values: Sequence[float], volumes: Sequence[float], n: int) -> Line:
 
 
 def again(line: Line, n: int, average: Callable[[Sequence[float], int], Line] = sma) -> Line:
-    """Average a line that is still None at its start."""
+    """Average a line that starts with None."""
     known = [value for value in line if value is not None]
     return after(line, average(known, n))
 
 
 def by_name(name: str) -> Callable[[Sequence[float], int], Line]:
-    """Return the average that a menu calls so: Simple or SMA, Exponential or EMA, Weighted or WMA."""
+    """Return the average with this menu name: Simple or SMA, Exponential or EMA, Weighted or WMA."""
     return {"exponential": ema, "ema": ema, "weighted": wma, "wma": wma}.get(name.lower(), sma)
 
 
 @dataclass(frozen=True, slots=True)
 class PriceChannel:
-    """A middle line and the borders above and below it."""
+    """A middle line with its lower and upper border."""
 
     lower: Line
     middle: Line
@@ -76,7 +76,7 @@ class PriceChannel:
 
 @dataclass(frozen=True, slots=True)
 class Ichimoku:
-    """Two middles and the two spans of the cloud, none of them shifted: the picture moves them in time."""
+    """Two middle lines and the two spans of the cloud, without a shift: the chart moves them in time."""
 
     conversion: Line
     baseline: Line
@@ -86,14 +86,14 @@ class Ichimoku:
 
 @dataclass(frozen=True, slots=True)
 class TrailingStop:
-    """A stop that follows a trend: below the price while it rises, above while it falls."""
+    """A stop that follows a trend: below a rising price, above a falling one."""
 
     rising: Line
     falling: Line
 
 
 def keltner(candles: Sequence[Candle], n: int, mult: float, *, true_range: bool = True) -> PriceChannel:
-    """Draw bands around the exponential average by that of the ranges, with or without gaps, as TradingView's ta.kc."""
+    """Return bands around an EMA at multiples of the EMA of ranges, with or without gaps, as TradingView's ta.kc."""
     middle = ema(closes(candles), n)
     ranges = true_ranges(candles) if true_range else [float(each.high - each.low) for each in candles]
     width = after(candles, ema(ranges, n))
@@ -105,21 +105,21 @@ def keltner(candles: Sequence[Candle], n: int, mult: float, *, true_range: bool 
 
 
 def donchian(candles: Sequence[Candle], n: int) -> PriceChannel:
-    """Return the lowest low and the highest high of n bars and their middle."""
+    """Return the lowest low and the highest high of n bars, and their middle."""
     lower = extremes([float(each.low) for each in candles], n, min)
     upper = extremes([float(each.high) for each in candles], n, max)
     return PriceChannel(lower=lower, middle=_combined(lambda low, high: (low + high) / 2, lower, upper), upper=upper)
 
 
 def ichimoku(candles: Sequence[Candle], conversion: int, base: int, span_b: int) -> Ichimoku:
-    """Return the middles of three channels, and the middle of the first two as span A."""
+    """Return the middles of three channels; span A is the middle of the first two."""
     first, second = donchian(candles, conversion).middle, donchian(candles, base).middle
     span_a = _combined(lambda one, other: (one + other) / 2, first, second)
     return Ichimoku(first, second, span_a, donchian(candles, span_b).middle)
 
 
 def super_trend(candles: Sequence[Candle], n: int, factor: float) -> TrailingStop:
-    """Follow the middle of each bar at a distance of true ranges that only ever tightens; talipp starts it at zero."""
+    """Follow the middle of each bar at a distance of true ranges that only tightens. talipp would start it at zero."""
     rising: Line = []
     falling: Line = []
     lower = upper = close_before = 0.0
@@ -144,7 +144,7 @@ def parabolic_sar(candles: Sequence[Candle], start: float, increment: float, mos
 
 
 def extremes(values: Sequence[float], n: int, of: Callable[[Iterable[float]], float]) -> Line:
-    """Return the smallest or largest of the last n values at each bar."""
+    """Return the minimum or maximum of the last n values at each bar."""
     return after(values, [of(values[end - n : end]) for end in range(n, len(values) + 1)])
 
 

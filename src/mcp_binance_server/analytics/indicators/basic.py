@@ -1,4 +1,4 @@
-"""Indicators over a series, in floats or by talipp, each line as long as its input, None while warming up."""
+"""Indicators over a series, in floats or by talipp. Each line is as long as its input, with None while warming up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from mcp_binance_server.domain.periods import Candle
 
 @dataclass(frozen=True, slots=True)
 class Macd:
-    """The distance of two averages, its own average, and the difference of both."""
+    """The difference of two averages, its own average, and the difference of both."""
 
     macd: Line
     signal: Line
@@ -39,7 +39,7 @@ class Bollinger:
 
 @dataclass(frozen=True, slots=True)
 class Stochastic:
-    """Where the close stands in the range of the last bars, and the average of that."""
+    """The position of the close in the range of the last bars, and its average."""
 
     k: Line
     d: Line
@@ -47,7 +47,7 @@ class Stochastic:
 
 @dataclass(frozen=True, slots=True)
 class Adx:
-    """The strength of a trend and the two directions it is made of."""
+    """The strength of a trend and its two directions."""
 
     adx: Line
     plus_di: Line
@@ -55,7 +55,7 @@ class Adx:
 
 
 def closes(candles: Sequence[Candle]) -> list[float]:
-    """Return the closing prices as an indicator takes them."""
+    """Return the closing prices as floats."""
     return [float(candle.close) for candle in candles]
 
 
@@ -66,7 +66,7 @@ def latest(line: Line) -> float | None:
 
 def sma(values: Sequence[float], n: int) -> Line:
     """Average the last n values."""
-    # To the last digit what talipp gives.
+    # Equal to talipp to the last digit.
     if len(values) < n:
         return [None] * len(values)
     average = sum(values[:n]) / n
@@ -90,7 +90,7 @@ def ema(values: Sequence[float], n: int) -> Line:
 
 
 def rsi(values: Sequence[float], n: int) -> Line:
-    """Compare gains with losses by Wilder's smoothing; a series that never moved is 50, not talipp's 100."""
+    """Compare gains with losses by Wilder's smoothing. A series that never moved is 50, not talipp's 100."""
     moves = [after - before for before, after in pairwise(values)]
     gains = wilder([max(move, 0.0) for move in moves], n)
     losses = wilder([max(-move, 0.0) for move in moves], n)
@@ -109,7 +109,7 @@ def atr(candles: Sequence[Candle], n: int) -> Line:
 
 
 def macd(values: Sequence[float], fast: int = 12, slow: int = 26, signal: int = 9) -> Macd:
-    """Subtract a slow EMA from a fast one; TA-Lib starts both at the slow one's first bar, so early bars differ."""
+    """Subtract a slow EMA from a fast one. TA-Lib starts both at the slow one's first bar, so early bars differ."""
     both = [
         (a, b) for a, b in zip(ema(values, fast), ema(values, slow), strict=True) if a is not None and b is not None
     ]
@@ -134,7 +134,7 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def stochastic(candles: Sequence[Candle], n: int = 14, smooth: int = 3) -> Stochastic:
-    """Place the close in the range of n bars (fast %K) and average that (%D); a flat range is 50 as with the RSI."""
+    """Return the position of the close in n bars (fast %K) and its average (%D); a flat range is 50 as with the RSI."""
     places: list[float] = []
     for end in range(n, len(candles) + 1):
         bars = candles[end - n : end]
@@ -150,9 +150,9 @@ def adx(candles: Sequence[Candle], n: int = 14) -> Adx:
 
 
 def obv(candles: Sequence[Candle], *, first: int = 0, anchor: Anchor | None = None) -> Line:
-    """Add the volume of rising bars and take off that of falling ones, from the first bar asked for on.
+    """Add the volume of rising bars and subtract that of falling ones, starting at bar `first`.
 
-    With an anchor the sum begins anew with each period. The first bar of a market counts as a rising one.
+    With an anchor the sum restarts with each period. The first bar of a market counts as a rising one.
     """
     line: Line = []
     total, began, close = Decimal(0), -1, Decimal(0)

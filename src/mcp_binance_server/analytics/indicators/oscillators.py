@@ -1,4 +1,4 @@
-"""Lines that swing between bounds or around zero: stochastics, CCI, MFI, Williams %R, rate of change and their kin."""
+"""Oscillators with bounds or around zero: stochastics, CCI, MFI, Williams %R, rate of change and others."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ MIDDLE = 50.0
 
 
 def smoothed_stochastic(candles: Sequence[Candle], n: int, smooth: int, d: int) -> Stochastic:
-    """Place the close in the range of n bars, average that (%K), and average it again (%D)."""
+    """Return the position of the close in the range of n bars, averaged (%K), and averaged again (%D)."""
     lows = extremes([float(each.low) for each in candles], n, min)
     highs = extremes([float(each.high) for each in candles], n, max)
     k = again(_places([float(each.close) for each in candles], lows, highs), smooth)
@@ -20,7 +20,7 @@ def smoothed_stochastic(candles: Sequence[Candle], n: int, smooth: int, d: int) 
 
 
 def stochastic_rsi(values: Sequence[float], n: int, window: int, smooth: int, d: int) -> Stochastic:
-    """Place the RSI in its own range of the last bars; a flat range is the middle."""
+    """Return the position of the RSI in its own range of the last bars; a flat range is the middle."""
     strength = rsi(values, n)
     known = [value for value in strength if value is not None]
     places = _places(known, extremes(known, window, min), extremes(known, window, max))
@@ -29,12 +29,12 @@ def stochastic_rsi(values: Sequence[float], n: int, window: int, smooth: int, d:
 
 
 def williams_r(candles: Sequence[Candle], n: int) -> Line:
-    """Say how far the close is below the highest high, from -100 to 0."""
+    """Return the distance of the close below the highest high, from -100 to 0."""
     return [None if place is None else place - 100.0 for place in smoothed_stochastic(candles, n, 1, 1).k]
 
 
 def cci(candles: Sequence[Candle], n: int) -> Line:
-    """Measure the typical price from its average in mean deviations; no deviation at all is zero."""
+    """Return the distance of the typical price from its average in mean deviations; zero without a deviation."""
     typical = [float(each.high + each.low + each.close) / 3 for each in candles]
     line: Line = []
     for end in range(n, len(typical) + 1):
@@ -46,7 +46,7 @@ def cci(candles: Sequence[Candle], n: int) -> Line:
 
 
 def money_flow(candles: Sequence[Candle], n: int) -> Line:
-    """Compare the money of rising typical prices with that of falling ones; no money at all is the middle."""
+    """Compare the money of rising typical prices with that of falling ones; without any money it is the middle."""
     typical = [float(each.high + each.low + each.close) / 3 for each in candles]
     money = [price * float(each.volume) for price, each in zip(typical, candles, strict=True)][1:]
     moves = [now - before for before, now in pairwise(typical)]
@@ -70,7 +70,7 @@ def momentum(values: Sequence[float], n: int) -> Line:
 
 
 def awesome(candles: Sequence[Candle]) -> Line:
-    """Subtract the 34-bar average of the bars' middles from the 5-bar one."""
+    """Subtract the 34-bar average of bar middles from the 5-bar average."""
     middles = [float(each.high + each.low) / 2 for each in candles]
     return [
         None if slow is None or fast is None else fast - slow
@@ -79,13 +79,13 @@ def awesome(candles: Sequence[Candle]) -> Line:
 
 
 def aroon(candles: Sequence[Candle], n: int) -> tuple[Line, Line]:
-    """Say how fresh the highest high and the lowest low of n bars are, from 0 to 100."""
+    """Return the recency of the highest high and of the lowest low of n bars, from 0 to 100."""
     rows = library().Aroon(n, bars_of(candles)).output_values
     return column(rows, "up"), column(rows, "down")
 
 
 def chaikin_money_flow(candles: Sequence[Candle], n: int) -> Line:
-    """Weigh volume by where the close stands in its bar, over n bars, from -1 to 1."""
+    """Weight volume by the position of the close in its bar, over n bars, from -1 to 1."""
     flows: list[float] = []
     for each in candles:
         high, low, close = float(each.high), float(each.low), float(each.close)

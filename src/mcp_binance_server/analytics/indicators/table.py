@@ -1,4 +1,4 @@
-"""The indicators a caller may ask for: their parameters, their lines, and the bars they need."""
+"""Table of the indicators that callers can request: parameters, lines, and the bars they need."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.indicators.basic import Line, closes
 from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
 from mcp_binance_server.domain.periods import Candle, Interval
 
-# Below this what an average began with is no longer worth a word.
+# Minimum weight of an average's start that is reported.
 SETTLED = 0.01
 
 Arguments = Mapping[str, float]
@@ -18,7 +18,7 @@ Lines = dict[str, Line]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number an indicator takes, its default and the range it may have."""
+    """A numeric parameter of an indicator, with its default and range."""
 
     name: str
     default: float
@@ -29,13 +29,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What an average began with: how fast it fades, and at which bar it stood alone."""
+    """The start of an average: its decay rate, and the bar at which it was the only value."""
 
     alpha: float
     bar: int
 
     def weight(self, bar: int) -> float:
-        """Return how much of it is left at a bar, counted from one."""
+        """Return the remaining weight of the start at a bar, counted from one."""
         return (1 - self.alpha) ** max(0, bar - self.bar) if self.alpha < 1 else 0.0
 
 
@@ -49,9 +49,9 @@ class Indicator:
     lines: tuple[str, ...]
     minimum_bars: Callable[[Arguments], int]
     compute: Callable[[Sequence[Candle], Arguments], Lines]
-    anchored: bool = False  # begins anew with each period, which a caller may name
-    running: bool = False  # a sum from the first bar shown on, or from an anchor where one is named
-    seeds: Callable[[Arguments], Mapping[str, Seed]] = lambda _: {}  # by line; what forgets its start has none
+    anchored: bool = False  # restarts with each period; callers can name the period
+    running: bool = False  # a sum from the first bar shown on, or from an anchor if named
+    seeds: Callable[[Arguments], Mapping[str, Seed]] = lambda _: {}  # by line; a line that forgets its start has none
 
     @property
     def defaults(self) -> dict[str, float]:
@@ -72,7 +72,7 @@ def _exponential(n: float, bar: float) -> Seed:
 
 def _macd_seeds(given: Arguments) -> dict[str, Seed]:
     longest, signal = max(given["fast"], given["slow"]), given["signal"]
-    # The signal is an average of an average: the slower one is what stays.
+    # The signal is an average of an average: the slower one fades last.
     later = _exponential(max(longest, signal), longest + signal - 1)
     return {"macd": _exponential(longest, longest), "signal": later, "histogram": later}
 
@@ -158,7 +158,7 @@ INDICATORS: Mapping[str, Indicator] = MappingProxyType({each.name: each for each
 
 @dataclass(frozen=True, slots=True)
 class IndicatorReading:
-    """The last values of each line, the bars they stand on, how many bars went into them, and what is left of seeds."""
+    """The last values of each line, their bars, the number of bars used, and the remaining weights of seeds."""
 
     interval: Interval
     bars_used: int

@@ -1,4 +1,4 @@
-"""The library talipp as we use it: candles in, values out, how many candles, from which anchor."""
+"""Adapter for the library talipp: candles in, values out, window of candles, and anchors."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -10,10 +10,10 @@ from mcp_binance_server.domain.periods import Candle
 
 Line = list[float | None]
 
-# With the bar that is still open they are what the exchange answers at once.
+# Together with the open bar, this many bars fit into one answer of the exchange.
 CLOSED_BARS: Final = 999
 ONE_REQUEST: Final = CLOSED_BARS + 1
-# At least so many of the newest values are the window's own, however long a line takes to settle.
+# Minimum number of newest values from the window itself, however long a line takes to settle.
 NEWEST: Final = 300
 
 Lines = dict[str, Line]
@@ -25,18 +25,18 @@ _MONDAY_MS = 4 * DAY_MS  # the first Monday after the epoch
 
 
 def library() -> Any:  # noqa: ANN401 - the library ships no types; every line leaves as a list of floats
-    """Return talipp's indicators; they cost a tenth of a second, and most starts never ask for one."""
+    """Return talipp's indicators. The import costs a tenth of a second, and most runs never need it."""
     return import_module("talipp.indicators")
 
 
 def column(rows: Iterable[object], name: str) -> Line:
-    """Take one member out of rows that are None while warming up."""
+    """Return one attribute of rows that are None while warming up."""
     return [None if row is None else getattr(row, name) for row in rows]
 
 
 def wilder(values: list[float], n: int) -> Line:
     """Average by Wilder's smoothing, seeded with the simple average of the first n values."""
-    # To the last digit what talipp's SMMA gives.
+    # Equal to talipp's SMMA to the last digit.
     if len(values) < n:
         return [None] * len(values)
     average = sum(values[:n]) / n
@@ -48,12 +48,12 @@ def wilder(values: list[float], n: int) -> Line:
 
 
 def after(whole: Sequence[object], tail: Line) -> Line:
-    """Fill a line that starts late with None, so that it is as long as the series it belongs to."""
+    """Pad a line that starts late with None to the length of its series."""
     return [*([None] * (len(whole) - len(tail))), *tail]
 
 
 def bars_of(candles: Sequence[Candle]) -> list[Any]:
-    """Return the candles as talipp takes them."""
+    """Convert candles to talipp's bars."""
     bar = import_module("talipp.ohlcv").OHLCV
     return [
         bar(float(each.open), float(each.high), float(each.low), float(each.close), float(each.volume))
@@ -62,27 +62,27 @@ def bars_of(candles: Sequence[Candle]) -> list[Any]:
 
 
 def window(candles: Sequence[Candle], now_ms: int, *, pages: int = 1) -> Sequence[Candle]:
-    """Return the newest 999 closed bars and the one still open, so that it changes no value at a closed bar."""
+    """Return the newest 999 closed bars and the open one, so the open bar changes no value at a closed bar."""
     still_open = bool(candles) and candles[-1].close_time_ms >= now_ms
     return candles[-(pages * ONE_REQUEST - 1 + still_open) :]
 
 
 def closed_window(candles: Sequence[Candle], now_ms: int) -> Sequence[Candle]:
-    """Return the same window without the bar that is still open."""
+    """Return the window without the open bar."""
     return [candle for candle in window(candles, now_ms) if candle.close_time_ms < now_ms]
 
 
 def own_values(warm_up: int) -> int:
-    """Return how many of the newest values the window itself gives: those it has warmed up, and no fewer than 300."""
+    """Return the number of newest values that the window provides: those it has warmed up, but at least 300."""
     return max(NEWEST, CLOSED_BARS - warm_up) if warm_up <= ONE_REQUEST else 0
 
 
 def over_window(
     candles: Sequence[Candle], now_ms: int, compute: Callable[[Sequence[Candle]], Lines], *, warm_up: int
 ) -> Lines:
-    """Compute lines over the window, and what is older than it can warm up over two pages.
+    """Compute lines over the window; values older than it can warm up come from two pages.
 
-    Which of both gives a value depends on the line alone, never on how many bars are shown: equal ends, equal digits.
+    The choice between both depends on the line alone, never on the number of bars shown: equal ends give equal digits.
     """
     recent, longer = window(candles, now_ms), window(candles, now_ms, pages=2)
     unseen: Line = [None] * (len(candles) - len(longer))
@@ -97,17 +97,17 @@ def over_window(
 
 
 def _known(newest: Line, older: Line) -> Line:
-    # A simple average that is longer than the window has no value there, and on two pages an exact one.
+    # A simple average longer than the window has no value there, but an exact one on two pages.
     return [was if now is None else now for now, was in zip(newest, older, strict=True)]
 
 
 def usual_anchor(span_ms: int) -> Anchor:
-    """Return the anchor of bars that last so long."""
+    """Return the default anchor of bars with this length."""
     return "day" if span_ms < DAY_MS else "month"
 
 
 def period_start(opened_ms: int, anchor: Anchor) -> int:
-    """Return when the day, week, month or year began that a bar opened in."""
+    """Return the start of the day, week, month or year in which a bar opened."""
     if anchor == "day":
         return opened_ms - opened_ms % DAY_MS
     if anchor == "week":
@@ -117,19 +117,19 @@ def period_start(opened_ms: int, anchor: Anchor) -> int:
 
 
 def span_of(candle: Candle) -> int:
-    """Return how long a bar lasts."""
+    """Return the length of a bar in milliseconds."""
     return candle.close_time_ms + 1 - candle.open_time_ms
 
 
 def anchor_of(candle: Candle, named: Anchor | None = None) -> int:
-    """Return where the average at a bar begins."""
+    """Return the time at which the average at a bar begins."""
     return period_start(candle.open_time_ms, named or usual_anchor(span_of(candle)))
 
 
 def vwap(candles: Sequence[Candle], named: Anchor | None = None) -> Line:
     """Return quote volume over base volume since the anchor, None before the first trade.
 
-    Exact and the same on every interval, where an average of (high+low+close)/3 only estimates.
+    The value is exact and equal on every interval. An average of (high+low+close)/3 is only an estimate.
     """
     line: Line = []
     began, base, quote = -1, Decimal(0), Decimal(0)

@@ -1,1 +1,1 @@
-"""Where a book can take size and where it cannot."""
+"""Liquidity: thin ranges, standing sizes, costs and stops."""

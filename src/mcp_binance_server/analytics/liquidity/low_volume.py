@@ -1,4 +1,4 @@
-"""The bins of a profile with least volume: a plain query, which judges nothing."""
+"""Bins of a profile with the least volume: a plain query without a judgement."""
 
 from collections.abc import Sequence
 from statistics import fmean, median
@@ -9,7 +9,7 @@ from mcp_binance_server.domain.money import Price
 
 
 class LowVolumeRange(NamedTuple):
-    """Neighbouring bins among the thinnest, and their mean volume over that of the median bin."""
+    """Adjacent bins among the thinnest, and their mean volume relative to the median bin."""
 
     low: Price
     high: Price
@@ -17,7 +17,7 @@ class LowVolumeRange(NamedTuple):
 
 
 def low_volume_ranges(profile: VolumeProfile, percentile: int) -> tuple[LowVolumeRange, ...]:
-    """Return the runs of bins below a percentile of all bins, from low to high: every profile has some."""
+    """Return the runs of bins below a percentile of all bins, from low to high. Every profile has some."""
     volumes = [float(each.volume) for each in profile.bins]
     if not volumes:
         return ()
@@ -25,7 +25,7 @@ def low_volume_ranges(profile: VolumeProfile, percentile: int) -> tuple[LowVolum
     middle = median(volumes)
     runs = list[list[int]]()
     for at, volume in enumerate(volumes):
-        if volume and volume >= cut:  # nothing at all is thin by any rule
+        if volume and volume >= cut:  # a bin without volume is always thin
             continue
         if runs and runs[-1][-1] == at - 1:
             runs[-1].append(at)

@@ -1,4 +1,4 @@
-"""The way a price went and what was traded on it, in pieces few enough to be shuffled."""
+"""Price path and its volume, in few enough pieces for shuffling."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import Candle
 
-# Shuffling takes about a microsecond a piece, and up to 59 shuffles are made of them.
+# Maximum pieces. Shuffling takes about a microsecond a piece, and up to 59 shuffles are made.
 MOST_PIECES = 800
-# A piece covers at most a twenty-fifth of the range: what was jumped over must not be filled by spreading over it.
+# A piece covers at most a twenty-fifth of the range: volume spread over a piece must not fill a jumped gap.
 PIECES_OF_RANGE = 25
 
 
 class PathPiece(NamedTuple):
-    """A stretch of trading: the tick it ended at, the ticks it lay between, and its volume."""
+    """A stretch of trading: its last tick, its lowest and highest tick, and its volume."""
 
     close: int
     low: int
@@ -29,7 +29,7 @@ class PathPiece(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradedPath:
-    """Pieces in the order of time; `n` counts the trades or bars they were made of."""
+    """Pieces in time order; `n` is the number of trades or bars they were made of."""
 
     pieces: tuple[PathPiece, ...]
     tick: Price
@@ -38,7 +38,7 @@ class TradedPath:
 
     @property
     def steps(self) -> list[int]:
-        """The moves from one piece's end to the next one's, in ticks."""
+        """The moves between the ends of consecutive pieces, in ticks."""
         return [after.close - before.close for before, after in zip(self.pieces, self.pieces[1:], strict=False)]
 
     @property
@@ -48,7 +48,7 @@ class TradedPath:
 
 
 def path_of_trades(trades: Sequence[Trade], tick: Price, *, thresholds: Thresholds = DEFAULTS) -> TradedPath:
-    """Gather neighbouring trades into pieces."""
+    """Join neighbouring trades into pieces."""
     step = usable(tick)
     prints = [(index_of(each.price, step), float(each.quantity)) for each in trades]
     pieces = [PathPiece(at, at, at, volume) for at, volume in prints]
@@ -62,7 +62,7 @@ def path_of_trades(trades: Sequence[Trade], tick: Price, *, thresholds: Threshol
 
 
 def path_of_candles(candles: Sequence[Candle], tick: Price, *, thresholds: Thresholds = DEFAULTS) -> TradedPath:
-    """Take each bar as a piece, its volume spread from its low to its high: an approximation."""
+    """Convert each bar to a piece, its volume spread from its low to its high: an approximation."""
     step = usable(tick)
     pieces = [
         PathPiece(index_of(each.close, step), index_of(each.low, step), index_of(each.high, step), float(each.volume))
@@ -87,7 +87,7 @@ def _gathered(pieces: Sequence[PathPiece]) -> Sequence[PathPiece]:
     most = -(-len(pieces) // MOST_PIECES)
     span = max(each.high for each in pieces) - min(each.low for each in pieces)
     narrow = [*_joined(pieces, most, span // PIECES_OF_RANGE)]
-    # A price that leaps up and down all the time has no narrow pieces; then their number must be bounded all the same.
+    # A price that jumps up and down all the time has no narrow pieces, but their number must still be bounded.
     return narrow if len(narrow) <= 2 * MOST_PIECES else [*_joined(pieces, most, span)]
 
 

@@ -1,4 +1,4 @@
-"""A map of liquidity: where hardly anything was traded, where orders stand, what they cost, and where a stop may be."""
+"""Liquidity map: thinly traded ranges, standing orders, the cost of taking, and a stop price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ROUND_SUMS = (10_000, 100_000, 1_000_000, 10_000_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
-    """A stop and the noise it was measured by; without one `why_null` says what is not known."""
+    """A stop and the noise it was measured by. Without a stop `why_null` is the missing input."""
 
     stop: StopPrice | None
     noise: Noise | None
@@ -34,9 +34,9 @@ class StopReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingReport:
-    """What the last whole minute said of large standing sizes; without it how far the past has come, or why not.
+    """Verdict of the last whole minute on large standing sizes; without one, the progress of the past or a reason.
 
-    `changed` when they were unusual so often within the hour that no single one is an exception.
+    `changed` is set if sizes were unusual so often within the hour that a single one is not an exception.
     """
 
     verdict: EventVerdict | None = None
@@ -48,20 +48,20 @@ class StandingReport:
 
     @property
     def unusual(self) -> EventVerdict | None:
-        """The size that may be spoken of."""
+        """The unusual size that can be reported."""
         verdict = self.verdict
         return verdict if verdict is not None and verdict.judgement.is_unusual and self.changed is None else None
 
     @property
     def prices(self) -> tuple[Price, ...]:
-        """Where an unusual size stands: a stop goes beyond it."""
+        """The prices of an unusual size; a stop goes beyond them."""
         found = self.unusual
         return () if found is None or found.price is None else (Price(Decimal(repr(found.price))),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinRangeReport:
-    """The thin traded ranges of a window, and what they were read from; `low_volume` only where it was asked for."""
+    """The thin traded ranges of a window and their source; `low_volume` is set only on request."""
 
     rules: SymbolRules
     found: ThinRanges
@@ -79,24 +79,24 @@ class ThinRangeReport:
 
     @property
     def price(self) -> Price | None:
-        """The price now, None where nothing was traded."""
+        """The current price; None without trades."""
         return None if self.reading is None else self.reading.price
 
     @property
     def nearest_first(self) -> tuple[ThinRange, ...]:
-        """What was found, sorted by its distance from the price."""
+        """The ranges found, sorted by distance from the price."""
         found, price = self.found.found or (), self.price
         return found if price is None else tuple(sorted(found, key=lambda each: abs(each.distance_percent(price))))
 
     @property
     def around(self) -> ThinRange | None:
-        """The range that the price is in."""
+        """The range that contains the price."""
         price = self.price
         return next((each for each in self.found.found or () if price is not None and each.contains(price)), None)
 
 
 class SlippageRow(NamedTuple):
-    """What taking a round sum would cost on each side."""
+    """The cost of taking a round sum on each side."""
 
     notional: Decimal
     buy: BookWalk
@@ -105,7 +105,7 @@ class SlippageRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """The price of immediacy now, and what the known book holds in all, in quote units."""
+    """The cost of immediate execution, and the total depth of the known book, in quote units."""
 
     rows: tuple[SlippageRow, ...]
     held_bids: float
@@ -114,7 +114,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiquidityReport:
-    """Everything the page of one market shows; a part that could not be had is None, and `missing` says why."""
+    """All parts of one market's page. A part that could not be read is None; `no_trades` and `no_book` say why."""
 
     rules: SymbolRules
     reading: PriceReading | None
@@ -127,7 +127,7 @@ class LiquidityReport:
     lookback_minutes: int
     now_ms: int
     touch: TouchReport | None = None
-    """The best bid and ask, which the price is held against, and what lies near them."""
+    """The best bid and ask, to compare with the price, and the depth near them."""
     flow: TakerFlow | None = None
     no_trades: str = ""
     no_book: str = ""
@@ -135,7 +135,7 @@ class LiquidityReport:
 
     @property
     def price(self) -> Price | None:
-        """The price now, None where nothing was traded."""
+        """The current price; None without trades."""
         return None if self.reading is None else self.reading.price
 
 

@@ -1,4 +1,4 @@
-"""Where a stop is out of the way of noise, and how likely noise alone reaches it all the same."""
+"""Stop prices out of reach of the noise, and the probability that noise alone still touches them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ from mcp_binance_server.domain.periods import DAY_MS, Candle
 StopSide = Literal["long", "short"]
 StopFrom = Literal["noise", "ticks", "spread", "thin_range", "standing_size"]
 
-# A range estimator understates where a bar has few trades; then neighbouring bars are made one.
+# A range estimator understates bars with few trades; neighbouring bars are then joined.
 LEAST_TRADES = 20
 LEAST_BARS = 6
 JOINED = (1, 3, 12, 48)
 
 LEAST_TICKS, LEAST_SPREADS = 3, 2
-# What lies this near to the distance moves the stop a little beyond it.
+# An obstacle this close to the distance moves the stop slightly beyond it.
 NEAR = Decimal("0.25")
 BEYOND = Decimal("0.002")
 
@@ -42,9 +42,9 @@ class Noise:
 
 
 class StopPrice(NamedTuple):
-    """A stop, what decided it, and the edge it stands beyond where something stood in its way.
+    """A stop, the reason for its distance, and the edge of the obstacle it lies beyond, if any.
 
-    `chance` is that of a driftless walk of normal steps to touch it within the horizon: an approximation.
+    `chance` is the probability that a driftless walk of normal steps touches it within the horizon: an approximation.
     """
 
     side: StopSide
@@ -64,7 +64,7 @@ class _Obstacle(NamedTuple):
 
 
 def noise_of(candles: Sequence[Candle]) -> Noise | None:
-    """Measure the usual move by Garman and Klass on bars that had trades enough; None where no bars have."""
+    """Measure the usual move by Garman and Klass on bars with enough trades; None if no bar length has enough."""
     for count in JOINED:
         bars = [_one_bar(candles[at : at + count]) for at in range(0, len(candles) - count + 1, count)]
         if len(bars) < LEAST_BARS:
@@ -77,9 +77,9 @@ def noise_of(candles: Sequence[Candle]) -> Noise | None:
 
 
 def chance_of_touch(distance: float, deviation: float) -> float:
-    """Return how likely a driftless walk is at a distance at any time of a horizon: twice that of ending beyond it.
+    """Return the probability that a driftless walk touches a distance within a horizon: twice that of ending beyond it.
 
-    The reflection principle; the distance and the deviation of the horizon are logarithms.
+    This is the reflection principle. The distance and the deviation of the horizon are logarithms.
     """
     return erfc(distance / deviation / sqrt(2))
 
@@ -95,7 +95,7 @@ def stop_price(
     side: StopSide = "long",
     horizon_ms: int = DAY_MS,
 ) -> StopPrice:
-    """Put a stop as far away as a usual move of the horizon, and beyond what stands about there; never nearer."""
+    """Place a stop at a usual move of the horizon, and beyond obstacles near that distance; never closer."""
     step, deviation = usable(tick), noise.over(horizon_ms)
     sign = -1 if side == "long" else 1
     reasons: dict[StopFrom, Decimal] = {
@@ -109,7 +109,7 @@ def stop_price(
     for each in _in_the_way(_obstacles(price, thin, standing, sign), reasons[origin]):
         if each.far + margin > distance:
             origin, distance, edge = each.origin, each.far + margin, each.edge
-    # Outwards, so that rounding brings it no nearer; a stop is a price, so never 0.
+    # Rounded outwards, so that the stop is never closer. A stop is a price, so never 0.
     rounding = ROUND_FLOOR if side == "long" else ROUND_CEILING
     at = Price(max(step, ((price + sign * distance) / step).to_integral_value(rounding) * step))
     return StopPrice(
@@ -132,13 +132,13 @@ def _obstacles(price: Price, thin: Sequence[ThinRange], standing: Sequence[Price
 
 
 def _in_the_way(obstacles: Sequence[_Obstacle], distance: Decimal) -> list[_Obstacle]:
-    """Keep what ends near the distance, or what the distance would fall into."""
+    """Keep obstacles that end near the distance or contain it."""
     least, most = distance * (1 - NEAR), distance * (1 + NEAR)
     return [each for each in obstacles if least <= each.far <= most or each.near <= distance <= each.far]
 
 
 def _one_bar(candles: Sequence[Candle]) -> Candle:
-    """Make one bar of several; its volumes stay those of the first, nothing here asks for them."""
+    """Join several bars into one. Its volumes stay those of the first, because they are not used here."""
     last = candles[-1]
     return replace(
         candles[0],
@@ -151,7 +151,7 @@ def _one_bar(candles: Sequence[Candle]) -> Candle:
 
 
 def _connected(bars: Sequence[Candle]) -> list[Candle]:
-    """Let each bar begin where the one before ended: the move between two of them counts as well."""
+    """Start each bar at the previous close, so that the move between two bars counts as well."""
     return [
         bars[0],
         *(

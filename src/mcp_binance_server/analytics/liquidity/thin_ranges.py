@@ -1,6 +1,7 @@
-"""Thin traded ranges: prices that hardly anything was traded at, wider than the same moves in another order leave.
+"""Thin traded ranges: prices with hardly any volume, wider than shuffles of the same moves leave.
 
-Every walk crosses some prices fast, so an empty stretch alone says nothing. The null is the path's own steps, shuffled.
+Every walk crosses some prices fast, so an empty stretch alone is not evidence. The null model is the path's own steps,
+shuffled.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,16 +18,17 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.money import Price
 
 SHUFFLES = 59
-# The outer bins are where a walk turned: most of what looks thin on a walk lies there.
+# A walk turns in its outer bins, and most of its thin bins lie there.
 EDGE_SHARE = 0.02
 LEAST_TICKS, LEAST_SPREADS, LEAST_DEVIATIONS = 3, 2, 0.15
-# A jump is one step: shuffled as it is, it would make the same hole elsewhere. Six deviations, by the median move.
+# A jump is one step: shuffled as it is, it would make the same hole elsewhere. Capped at six deviations, by the median
+# move.
 TEMPERED = 6 / 0.6745
 _KEY_BYTES = 8
 
 
 class ThinRange(NamedTuple):
-    """Prices from `low` up to, not including, `high`, and how wide and how empty they are."""
+    """Prices from `low` up to, not including, `high`, with their width and volume."""
 
     low: Price
     high: Price
@@ -35,13 +37,13 @@ class ThinRange(NamedTuple):
     spreads: float | None
     volume: float
     of_median: float
-    """The volume of its bins over that of as many median bins."""
+    """The volume of its bins relative to as many median bins."""
 
     def contains(self, price: Price) -> bool:
         return self.low <= price < self.high
 
     def distance_percent(self, price: Price) -> float:
-        """Return how far the nearer edge lies from a price: negative below it, 0 inside."""
+        """Return the distance of the nearer edge from a price in percent: negative below it, 0 inside."""
         if self.contains(price):
             return 0.0
         edge = self.low if self.low > price else self.high
@@ -50,10 +52,10 @@ class ThinRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinRanges:
-    """What was found, from low to high; none is an empty tuple, not judged says why.
+    """The ranges found, from low to high. An empty tuple means none; None means not judged, by `why_null`.
 
-    `widest` is the widest run of thin bins in usual moves, found or not; of the `shuffles` tried, `as_wide` had one as
-    wide. Shuffling ends with the first of these, so a found range has 59 and none.
+    `widest` is the widest run of thin bins in usual moves, found or not. Of the `shuffles` tried, `as_wide` had a run
+    as wide. Shuffling ends with the first of these, so a found range has 59 shuffles and 0 as wide.
     """
 
     found: tuple[ThinRange, ...] | None
@@ -66,11 +68,11 @@ class ThinRanges:
 
     @property
     def p(self) -> float | None:
-        """How often chance alone does as much, at most; only a full count of shuffles tells."""
+        """The upper bound of the chance probability; None without a full count of shuffles."""
         return 1 / (SHUFFLES + 1) if self.found else None
 
 
-# Plain tuples in whole ticks, as millions of them are made: the step, how low and how high around its end, volume.
+# Plain tuples in whole ticks, because millions are created: step, low and high around its end, volume.
 _Turn = tuple[int, int, int, float]
 _Stretch = tuple[int, int, float]
 
@@ -93,7 +95,7 @@ class _Histogram(NamedTuple):
 
 
 def thin_ranges(path: TradedPath, spread: Price | None, *, thresholds: Thresholds = DEFAULTS) -> ThinRanges:
-    """Find the runs that are wider than every shuffle's widest, and wide enough to matter."""
+    """Find the runs that are wider than the widest run of every shuffle, and wide enough to matter."""
     if path.why_null is not None:
         return ThinRanges(found=None, n=path.n, why_null=path.why_null)
     histogram = _histogram([each[1:] for each in path.pieces], thresholds.profile_bins)
@@ -127,12 +129,12 @@ def thin_ranges(path: TradedPath, spread: Price | None, *, thresholds: Threshold
 
 
 def _widest_by_chance(path: TradedPath, widest: int, thresholds: Thresholds) -> tuple[int, int]:
-    """Return the widest run of shuffled paths, and how many were tried: the first that is as wide ends the trial."""
+    """Return the widest run of shuffled paths and the number tried. The first that is as wide ends the trial."""
     steps, first = path.steps, path.pieces[0]
     moved = [abs(each) for each in steps if each]
     cap = max(1, round(TEMPERED * median(moved)))
     turns = [_turn(step, piece, cap) for step, piece in zip(steps, path.pieces[1:], strict=True)]
-    # Equal data give equal words, in every process and on every Python.
+    # Equal data give equal results, in every process and on every Python.
     seed = f"{path.n} {first.close} {path.pieces[-1].close} {sum(moved)}"
     limit = 0
     for tried in range(1, SHUFFLES + 1):
@@ -159,7 +161,7 @@ def _walked(first: PathPiece, turns: Iterable[_Turn]) -> list[_Stretch]:
 
 
 def _histogram(stretches: Sequence[_Stretch], bins: int) -> _Histogram:
-    """Spread each stretch evenly over the bins it lies in; a bin is a tick or more."""
+    """Spread each stretch evenly over its bins; a bin is a tick or more."""
     first, last = min(stretches)[0], max(high for _, high, _ in stretches)
     width = max(1, round((last - first) / bins))
     changes = [0.0] * ((last - first) // width + 2)
@@ -172,10 +174,10 @@ def _histogram(stretches: Sequence[_Stretch], bins: int) -> _Histogram:
 
 
 def _runs(histogram: _Histogram, fraction: float) -> list[_Run]:
-    """Return runs of thin bins with busy ones on both sides, inside the middle of all volume."""
+    """Return runs of thin bins with busy bins on both sides, inside the middle of all volume."""
     first, width, volumes = histogram
     total = sum(volumes)
-    # What is left of adding and taking away floats is no volume.
+    # The residue of float additions and subtractions is not volume.
     crumb = total * 1e-12
     traded = [each for each in volumes if each > crumb]
     if not traded:

@@ -1,1 +1,1 @@
-"""What is held, what it is worth, and what could be lost."""
+"""Measures of a portfolio: holdings, value, profit and risk."""

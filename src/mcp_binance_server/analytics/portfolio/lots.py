@@ -1,4 +1,4 @@
-"""What was paid for an asset and what selling it earned: first in, first out, and at average cost. Pure."""
+"""Cost and realised profit of an asset: first in, first out, and at average cost. Pure."""
 
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -7,15 +7,15 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from mcp_binance_server.domain.money import EXACT_DIGITS
 
 NOTHING = Decimal(0)
-# Quantities and prices of the exchange have eight decimals each: every sum of money here is a whole number of these.
+# Quantities and prices of the exchange have eight decimals each, so every amount of money is a multiple of this unit.
 UNIT = Decimal("1e-16")
 EXACT = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_EVEN)
 
 
 def share_of(money: Decimal, part: Decimal, whole: Decimal) -> Decimal:
-    """Return the part of a sum of money that belongs to a part of a quantity, in whole units.
+    """Return the share of an amount of money that belongs to a part of a quantity, in whole units.
 
-    Whoever takes the last part of a quantity takes what is left of the money, so that nothing is lost by rounding.
+    The last part of a quantity gets the remaining money, so that rounding loses nothing.
     """
     if part == whole:
         return money
@@ -29,7 +29,7 @@ def in_units(money: Decimal) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """A quantity that was bought at once, or what is left of it, and what it cost."""
+    """A quantity bought at once, or its remainder, and its cost."""
 
     quantity: Decimal
     cost: Decimal
@@ -38,20 +38,20 @@ class Lot:
 
 @dataclass(slots=True)
 class Position:
-    """One asset through its trades in the order of time; what no trade explains has no cost and earns nothing."""
+    """One asset through its trades in time order. A quantity without a known trade has no cost and earns nothing."""
 
     lots: deque[Lot] = field(default_factory=deque[Lot])
     quantity: Decimal = NOTHING
-    """What the lots hold together."""
+    """The total quantity of the lots."""
     fifo_cost: Decimal = NOTHING
     average_cost: Decimal = NOTHING
     fifo_realised: Decimal = NOTHING
     average_realised: Decimal = NOTHING
     sold_unexplained: Decimal = NOTHING
-    """What was sold though no trade that is known had bought it."""
+    """Quantity sold without a known purchase."""
     proceeds_unexplained: Decimal = NOTHING
     gone: Decimal = NOTHING
-    """What had been bought and left otherwise than by a sale at a known price; its cost went with it."""
+    """Bought quantity that left without a sale at a known price; its cost left with it."""
 
     def acquire(self, quantity: Decimal, cost: Decimal, time_ms: int) -> None:
         """Add a lot."""
@@ -62,9 +62,9 @@ class Position:
             self.average_cost = EXACT.add(self.average_cost, cost)
 
     def dispose(self, quantity: Decimal, proceeds: Decimal | None) -> None:
-        """Take a quantity from the oldest lots; of what they do not have the proceeds are no profit.
+        """Take a quantity from the oldest lots. Proceeds beyond the quantity of the lots are not profit.
 
-        Without proceeds the quantity is gone, and neither profit nor loss.
+        Without proceeds the quantity is gone, with neither profit nor loss.
         """
         if quantity <= 0:
             return
@@ -83,12 +83,12 @@ class Position:
         self.proceeds_unexplained = EXACT.add(self.proceeds_unexplained, EXACT.subtract(proceeds, earned))
 
     def earn(self, fifo: Decimal, average: Decimal) -> None:
-        """Add to the profit, or with what is below zero to the loss, of either way to count."""
+        """Add to the realised profit of both methods; negative amounts are losses."""
         self.fifo_realised = EXACT.add(self.fifo_realised, fifo)
         self.average_realised = EXACT.add(self.average_realised, average)
 
     def _take(self, quantity: Decimal) -> Decimal:
-        """Return what the oldest lots cost that hold this quantity, and take it from them."""
+        """Remove this quantity from the oldest lots and return its cost."""
         cost = NOTHING
         while quantity > 0:
             oldest = self.lots.popleft()

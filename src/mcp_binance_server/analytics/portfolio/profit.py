@@ -1,7 +1,8 @@
-"""Profit by the account's own trades, and what they do not explain. Pure.
+"""Profit from the account's own trades, and the balances they do not explain. Pure.
 
 Money is USDT, and stablecoins are money at par. A trade between two other assets, and a fee in a third one, count at
-the price of their minute. Without such a price nothing is made up: what came has no cost, what went earned nothing.
+the price of their minute. Without such a price no value is invented: the asset received has no cost, the asset given
+earns nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,12 +16,12 @@ from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 CASH = frozenset(STABLECOINS)
 PriceAt = Callable[[str, int], Price | None]
-"""What one of an asset cost in USDT at a moment; None where that is not known."""
+"""Price of one unit of an asset in USDT at a moment; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Cost and profit by one way to count; unrealised is None for what has no price now."""
+    """Cost and profit by one method; `unrealised` is None without a current price."""
 
     cost: Decimal
     realised: Decimal
@@ -29,7 +30,7 @@ class Gain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetProfit:
-    """One asset: what its trades explain of the balance, with its cost, and what they do not."""
+    """One asset: the part of the balance that its trades explain, with its cost, and the unexplained part."""
 
     asset: str
     quantity: Decimal
@@ -43,7 +44,7 @@ class AssetProfit:
 
     @property
     def is_counted(self) -> bool:
-        """Whether there is a cost or a profit to tell."""
+        """Whether there is a cost or a profit to report."""
         return bool(self.quantity or self.fifo.realised or self.average.realised)
 
     @property
@@ -52,17 +53,17 @@ class AssetProfit:
 
     @property
     def average_price(self) -> Decimal | None:
-        """What one of it cost on average; None where nothing with a cost is left."""
+        """The average cost of one unit; None if no quantity with a cost is left."""
         return in_units(EXACT.divide(self.average.cost, self.quantity)) if self.quantity else None
 
 
 @dataclass(slots=True)
 class ProfitLedger:
-    """The positions that trades make, and what they cost in fees."""
+    """The positions that result from trades, and the fees."""
 
     positions: dict[str, Position] = field(default_factory=dict[str, Position])
     fees: Decimal = NOTHING
-    """The value of all fees that have one; cost and profit have them in already."""
+    """The value of all fees that have a price. Cost and profit already include it."""
     unvalued_fees: dict[str, Decimal] = field(default_factory=dict[str, Decimal])
     unpriced_trades: int = 0
 
@@ -72,7 +73,7 @@ class ProfitLedger:
 
 @dataclass(frozen=True, slots=True)
 class _Legs:
-    """A trade as two amounts that changed hands, fees in either of them counted in, and a fee in a third asset."""
+    """A trade as two amounts, fees in either asset included, and a fee in a third asset."""
 
     fill: Fill
     base: str
@@ -100,7 +101,7 @@ class _Legs:
         return valued(self.quote, self.quote_amount, self.fill.time_ms, price_at)
 
     def fee(self, price_at: PriceAt) -> Decimal | None:
-        """Return what the fee was worth; one in an asset of the pair at the price of the trade itself."""
+        """Return the value of the fee. A fee in an asset of the pair counts at the price of the trade itself."""
         fill = self.fill
         if fill.commission_asset == self.base and self.base not in CASH:
             in_quote = in_units(EXACT.multiply(fill.commission, fill.price))
@@ -112,24 +113,24 @@ class _Legs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountProfit:
-    """What the trades of an account explain, which of them were read, and what that cost."""
+    """Profit explained by an account's trades, the trades that were read, and the cost of reading them."""
 
     assets: tuple[AssetProfit, ...]
     ledger: ProfitLedger
     trades: int
     pairs: tuple[Symbol, ...]
     not_read: tuple[Symbol, ...]
-    """Pairs of the holdings that there was no room for."""
+    """Pairs of the holdings beyond the limit of reads."""
     cut: Mapping[Symbol, int]
-    """Pairs with older trades that were not read, by the time of the oldest that was."""
+    """Pairs with older trades that were not read, by the time of the oldest trade read."""
     prices_left: int
-    """How many calls for prices there was no room for; those that were read are kept, so that the next time goes on."""
+    """Number of price calls beyond the limit. Prices that were read are kept, so the next request continues."""
     calls: int
     weight: int
 
 
 def valued(asset: str, amount: Decimal, time_ms: int, price_at: PriceAt) -> Decimal | None:
-    """Return what an amount was worth at a moment; a stablecoin is money."""
+    """Return the value of an amount at a moment; a stablecoin is money."""
     if asset in CASH or not amount:
         return amount
     price = price_at(asset, time_ms)
@@ -137,7 +138,7 @@ def valued(asset: str, amount: Decimal, time_ms: int, price_at: PriceAt) -> Deci
 
 
 def needed_prices(fills: Iterable[Fill], rules: Mapping[Symbol, SymbolRules]) -> Iterator[tuple[str, int]]:
-    """Return which assets' prices of which moments the trades are counted with."""
+    """Yield the asset and the time of each price that is needed to count the trades."""
     for fill in fills:
         legs = _Legs(fill, rules[fill.symbol].base, rules[fill.symbol].quote)
         if not CASH & {legs.base, legs.quote}:
@@ -147,7 +148,7 @@ def needed_prices(fills: Iterable[Fill], rules: Mapping[Symbol, SymbolRules]) ->
 
 
 def replay(fills: Iterable[Fill], rules: Mapping[Symbol, SymbolRules], price_at: PriceAt) -> ProfitLedger:
-    """Go through trades in the order of time."""
+    """Apply trades in time order."""
     ledger = ProfitLedger()
     for fill in sorted(fills, key=lambda each: (each.time_ms, each.symbol, each.trade_id)):
         _count(ledger, _Legs(fill, rules[fill.symbol].base, rules[fill.symbol].quote), price_at)
@@ -164,7 +165,7 @@ def _count(ledger: ProfitLedger, legs: _Legs, price_at: PriceAt) -> None:
         ledger.fees = EXACT.add(ledger.fees, fee)
     charge = (fee or NOTHING) if legs.third else NOTHING
     if legs.base in CASH and legs.quote in CASH:
-        # Money for money: a stablecoin is at par, and only the fee was lost.
+        # Both assets are money: a stablecoin is at par, and only the fee was lost.
         ledger.position(legs.base).earn(-(fee or NOTHING), -(fee or NOTHING))
     else:
         _exchange(ledger, legs, value, charge)
@@ -179,7 +180,7 @@ def _unvalued(ledger: ProfitLedger, legs: _Legs) -> None:
 
 
 def _exchange(ledger: ProfitLedger, legs: _Legs, value: Decimal | None, charge: Decimal) -> None:
-    """Take what was given and add what came; a fee in a third asset is borne by the base, unless that is money."""
+    """Remove the asset given and add the asset received. The base bears a fee in a third asset, unless it is money."""
     came, gave = (legs.base, legs.quote) if legs.fill.is_buyer else (legs.quote, legs.base)
     amounts = {legs.base: legs.base_amount, legs.quote: legs.quote_amount}
     bearer = legs.quote if legs.base in CASH else legs.base
@@ -192,7 +193,7 @@ def _exchange(ledger: ProfitLedger, legs: _Legs, value: Decimal | None, charge: 
 
 
 def _pay(position: Position, fill: Fill, fee: Decimal | None) -> None:
-    """Take a fee from what is held of its asset; one below zero is a rebate, and comes."""
+    """Deduct a fee from the position in its asset. A negative fee is a rebate and is added."""
     if fill.commission > 0:
         position.dispose(fill.commission, fee)
     elif fee is not None:
@@ -202,7 +203,7 @@ def _pay(position: Position, fill: Fill, fee: Decimal | None) -> None:
 def settle(
     ledger: ProfitLedger, balances: Mapping[str, Decimal], prices: Mapping[str, Price | None]
 ) -> tuple[AssetProfit, ...]:
-    """Compare the positions with the balances: what is there without a trade has no cost, what is missing is gone."""
+    """Compare positions with balances: a surplus without a trade has no cost, a missing quantity is gone."""
     assets = [
         each for each in dict.fromkeys((*balances, *ledger.positions)) if each not in CASH or _earned(ledger, each)
     ]
@@ -240,7 +241,7 @@ def _gain(cost: Decimal, realised: Decimal, quantity: Decimal, value: Decimal | 
 
 
 def total(gains: Iterable[Gain]) -> Gain:
-    """Add up; what has no price now is in no unrealised profit."""
+    """Sum gains. An asset without a current price adds nothing to the unrealised profit."""
     cost = realised = unrealised = NOTHING
     for each in gains:
         cost, realised = EXACT.add(cost, each.cost), EXACT.add(realised, each.realised)

@@ -1,4 +1,4 @@
-"""What a portfolio's measures amount to, and what it would lose in scenarios."""
+"""Portfolio report: the judgement of its measures, and its losses in scenarios."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class BtcShock:
 
 @dataclass(frozen=True, slots=True)
 class Rebalanced:
-    """The risk of the same assets beside a larger share of stablecoins."""
+    """The risk of the same assets with a larger share of stablecoins."""
 
     share: Decimal
     sigma_annual: float | None
@@ -60,7 +60,7 @@ class Rebalanced:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The scenarios of the page; `stablecoins` is None when the portfolio holds that share already."""
+    """The scenarios of the page; `stablecoins` is None if the portfolio already holds that share."""
 
     market: Shock
     btc: BtcShock
@@ -68,13 +68,13 @@ class WhatIf:
 
 
 def shock(values: Sequence[Decimal], shocks: Sequence[Decimal]) -> Shock:
-    """Apply a relative change to each value; nothing falls below zero."""
+    """Apply a relative change to each value; no value falls below zero."""
     after = sum((value * (1 + max(change, _ALL)) for value, change in zip(values, shocks, strict=True)), Decimal(0))
     return Shock(sum(values, Decimal(0)), after)
 
 
 def what_if(portfolio: Portfolio, risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> WhatIf:
-    """Work out every scenario of the page."""
+    """Compute every scenario of the page."""
     values = [each.value or Decimal(0) for each in portfolio.holdings]
     market = [Decimal(0) if each.is_stable else thresholds.market_shock for each in portfolio.holdings]
     return WhatIf(
@@ -85,7 +85,7 @@ def what_if(portfolio: Portfolio, risk: PortfolioRisk, *, thresholds: Thresholds
 
 
 def shock_btc(holdings: Sequence[Holding], assets: Sequence[AssetRisk], change: Decimal) -> BtcShock:
-    """Move bitcoin, and every other asset that is no stablecoin by its beta."""
+    """Move bitcoin, and every other asset except stablecoins by its beta."""
     betas = {each.asset: each.to_btc.beta for each in assets}
     others = [each.asset for each in holdings if not each.is_stable and each.asset != REFERENCE]
     assumed = tuple(asset for asset in others if betas.get(asset) is None)
@@ -96,7 +96,7 @@ def shock_btc(holdings: Sequence[Holding], assets: Sequence[AssetRisk], change: 
 
 
 def rebalance(risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> Rebalanced | None:
-    """Shrink what is no stablecoin until stablecoins have their share; what is added does not move."""
+    """Shrink all assets except stablecoins until stablecoins have their share. The added part does not move."""
     share = thresholds.stablecoin_floor
     if risk.why_null in {"empty_portfolio", "insufficient_history"}:
         return Rebalanced(share, None, risk.tail, risk.why_null)
@@ -119,7 +119,7 @@ def _beta(asset: str, measured: float | None) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class PortfolioReport:
-    """The judgement of one moment, and the histories that could not be had."""
+    """The judgement of one moment, and the histories that could not be read."""
 
     portfolio: Portfolio
     spread: Concentration
@@ -139,7 +139,7 @@ def judge_portfolio(
     missing: tuple[str, ...],
     thresholds: Thresholds = DEFAULTS,
 ) -> PortfolioReport:
-    """Judge a valued portfolio by the daily closes of what it holds."""
+    """Judge a valued portfolio by the daily closes of its holdings."""
     spread = concentration([each.value or Decimal(0) for each in portfolio.holdings], edges=thresholds.hhi_edges)
     risk = measure_risk(portfolio, histories, thresholds=thresholds)
     return PortfolioReport(

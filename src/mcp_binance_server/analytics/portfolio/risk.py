@@ -1,4 +1,4 @@
-"""How the assets of a portfolio moved together, and what each adds to the risk of the whole."""
+"""Joint moves of a portfolio's assets, and the contribution of each to the total risk."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ _NO_VARIANCE = 1e-18
 
 DAY_MS = 86_400_000
 
-# The close of each day by the time the day opened.
+# Close of each day by the day's opening time.
 History = Mapping[int, Price]
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """How far two assets move together, from -1 to 1, and how much one moves for each move of the other."""
+    """The correlation of two assets, from -1 to 1, and the move of one per move of the other."""
 
     rho: float | None
     beta: float | None
@@ -31,9 +31,9 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class RiskContribution:
-    """The deviation of the whole and each asset's part of it; the parts add up to it and one may be negative.
+    """The deviation of the whole and each asset's part of it. The parts add up to it, and a part can be negative.
 
-    `effective` is the number of assets that do not move together and would spread the risk as far.
+    `effective` is the number of independent assets that would spread the risk as far.
     """
 
     sigma: float | None
@@ -44,7 +44,7 @@ class RiskContribution:
 
 
 def portfolio_returns(weights: Sequence[float], returns: Sequence[Sequence[float]]) -> list[float]:
-    """Return what the portfolio would have earned each day with today's weights."""
+    """Return the portfolio's daily returns at today's weights."""
     return [
         sum(weight * move for weight, move in zip(weights, moves, strict=True)) for moves in zip(*returns, strict=True)
     ]
@@ -84,7 +84,7 @@ def risk_contributions(weights: Sequence[float], matrix: Sequence[Sequence[float
     if total <= _NO_VARIANCE:
         return RiskContribution(None, (), (), why_null="zero_variance")
     sigma = sqrt(total)
-    # The squared diversification ratio (Choueifaty and Coignard 2008): shares of risk alone would call four coins four.
+    # The squared diversification ratio (Choueifaty and Coignard 2008): risk shares alone count four coins as four.
     alone = sum(weight * sqrt(row[place]) for place, (weight, row) in enumerate(zip(weights, matrix, strict=True)))
     return RiskContribution(
         sigma, tuple(part / sigma for part in parts), tuple(part / total for part in parts), (alone / sigma) ** 2
@@ -93,7 +93,7 @@ def risk_contributions(weights: Sequence[float], matrix: Sequence[Sequence[float
 
 @dataclass(frozen=True, slots=True)
 class AlignedReturns:
-    """Simple daily returns of each asset on the same days; coverage is the share of the days between that they have."""
+    """Simple daily returns of each asset on common days; `coverage` is the share of the days in between."""
 
     returns: tuple[tuple[float, ...], ...]
     n: int
@@ -102,17 +102,17 @@ class AlignedReturns:
 
 
 def daily_closes(candles: Sequence[Candle], *, until_ms: int) -> dict[int, Price]:
-    """Return the closes of days that had ended by then: today's candle has none yet."""
+    """Return the closes of days that ended by `until_ms`: today's candle has no close yet."""
     return {each.open_time_ms: each.close for each in candles if each.close_time_ms <= until_ms}
 
 
 def chained(first: History, second: History) -> dict[int, Price]:
-    """Multiply two histories where a price comes by way of another asset."""
+    """Multiply two histories, for a price that goes through another asset."""
     return {day: Price(close * second[day]) for day, close in first.items() if day in second}
 
 
 def inverted(history: History) -> dict[int, Price]:
-    """Turn a history quoted the other way round."""
+    """Invert a history quoted in the opposite direction."""
     return {day: Price(1 / close) for day, close in history.items()}
 
 
@@ -122,7 +122,7 @@ def ordered_closes(history: History) -> list[float]:
 
 
 def align(histories: Sequence[History]) -> AlignedReturns:
-    """Return each asset's change on every day that all have, and have the day before: no return spans a gap."""
+    """Return each asset's change on days that all have, together with the day before: no return spans a gap."""
     common = set(histories[0]).intersection(*histories[1:]) if histories else set[int]()
     days = sorted(day for day in common if day - DAY_MS in common)
     returns = tuple(

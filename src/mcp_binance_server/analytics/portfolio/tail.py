@@ -1,4 +1,4 @@
-"""What the worst days of a portfolio lost, and how far that could have come out otherwise."""
+"""Losses of a portfolio on its worst days, and their range over redraws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from mcp_binance_server.analytics.confidence import redraws
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 
-# Days that follow each other are drawn together, since quiet and wild days come in runs (Künsch 1989).
+# Consecutive days are drawn together, because quiet and volatile days cluster (Künsch 1989).
 BLOCK_DAYS = 5
 RESAMPLES = 500
-# The same days give the same range, whoever asks and when.
+# Fixed, so that equal days give equal ranges in every call.
 _SEED = 0
 _OUTSIDE = 0.025
 
 
 @dataclass(frozen=True, slots=True)
 class TailRange:
-    """Between which losses VaR and ES lie in 95 of 100 redraws; the truth lies outside more often than that.
+    """The range of VaR and ES in 95 of 100 redraws; the true value lies outside more often than that.
 
-    Of 89 days of GARCH(1,1) with t(4) shocks it was inside in 64 to 75 % (VaR) and 39 to 57 % (ES) of the series, of
-    independent normal days in 90 and 74 %.
+    With 89 days of GARCH(1,1) with t(4) shocks it was inside in 64 to 75 % (VaR) and 39 to 57 % (ES) of the series,
+    with independent normal days in 90 and 74 %.
     """
 
     var_low: float
@@ -34,7 +34,7 @@ class TailRange:
 
 @dataclass(frozen=True, slots=True)
 class TailRisk:
-    """What the worst of n days lost: VaR is the least and ES the mean of the k worst; a negative loss is a gain."""
+    """Loss on the worst of n days: VaR is the smallest and ES the mean of the k worst; a negative loss is a gain."""
 
     var: float | None
     es: float | None
@@ -46,7 +46,7 @@ class TailRisk:
 
 
 def tail_risk(returns: Sequence[float], level: int = DEFAULTS.var_level, minimum: int = DEFAULTS.var_min_n) -> TailRisk:
-    """Read value at risk and expected shortfall off the sorted returns."""
+    """Compute value at risk and expected shortfall from the sorted returns."""
     n = len(returns)
     k = _worst(n, level)
     if n < minimum or not k:
@@ -56,7 +56,7 @@ def tail_risk(returns: Sequence[float], level: int = DEFAULTS.var_level, minimum
 
 
 def tail_range(returns: Sequence[float], level: int = DEFAULTS.var_level) -> TailRange:
-    """Redraw the days in blocks, as many as there were, and see where VaR and ES come to lie."""
+    """Redraw the days in blocks, as many as there were, and return the ranges of VaR and ES."""
     n, k = len(returns), _worst(len(returns), level)
     blocks = [returns[start : start + BLOCK_DAYS] for start in range(max(1, n - BLOCK_DAYS + 1))]
     values: list[float] = []

@@ -1,1 +1,1 @@
-"""Where a price may go: bias, levels, support and resistance, position size."""
+"""Trade outlook: bias, levels, support and resistance, position size."""

@@ -1,4 +1,4 @@
-"""Whether a price held when the market came back to it, against arbitrary prices of the same bars."""
+"""Hold rate of a price when the market returns to it, against arbitrary prices of the same bars."""
 
 from collections.abc import Sequence
 from math import comb
@@ -7,15 +7,15 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.confidence import shrunk_share
 from mcp_binance_server.domain.periods import Candle
 
-# Of an ATR: this near is an approach, this far settles it.
+# In ATR: the distance of an approach, and the distance that settles it.
 NEAR, AWAY = 0.25, 1.0
 ARBITRARY = 200
-GOLDEN = (5**0.5 - 1) / 2  # its multiples fill an interval evenly and follow nothing in the bars
+GOLDEN = (5**0.5 - 1) / 2  # its multiples fill an interval evenly and are unrelated to the bars
 LEAST_APPROACHES = 3
 
 
 class Bar(NamedTuple):
-    """What an approach is judged by."""
+    """The prices of a bar that decide an approach."""
 
     high: float
     low: float
@@ -23,7 +23,7 @@ class Bar(NamedTuple):
 
 
 class Approaches(NamedTuple):
-    """How often the price came back, and how often it was turned away."""
+    """The number of returns to a price, and how many of them it held."""
 
     held: int
     n: int
@@ -35,7 +35,11 @@ def bars_of(candles: Sequence[Candle]) -> list[Bar]:
 
 
 def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
-    """Count returns to a level from a unit away: a unit back is held, a unit through is broken, neither is open."""
+    """Count returns to a level from one unit away.
+
+    A close one unit back on the old side is held, one unit through is broken. An approach without either is open and
+    not counted.
+    """
     held = n = 0
     side = coming_from = 0
     near, away = NEAR * unit, AWAY * unit
@@ -55,7 +59,7 @@ def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
 
 
 def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
-    """Return the share that 200 arbitrary prices held: spread over the range, each known from another bar on."""
+    """Return the share held by 200 arbitrary prices, spread over the range, each known from a different bar on."""
     low, high = min(each.low for each in bars), max(each.high for each in bars)
     held = n = 0
     for at in range(ARBITRARY):
@@ -63,16 +67,16 @@ def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
         known_from = int(at * GOLDEN % 1 * len(bars) / 2)
         found = approaches(level, bars[known_from:], unit)
         held, n = held + found.held, n + found.n
-    return shrunk_share(held, n, 0.5)  # without an approach: a coin
+    return shrunk_share(held, n, 0.5)  # without an approach: 0.5
 
 
 def strength(found: Approaches, usual: float) -> float:
-    """Return by how much a level held more often than an arbitrary price, shrunk towards no difference."""
+    """Return the excess of a level's hold rate over an arbitrary price's, shrunk towards no difference."""
     return shrunk_share(found.held, found.n, usual) - usual
 
 
 def beats_chance(found: Approaches, usual: float, tried: int, *, alpha: float = 0.05) -> bool:
-    """Tell whether arbitrary prices would hold so often in less than 5 % of series with as many levels tried."""
+    """Return True if arbitrary prices hold this often in less than 5 % of series with as many levels tried."""
     if found.n < LEAST_APPROACHES:
         return False
     tail = sum(comb(found.n, k) * usual**k * (1 - usual) ** (found.n - k) for k in range(found.held, found.n + 1))

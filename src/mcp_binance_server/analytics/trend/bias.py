@@ -1,4 +1,4 @@
-"""Which way a week leaned, held against its own noise; and last prices that cannot be."""
+"""Direction of the last week against its own noise, and detection of impossible last prices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ Direction = Literal["up", "down", "unclear"]
 Witness = Literal["book", "candle"]
 
 WEEK_HOURS = 7 * 24
-# Two answers are some milliseconds apart, in which no market that works moves so far.
+# Two answers are some milliseconds apart; no working market moves this far in that time.
 FAR = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """The direction of the last week, and by how much it beat the week's own noise; None where a week is not known."""
+    """The direction of the last week, and its size relative to the week's noise; None if the week is incomplete."""
 
     direction: Direction | None
     t: float | None
@@ -31,21 +31,22 @@ class Bias:
 
     @property
     def by_chance(self) -> float:
-        """How often a series without drift lies beyond the edge, either way.
+        """The probability that a series without drift lies beyond the edge, on either side.
 
-        2,000 driftless GARCH series with t(4) shocks lay beyond 2.1 in 3.4 % of cases; the normal law says 3.6 %.
+        2,000 driftless GARCH series with t(4) shocks lay beyond 2.1 in 3.4 % of cases; the normal distribution gives
+        3.6 %.
         """
         return erfc(self.edge / sqrt(2))
 
 
 def self_normalised(returns: Sequence[float]) -> float:
-    """Return a sum over the root of its squares, from which calm and storm drop out; 0 where nothing moved."""
+    """Return a sum over the root of its squares, which cancels the level of volatility; 0 without any move."""
     noise = sqrt(sum(each * each for each in returns))
     return sum(returns) / noise if noise else 0.0
 
 
 def find_bias(hourly_returns: Sequence[float], *, edge: float = DEFAULTS.bias_t) -> Bias:
-    """Judge the last 168 hourly returns; averages and oscillators of one path agree on any path and do not vote."""
+    """Judge the last 168 hourly returns. Averages and oscillators of one path always agree, so they have no vote."""
     week = hourly_returns[-WEEK_HOURS:]
     if len(week) < WEEK_HOURS:
         return Bias(None, None, len(week), edge, why_null="insufficient_bars")
@@ -55,13 +56,13 @@ def find_bias(hourly_returns: Sequence[float], *, edge: float = DEFAULTS.bias_t)
 
 
 def offers_entry(strategy: Strategy, bias: Bias) -> bool:
-    """Tell whether a strategy buys at all: spot is long only, so the conservative one waits in a downtrend."""
+    """Return whether a strategy buys at all. Spot is long only, so the conservative strategy waits in a downtrend."""
     return not (strategy == "conservative" and bias.direction == "down")
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A last price, and another price of the same moment that it cannot be."""
+    """A last price, and another price of the same moment that contradicts it."""
 
     witness: Witness
     last: Price
@@ -69,14 +70,14 @@ class Disagreement:
 
     @property
     def percent(self) -> Decimal:
-        """How far the last price is above the other one, negative below it."""
+        """The distance of the last price above the other one in percent; negative below it."""
         return (self.last - self.other) / self.other * 100
 
 
 def disagreements(
     last: Price, *, bid: Price | None = None, ask: Price | None = None, close: Price | None = None
 ) -> tuple[Disagreement, ...]:
-    """Hold the last price against what else is known; one between bid and ask agrees, however far they are apart."""
+    """Compare the last price with other known prices. A price between bid and ask agrees, however wide the spread."""
     if not last:
         return ()
     found: list[Disagreement] = []

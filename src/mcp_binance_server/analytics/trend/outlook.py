@@ -1,4 +1,4 @@
-"""One symbol judged for one long trade: the day, the trend, the levels, and what two rules make of them."""
+"""Outlook of one symbol for one long trade: the day, the trend, and the levels of two rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import SymbolRules
 
 HOUR_MS = 3_600_000
-# The bars a page speaks of; those before them only warm the averages up.
+# Bars that a page reports on; earlier bars only warm up the averages.
 BARS = 200
 LEAST_BARS = 15
 FAST, SLOW, LONG, WILDER = 20, 50, 200, 14
@@ -34,7 +34,7 @@ FAST, SLOW, LONG, WILDER = 20, 50, 200, 14
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """What the hourly bars say; `expected` counts the bars a gapless series would have."""
+    """Measures of the hourly bars; `expected` is the number of bars in a gapless series."""
 
     ema_fast: float | None
     ema_slow: float | None
@@ -48,12 +48,12 @@ class Trend:
     bars: int
     expected: int
     to_ms: int
-    warming: Mapping[str, float]  # what is left of the start of an average, where it still weighs
+    warming: Mapping[str, float]  # remaining weight of each average's start, if not negligible
 
 
 @dataclass(frozen=True, slots=True)
 class TooFewBars:
-    """A listing so new that nothing can be said yet."""
+    """A listing too new for any statement."""
 
     bars: int
     needed: int = LEAST_BARS
@@ -61,7 +61,7 @@ class TooFewBars:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The whole judgement; sections that miss their data are None."""
+    """The whole judgement. Sections without data are None."""
 
     strategy: Strategy
     risk: RiskTolerance
@@ -76,7 +76,7 @@ class Outlook:
 
     @property
     def entry_level(self) -> Cluster | None:
-        """The level in the entry band, or just beside it."""
+        """The level in the entry band or close to it."""
         band = self.by_range
         if self.levels is None or isinstance(band, NoLevels):
             return None
@@ -84,7 +84,7 @@ class Outlook:
 
     @property
     def target_level(self) -> Cluster | None:
-        """The level at the target, or just beside it."""
+        """The level at the target or close to it."""
         band = self.by_range
         if self.levels is None or isinstance(band, NoLevels):
             return None
@@ -93,7 +93,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class TradingReport:
-    """A judgement, the market it is about, and the parts that could not be had."""
+    """A judgement, its market, and the parts that could not be read."""
 
     view: MarketView
     outlook: Outlook
@@ -101,13 +101,13 @@ class TradingReport:
     missing: tuple[str, ...]
     thresholds: Thresholds = DEFAULTS
     newest_close: Price | None = None
-    """The close of the candle that is not over, which is the last price if both are of now."""
+    """Close of the running candle; it equals the last price if both are current."""
     candles_ms: int | None = None
-    """When the hourly candles were asked for."""
+    """Time of the request for the hourly candles."""
 
 
 def trend_of(hourly: Sequence[Candle], *, thresholds: Thresholds = DEFAULTS) -> Trend | TooFewBars:
-    """Measure the last 200 closed hourly bars, with the averages warmed up by those before."""
+    """Measure the last 200 closed hourly bars. Earlier bars warm up the averages."""
     if len(hourly) < LEAST_BARS:
         return TooFewBars(len(hourly))
     values, recent = closes(hourly), hourly[-BARS:]
@@ -148,14 +148,14 @@ def judge(
     risk: RiskTolerance,
     thresholds: Thresholds = DEFAULTS,
 ) -> Outlook:
-    """Judge a symbol from its day, its hourly bars and the finer bars of the day; None is data nobody could get."""
+    """Judge a symbol by its day, its hourly bars and the day's finer bars. None means that a read failed."""
     price, spread = ticker.last_price, ticker.ask - ticker.bid
     by_range = range_levels(
         price, ticker.high, ticker.low,
         strategy=strategy, risk=risk, tick=rules.tick, spread=spread, thresholds=thresholds,
     )  # fmt: skip
     by_range = placeable(by_range, rules, price)
-    # A market that did not trade has no price to hold against its old bars.
+    # A market without trades has no price to compare with its old bars.
     bars = hourly if hourly is not None and ticker.has_traded else ()
     trend = trend_of(bars, thresholds=thresholds) if hourly is not None and ticker.has_traded else None
     measured = trend if isinstance(trend, Trend) else None

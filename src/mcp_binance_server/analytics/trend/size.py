@@ -1,4 +1,4 @@
-"""A quantity that can be ordered now: the least of what risk, money, exposure, depth and the exchange allow."""
+"""Order size: the smallest of the limits of risk, money, exposure, depth and the exchange."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ VOLUME_SHARE = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFunds:
-    """What an account brings to one symbol; `ordered` is what its open buy orders on that symbol still wait for."""
+    """The account's funds for one symbol; `ordered` is the unfilled quantity of its open buy orders on that symbol."""
 
     free: Quantity
     held: Quantity
@@ -34,15 +34,15 @@ class OwnFunds:
     open_orders: int = 0
 
     def invested(self, price: Price) -> Decimal:
-        """Return what is in the base asset at a price, with what its open buy orders will add."""
+        """Return the value in the base asset at a price, including its open buy orders."""
         return self.held * price + self.ordered_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeBasis:
-    """What a size is counted from, read at one moment; amounts of money are in the quote asset.
+    """Inputs for a size, read at one moment; money is in the quote asset.
 
-    Without funds the equity is a round sum to scale, and without an equity nothing says what the quote asset is worth.
+    Without funds the equity is a round sum for scaling. Without an equity the value of the quote asset is unknown.
     """
 
     book: BookSnapshot
@@ -52,7 +52,7 @@ class SizeBasis:
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """One thing that bounds an order, and how much of the base asset it allows; less than nothing is nothing."""
+    """A limit on an order, and the base quantity it allows. A negative quantity allows nothing."""
 
     name: LimitName
     quantity: Decimal
@@ -60,13 +60,13 @@ class SizeLimit:
 
 @dataclass(frozen=True, slots=True)
 class SizedOrder:
-    """A quantity on the lot step for a limit order at the upper end of the entry band, and what bounds it."""
+    """A quantity on the lot step for a limit order at the upper end of the entry band, and its tightest limit."""
 
     quantity: Quantity
     price: Price
     equity: Decimal
     risk: Decimal
-    """What it loses from the middle of the band to the stop, by which it was sized."""
+    """The loss from the middle of the band to the stop, which determined the size."""
     risk_at_price: Decimal
     bound: SizeLimit
     limits: tuple[SizeLimit, ...]
@@ -78,19 +78,19 @@ class SizedOrder:
 
 @dataclass(frozen=True, slots=True)
 class NoOrder:
-    """Why there is no order: no levels, no room under a limit, too little for the exchange, or one of its rules."""
+    """The reason for no order: no levels, no room under a limit, below the exchange's minimum, or one of its rules."""
 
     why: WhyNoOrder
     rule: str = ""
-    """The rule or status behind it, where there is one; of too little whether the value or the quantity is."""
+    """The rule or status behind the reason, if any; for `below_minimum`, value or quantity."""
     bound: SizeLimit | None = None
     exposure: Decimal | None = None
-    """The share of equity that is in the asset already, where no more of it may be bought."""
+    """The share of equity already in the asset, if its ceiling is reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeReport:
-    """The order or why there is none, and the account it was counted from, if one is known."""
+    """The order or the reason for none, and the account it was computed from, if known."""
 
     verdict: SizedOrder | NoOrder
     funds: OwnFunds | None
@@ -116,7 +116,7 @@ def size_order(
             return NoOrder("no_room", bound=bound, exposure=_exposure(bound, basis, ticker.last_price))
         step = rules.step or Quantity(Decimal(1).scaleb(-rules.base_places))
         quantity = floor_to_step(Quantity(bound.quantity), step)
-        # Whoever buys at the lower end pays less for as much, so that end meets the least value last.
+        # Checked at the lower end of the band, where the quantity is worth least.
         if not quantity or quantity < rules.min_quantity or quantity * levels.entry_low < rules.min_notional:
             by_value = rules.min_quantity * levels.entry_low < rules.min_notional
             return NoOrder("below_minimum", "value" if by_value else "quantity", bound)
@@ -125,7 +125,7 @@ def size_order(
 
 
 def near_touch(asks: Sequence[PriceLevel], tick: Price) -> Decimal:
-    """Return what is offered within ten basis points of the best ask, or within a tick where that is wider."""
+    """Return the quantity offered within ten basis points of the best ask, or within a tick if that is wider."""
     if not asks:
         return NOTHING
     best = asks[0].price
@@ -138,9 +138,9 @@ def _money_limits(
 ) -> Iterator[SizeLimit]:
     if funds is None:
         return
-    # A rebate is not there before the trade is.
+    # A rebate is paid only after the trade.
     yield SizeLimit("free", funds.free / (levels.entry_high * (1 + max(funds.taker, NOTHING))))
-    if rules.base not in STABLECOINS:  # cash is no position, as on the portfolio's page
+    if rules.base not in STABLECOINS:  # cash is not a position, as on the portfolio's page
         yield SizeLimit("exposure", (most - funds.invested(ticker.last_price)) / levels.entry_high)
 
 

@@ -1,4 +1,4 @@
-"""Support and resistance: prices at which the market may turn, and how often it did when it came back."""
+"""Support and resistance: prices at which the market may turn, and how often it turned on a return."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from mcp_binance_server.domain.periods import Candle
 
 Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH", "VAL", "round number"]
 
-# A level nearer than this many ticks is the price itself, whatever the ATR says.
+# Minimum distance in ticks. A closer level is the price itself, whatever the ATR is.
 LEAST_TICKS = 3
 ROUND = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class LevelReason:
-    """One reason for a level; a swing says when it was, and from which bar on it was known."""
+    """One reason for a level; a swing has its time and the first bar at which it was known."""
 
     origin: Origin
     price: Price
@@ -40,7 +40,7 @@ class LevelReason:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A level: the mean price of its members, and what happened when the price came back to it."""
+    """A level: the mean price of its members, and the outcome of returns to it."""
 
     price: Price
     members: tuple[LevelReason, ...]
@@ -51,9 +51,9 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class SupportResistance:
-    """The levels next to the price, those it stands at, and every level there is, lowest first.
+    """The levels next to the price, those at the price, and all levels, lowest first.
 
-    `usual` is the share that arbitrary prices of these bars held, `reach` how far from a level is still near it.
+    `usual` is the share that arbitrary prices of these bars held; `reach` is the distance that counts as near a level.
     """
 
     support: Cluster | None
@@ -66,7 +66,7 @@ class SupportResistance:
     why_null: WhyNull | None = None
 
     def level_at(self, low: Price, high: Price) -> Cluster | None:
-        """Return the level between two prices, or just beside them, that is nearest to their middle."""
+        """Return the level between two prices, or close to them, that is nearest to their middle."""
         middle = (low + high) / 2
         near = [each for each in self.clusters if low - self.reach <= each.price <= high + self.reach]
         return min(near, key=lambda each: abs(each.price - middle), default=None)
@@ -93,7 +93,7 @@ def candidates(
 
 
 def round_numbers(price: Price, low: Decimal, high: Decimal) -> list[LevelReason]:
-    """Return the nearest of 1, 2 and 5 times a power of ten on either side, where these bars came at least close."""
+    """Return the nearest of 1, 2 and 5 times a power of ten on either side, if these bars came close to it."""
     if price <= 0:
         return []
     places = range(price.adjusted() - 1, price.adjusted() + 2)
@@ -113,7 +113,7 @@ def support_and_resistance(
     tick: Price,
     thresholds: Thresholds = DEFAULTS,
 ) -> SupportResistance:
-    """Merge candidates closer than a fraction of the ATR, try each against arbitrary prices, pick the next ones."""
+    """Merge candidates closer than a fraction of the ATR, test each against arbitrary prices, and pick the nearest."""
     if atr is None:
         return SupportResistance(None, None, (), len(candles), why_null="insufficient_bars")
     if atr <= 0:
@@ -157,7 +157,7 @@ def _tried(
     groups: Sequence[Sequence[LevelReason]], bars: Sequence[Bar], atr: float, *, usual: float, tick: Price
 ) -> tuple[Cluster, ...]:
     prices = [nearest(_mean(members), tick) for members in groups]
-    # A level counts from its first reason on: what made it is no proof of it.
+    # A level counts from its first reason on: the bars that formed it are not evidence for it.
     known = [[each.known_from for each in members if each.known_from is not None] for members in groups]
     seen = [
         approaches(float(price), bars[min(since, default=len(bars)) :], atr)

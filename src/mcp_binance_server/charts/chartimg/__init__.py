@@ -1,1 +1,1 @@
-"""chart-img.com on the wire: its documentation, its limits, its pictures."""
+"""chart-img.com: its client, rate limits and documentation."""

@@ -1,4 +1,4 @@
-"""One call to chart-img.com: in turn, with the key in a header, repeated where that can help, for half a minute."""
+"""Calls to chart-img.com: queued, authenticated by a header, retried for at most 30 seconds."""
 
 import logging
 from dataclasses import dataclass, field
@@ -23,17 +23,17 @@ LOG = logging.getLogger(__name__)
 RETRIES = 3
 BACKOFF_MS = 500
 LONGEST_BACKOFF_MS = 8_000
-# Everything about one list, and about one image: attempts, turns and pauses. Who asks for a pair that is drawn here in
-# need, or for a list that has two addresses, waits 45 seconds at most.
+# Deadlines of one list and of one image, including attempts, queueing and pauses. The whole call can last 45 seconds: a
+# list has two addresses, and a failed image of a Binance pair falls back to the local renderer.
 LONGEST_MS, LONGEST_IMAGE_MS = 20_000, 30_000
-# What a pause must leave for the attempt after it.
+# Time that a pause must leave for the next attempt.
 LEAST_ATTEMPT_MS = 5_000
-# The service failed and says so; 505 and above say that it never will do better.
+# Server errors worth a retry; 505 and above are permanent.
 PASSING = range(500, 505)
 
 
 class ChartImgRefused(Exception):
-    """The service answered, and not with a success."""
+    """The service answered with an error status."""
 
     def __init__(self, refusal: ChartImgRefusal) -> None:
         super().__init__(refusal.text)
@@ -42,7 +42,7 @@ class ChartImgRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImageCall:
-    """One request: `patience` multiplies the deadline of the channel, an image counts for the day."""
+    """One request: `patience` multiplies the channel's deadline; an image counts against the daily quota."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -54,7 +54,7 @@ class ImageCall:
 
 @dataclass
 class ChartImgCaller:
-    """Sends calls to one address with one key."""
+    """Sender of requests to one address with one key."""
 
     address: str
     key: str | None = field(repr=False)
@@ -64,15 +64,15 @@ class ChartImgCaller:
     random: Random = field(default_factory=Random, repr=False)
 
     async def send(self, call: ImageCall) -> HttpAnswer:
-        """Send a call and return its success.
+        """Send a call and return its successful answer.
 
-        A request that was not sent, that came too fast, that broke off or met a failure of the service is tried again,
-        three times at most and for half a minute: drawing twice does no harm. Each attempt that may have drawn counts.
+        Retry a request that was not sent, was rate-limited, lost its connection or met a server error: at most three
+        retries in 30 seconds. Drawing an image twice does no harm. Each attempt that may have drawn an image counts.
 
         Raises:
-            Refused: the service said no.
-            ChartServiceError: there is no key, no turn for it, or no answer.
-            EngineUnavailable: nobody can count images now.
+            ChartImgRefused: the service answered with an error.
+            ChartServiceError: there is no key, a limit is reached, or there was no answer.
+            EngineUnavailable: the shared image count cannot be reached.
         """
         if self.key is None or not (self.key.isascii() and self.key.isprintable()):
             raise ChartKeyRefused
@@ -86,7 +86,7 @@ class ChartImgCaller:
             except ChartLimitReached:
                 if failure is None:
                     raise
-                break  # what went wrong before says more than that there is no room for another attempt
+                break  # the earlier failure is more useful than the lack of a slot for the retry
             pause_ms = self._pause_ms(failure, retry, until_ms)
             if pause_ms is None:
                 break
@@ -96,11 +96,11 @@ class ChartImgCaller:
         raise failure or ChartUnavailable(reason="no attempt was made")
 
     def error(self, refusal: ChartImgRefusal) -> ChartServiceError | InvalidChartConfig:
-        """Return what a caller is told of a refusal."""
+        """Return the error that reports a refusal to the caller."""
         return refusal.error(self.clock.now_ms())
 
     def _pause_ms(self, failure: NoAnswer | ChartImgRefused, retry: int, until_ms: float) -> float | None:
-        """Return how long to wait for another attempt; None if there should be none."""
+        """Return the pause before the next attempt in milliseconds, or None for no further attempt."""
         if retry == RETRIES or not _may_pass(failure):
             return None
         told_secs = failure.refusal.retry_after_secs if isinstance(failure, ChartImgRefused) else None
@@ -134,7 +134,7 @@ class ChartImgCaller:
         LOG.info("chart-img answered %s %s: %d in %.0f ms", call.method, call.path, answer.status, took_ms)
         if answer.status == 200:
             return answer
-        # Some services repeat the key they refuse.
+        # Some services echo the rejected key.
         shown = Redactor((key,)).redact(answer.body.decode("utf-8", "replace")).encode()
         raise ChartImgRefused(read_refusal(HttpAnswer(answer.status, answer.headers, shown)))
 
@@ -156,7 +156,7 @@ def _may_pass(failure: NoAnswer | ChartImgRefused) -> bool:
 
 
 def _may_be_drawn(failure: Exception) -> bool:
-    # It may have been drawn before the connection broke; better counted one too many than one too few.
+    # The image may have been drawn before the connection broke. Counting one too many is safer than one too few.
     if isinstance(failure, NoAnswer):
         return failure.sent
     return isinstance(failure, ChartImgRefused) and failure.refusal.status >= 500

@@ -1,4 +1,4 @@
-"""chart-img.com: exchanges, symbols, pictures and their storage."""
+"""Client of chart-img.com: lists of exchanges and symbols, chart images and stored images."""
 
 import re
 import struct
@@ -23,14 +23,14 @@ PNG_END = b"IEND\xaeB`\x82"
 JPEG_MAGIC = b"\xff\xd8\xff"
 JPEG_END = b"\xff\xd9"
 LONGEST_SIDE = 4_096
-# Frame headers of every kind of JPEG; 0xC4, 0xC8 and 0xCC are something else.
+# JPEG start-of-frame markers; 0xC4, 0xC8 and 0xCC have other meanings.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 WireT = TypeVar("WireT")
 
 CHART_PATH = "/v2/tradingview/advanced-chart"
 STORAGE_PATH = f"{CHART_PATH}/storage"
-# The documented address, and the one of the contract for a service that has not heard of it.
+# The documented path, then the path of the contract for a service without the documented one.
 EXCHANGES_PATHS = ("/v3/tradingview/exchange/list", "/v3/tradingview/exchanges")
 SYMBOLS_PATHS = ("/v3/tradingview/exchange/{}", "/v3/tradingview/exchange/{}/symbols")
 IMAGE_CAP = LIST_CAP = 8 * 1024 * 1024
@@ -51,7 +51,7 @@ class ImageFile:
 
 
 def read_image(data: bytes) -> ImageFile | None:
-    """Return what the file is; None if it is neither PNG nor JPEG, or ends before its end."""
+    """Return format and size of a file, or None if it is neither PNG nor JPEG, or is truncated."""
     if data.startswith(PNG_MAGIC) and data.endswith(PNG_END) and data[12:16] == b"IHDR":
         width, height = struct.unpack_from(">II", data, 16)
         return ImageFile("png", width, height)
@@ -61,10 +61,10 @@ def read_image(data: bytes) -> ImageFile | None:
 
 
 def checked_image(content_type: str, data: bytes) -> ImageFile:
-    """Return what an answer holds, if it is the image that it says it is.
+    """Return format and size of an image answer after checking it against its content type.
 
     Raises:
-        ChartUnavailable: it is no image, another one, cut off, or of a size that nobody draws.
+        ChartUnavailable: the body is not an image, has another format, is truncated, or has an impossible size.
     """
     announced: dict[str, ImageFormat] = {"image/png": "png", "image/jpeg": "jpeg"}
     kind = announced.get(content_type.partition(";")[0].strip().lower())
@@ -94,7 +94,7 @@ class _ExchangesWire(msgspec.Struct):
 
 
 class ListedSymbolWire(msgspec.Struct):
-    """One symbol as the service lists it."""
+    """One symbol as listed by the service."""
 
     symbol: str
     description: str = ""
@@ -117,7 +117,7 @@ class _StoredWire(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class RemotePicture:
-    """An image, what it is, and what the service said along with it; `warnings` are "code: sentence"."""
+    """An image with its properties and the service's remarks; `warnings` are "code: sentence"."""
 
     data: bytes = field(repr=False)
     image: ImageFile
@@ -128,7 +128,7 @@ class RemotePicture:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Where the service keeps an image, and until when."""
+    """Address, expiry and size of an image stored by the service."""
 
     url: str
     expires_at: str | None
@@ -148,7 +148,7 @@ class _Posted:
 
 @dataclass(frozen=True, slots=True)
 class ChartImgClient:
-    """The four calls; every refusal teaches what the plan of the key allows."""
+    """The four calls of the service. Each refusal updates the known limits of the key's plan."""
 
     caller: ChartImgCaller
     plans: PlanMemory
@@ -158,31 +158,31 @@ class ChartImgClient:
         return self.caller.key is not None
 
     async def exchanges(self) -> tuple[str, ...]:
-        """Return the ids of the exchanges that can be drawn.
+        """Return the IDs of the exchanges that can be drawn.
 
         Raises:
-            ChartServiceError: the service did not say.
+            ChartServiceError: the service did not return the list.
         """
         answer = await self._listed(EXCHANGES_PATHS, "")
         ids = _decoded(answer, _ExchangesWire).payload
         return tuple(dict.fromkeys(each for each in map(word, ids) if _EXCHANGE_ID.fullmatch(each)))
 
     async def symbols(self, exchange: str, search: str = "") -> tuple[ListedSymbolWire, ...]:
-        """Return the symbols of an exchange, those that hold a text if one is given.
+        """Return the symbols of an exchange, filtered by a search text if one is given.
 
         Raises:
-            ChartServiceError: the service did not say, or knows no such exchange.
+            ChartServiceError: the service did not return the list, or does not know the exchange.
         """
         paths = tuple(path.format(quote(exchange, safe="")) for path in SYMBOLS_PATHS)
         answer = await self._listed(paths, f"?symbol={quote(search, safe='')}" if search else "")
         return tuple(_decoded(answer, _SymbolsWire).payload)
 
     async def draw(self, body: Mapping[str, object]) -> RemotePicture:
-        """Have a chart drawn and return the image.
+        """Draw a chart and return the image.
 
         Raises:
-            ChartServiceError: it was not drawn, or what came is no image.
-            InvalidChartConfig: the service does not understand the chart.
+            ChartServiceError: the chart was not drawn, or the answer is not an image.
+            InvalidChartConfig: the service rejected the chart's configuration.
         """
         posted = await self._post(CHART_PATH, body, IMAGE_CAP, IMAGE_PATIENCE)
         image = checked_image(posted.answer.headers.get("content-type", ""), posted.answer.body)
@@ -195,11 +195,11 @@ class ChartImgClient:
         return RemotePicture(posted.answer.body, image, posted.answer.status, left, warnings)
 
     async def store(self, body: Mapping[str, object]) -> Stored:
-        """Have a chart drawn and kept by the service; return its address.
+        """Draw a chart, store the image at the service and return its address.
 
         Raises:
-            ChartServiceError: it was not drawn, or its address leads elsewhere.
-            InvalidChartConfig: the service does not understand the chart.
+            ChartServiceError: the chart was not drawn, or its address is outside chart-img.com.
+            InvalidChartConfig: the service rejected the chart's configuration.
         """
         posted = await self._post(STORAGE_PATH, body, STORED_CAP, STORAGE_PATIENCE)
         stored = _decoded(posted.answer, _StoredWire)
@@ -264,7 +264,7 @@ class ChartImgClient:
 
 
 def fitting_size(size: tuple[int, int], plan: Plan) -> tuple[int, int]:
-    """Return the largest even size of the same shape that a plan allows."""
+    """Return the largest even size with the same aspect ratio that a plan allows."""
     scale = min(1.0, plan.max_width / size[0], plan.max_height / size[1])
     width, height = (max(least, int(side * scale) // 2 * 2) for side, least in zip(size, SMALLEST_SIZE, strict=True))
     return width, height

@@ -1,4 +1,4 @@
-"""The documentation of chart-img.com: fetched, read, and laid over what we know."""
+"""The documentation of chart-img.com: fetched, parsed and merged with the bundled catalogue."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ NEW_CATEGORY = "Other"
 FRESH_MS: Final = 24 * 60 * 60 * 1000
 LONGEST_FETCH_MS: Final = 20_000
 PAGE_CAP: Final = 2 * 1024 * 1024
-# The state of the documentation that the bundled copy was made from: 2025-11-26.
+# Date of the documentation that the bundled copy was made from: 2025-11-26.
 BUNDLED_AT_MS: Final = 1_764_115_200_000
 
 BUNDLED_EXAMPLES: Final = (
@@ -69,7 +69,7 @@ BUNDLED_EXAMPLES: Final = (
 
 
 def merged_catalogue(parsed: ParsedDocumentation, bundled: ChartCatalogue) -> ChartCatalogue:
-    """Return what the page says, completed by what is bundled; a part that the page lacks is the bundled one."""
+    """Return the catalogue of the parsed page. Facts missing from the page come from the bundled catalogue."""
     return ChartCatalogue(
         parameters=_parameters(parsed, bundled.parameters),
         plans={name: _plan(name, plan, bundled.plans.get(name)) for name, plan in parsed.plans.items()},
@@ -164,7 +164,7 @@ def _parameter(rule: ParsedRule, known: BodyParameter | None) -> BodyParameter:
 
 
 def _plan(name: str, parsed: ParsedPlan, known: Plan | None) -> Plan:
-    # What the page leaves out of a plan we do not know is as small as in the cheapest one.
+    # Limits of an unknown plan that the page leaves out default to those of the cheapest plan.
     start, limits = known or PLANS["BASIC"], parsed.limits
     width, height = limits.get("max_width", start.max_width), limits.get("max_height", start.max_height)
     return Plan(
@@ -185,7 +185,7 @@ def _plan(name: str, parsed: ParsedPlan, known: Plan | None) -> Plan:
 
 @dataclass
 class DocumentationSource:
-    """The page at one address, as a catalogue."""
+    """The documentation page at one address, as a catalogue."""
 
     address: str
     channel: Channel = field(repr=False)
@@ -197,14 +197,14 @@ class DocumentationSource:
         self._name = f"charts:documentation:{self.address}"
 
     async def read(self, *, force: bool = False) -> Held[Documentation]:
-        """Return the documentation: kept, fetched, old or bundled, in this order, and say which."""
+        """Return the documentation and its source: from the cache, fetched, stale or bundled, in this order."""
         try:
             return await self._keeper.read(self._name, self._fetch, force=force)
         except ChartServiceError as failure:
             return _bundled(f"could not be fetched: {failure.message}")
 
     def catalogue(self) -> ChartCatalogue:
-        """Return the best catalogue at hand, without asking anybody."""
+        """Return the newest catalogue in memory, without any request."""
         known = self._keeper.last
         return bundled_catalogue() if known is None else known.catalogue
 
@@ -215,12 +215,12 @@ class DocumentationSource:
             raise ChartUnavailable(reason=failure.reason) from None
         if answer.status != 200 or "text/html" not in answer.headers.get("content-type", ""):
             raise ChartUnavailable(reason=f"HTTP {answer.status}, no documentation")
-        # A page at the limits takes half a second of the processor; others are served meanwhile.
+        # A page at the size limits takes half a second to parse; a thread keeps the event loop free.
         return msgspec.json.encode(await anyio.to_thread.run_sync(_read_page, answer.body))
 
 
 def _read_page(body: bytes) -> Documentation:
-    # Loaded late: once a day is soon enough.
+    # Imported late: it is needed once a day.
     from mcp_binance_server.charts.chartimg.docs_parser import UnreadablePage, parse_documentation  # noqa: PLC0415
 
     try:

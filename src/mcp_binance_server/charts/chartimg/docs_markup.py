@@ -1,7 +1,7 @@
 """HTML as a flat list of headings, quotes, code and tables, read in one linear pass.
 
-A tree is not needed: the documentation is flat. And a tree is dangerous: an HTML5 tree builder asks the whole stack of
-open elements at every tag, and 200,000 nested ones keep it busy for minutes.
+A tree is not needed: the documentation is flat. A tree would also be dangerous: an HTML5 tree builder searches the
+whole stack of open elements at each tag, so 200,000 nested elements keep it busy for minutes.
 """
 
 import html
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from mcp_binance_server.words import visible
 
 MOST_CHARACTERS = 2 * 1024 * 1024
-# The page has some 27,000; each costs a few microseconds.
+# The page has about 27,000 tags; each costs a few microseconds.
 MOST_TAGS = 100_000
 
 _TOKEN = re.compile(r"<!--|<(/?)([a-zA-Z][a-zA-Z0-9]*+)(?=[\s/>])[^<>]*+>")
@@ -25,7 +25,7 @@ _EMOJI_STYLE = "\ufe0f"
 
 
 class UnreadablePage(ValueError):
-    """The page cannot be what it should be; the message says why."""
+    """The page cannot be the documentation; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ Block = Heading | QuoteBlock | Code | Table
 
 
 def read_blocks(page: str) -> list[Block]:
-    """Return the blocks of a page in their order.
+    """Return the blocks of a page in order.
 
     Raises:
-        UnreadablePage: it is too large, or has too many tags, to be the documentation.
+        UnreadablePage: the page is too large or has too many tags to be the documentation.
     """
     if len(page) > MOST_CHARACTERS:
         raise UnreadablePage(f"it is larger than {MOST_CHARACTERS} characters")
@@ -81,7 +81,7 @@ def read_blocks(page: str) -> list[Block]:
 
 
 def plain(text: str) -> str:
-    """Return text with its entities resolved, without emoji, and with single blanks."""
+    """Return text with resolved entities, without emoji, and with single spaces."""
     resolved = visible(_unescaped(text))
     if not resolved.isascii():
         kept = (each for each in resolved if unicodedata.category(each) not in _DROPPED_CATEGORIES)
@@ -105,7 +105,7 @@ def _after(page: str, end: str, place: int) -> int:
 
 @dataclass(slots=True)
 class _MarkupReader:
-    """Where the reading stands: what text is collected for, and the table under way."""
+    """State of the parser: the element whose text is collected, and the open table."""
 
     blocks: list[Block] = field(default_factory=list[Block])
     _wanted: str = ""
@@ -132,7 +132,7 @@ class _MarkupReader:
             self._collect(name)
             self._row_is_header = self._row_is_header or name == "th"
         elif _HEADING.fullmatch(name):
-            self._end_table()  # the end tag of a table was lost; a heading is in none
+            self._end_table()  # a table's end tag is missing; a heading cannot be inside a table
             self._collect(name)
         elif name in {"pre", "blockquote"}:
             self._collect(name)

@@ -1,4 +1,4 @@
-"""The documentation page of chart-img.com as plain records: found by headings and column names, never by position."""
+"""Parser of chart-img.com's documentation page: found by headings and column names, never by position."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ FEWEST_INDICATORS = 50
 MOST_INDICATORS = 1_000
 FEWEST_PLANS = 3
 LONGEST_NAME = 80
-# A table says what its heading says: "Parameter input", "Parameter override".
+# The heading above a table gives its kind: "Parameter input", "Parameter override".
 _INPUT, _OVERRIDE, _STYLE, _Z_ORDER = "parameter input", "parameter override", "parameter style", "parameter zorder"
-_BODY, _ZONES, _EXAMPLE = "request body", "timezone", "request examp"  # one heading of the original ends there
+_BODY, _ZONES, _EXAMPLE = "request body", "timezone", "request examp"  # one heading of the original is cut off there
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ParsedItem:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocumentation:
-    """All that the page says and we use."""
+    """The facts of the page that this server uses."""
 
     indicators: tuple[ParsedItem, ...]
     drawings: tuple[ParsedItem, ...]
@@ -62,10 +62,10 @@ class _Placed:
 
 
 def parse_documentation(page: str) -> ParsedDocumentation:
-    """Read the page.
+    """Parse the page.
 
     Raises:
-        UnreadablePage: it is cut off, too large, or lacks indicators, intervals or plans.
+        UnreadablePage: the page is truncated, too large, or lacks indicators, intervals or plans.
     """
     if "</html>" not in page[-4096:].lower():
         raise UnreadablePage("it is cut off")

@@ -1,4 +1,4 @@
-"""Facts that are fetched rarely and kept: fresh for their time, old in need, never fetched twice at once."""
+"""Cache of rarely fetched facts: fresh until their TTL, stale as a fallback, fetched by one caller at a time."""
 
 import logging
 import zlib
@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 STALE_MS = 30 * 24 * 60 * 60 * 1000
-# After a failed attempt nobody tries again sooner than this, forced or not.
+# Pause after a failed fetch, in milliseconds; also for forced reads.
 PAUSE_MS = 60 * 1000
 
 
@@ -31,7 +31,7 @@ class _Packed(msgspec.Struct, array_like=True):
 
 @dataclass
 class Keeper(Generic[T]):
-    """Keeps one kind of facts under names, packed in the state engine for all, the last ones decoded here."""
+    """Cache of one kind of facts by name: packed in the shared state engine, the last value also decoded in memory."""
 
     engine: StateEngine
     clock: Clock
@@ -45,12 +45,12 @@ class Keeper(Generic[T]):
         self._failures = Expiring()
 
     async def read(self, name: str, fetch: Callable[[], Awaitable[bytes]], *, force: bool = False) -> Held[T]:
-        """Return the facts: kept and fresh, else fetched, else kept and old.
+        """Return the facts: from the cache if fresh, else fetched, else stale.
 
-        `force` passes over what is kept and fresh, and over nothing else.
+        `force` skips only the fresh cache entry.
 
         Raises:
-            ChartServiceError: nothing is kept, and the last attempt to fetch it failed.
+            ChartServiceError: the cache is empty, and the last fetch failed.
         """
         kept = None if force else await self.engine.get(name)
         if kept is not None:
@@ -67,7 +67,7 @@ class Keeper(Generic[T]):
 
     @property
     def last(self) -> T | None:
-        """What was read last, by anybody in this process."""
+        """The value read last in this process, or None."""
         return None if self._decoded is None else self._decoded[1]
 
     async def _fetched(self, name: str, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
@@ -80,7 +80,7 @@ class Keeper(Generic[T]):
 
     async def _refresh(self, name: str, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
         try:
-            with acting_for(""):  # it is for all, whoever came first
+            with acting_for(""):  # the fetch serves all parties, so it is charged to none
                 packed = self._packed(await fetch())
         except ChartServiceError as failure:
             LOG.warning("%s: %s", name, failure.message)

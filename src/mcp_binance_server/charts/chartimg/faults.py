@@ -1,4 +1,4 @@
-"""What a refusal of chart-img.com means: its status and its words, which it puts in any of four places."""
+"""Classification of chart-img.com's refusals by status and message. The message can be in any of four keys."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from mcp_binance_server.errors import echo
 Kind = Literal["auth", "resolution", "parameters", "invalid", "rate", "quota", "not_found", "refused", "upstream"]
 
 DAY_SECS = 24 * 60 * 60
-# The sample of the contract; the service documents no header that says it.
+# The contract's example value; the service documents no header for it.
 USUAL_WAIT_SECS = 60
 MOST_DETAILS = 20
 _QUOTA = "limit exceeded"
@@ -30,7 +30,7 @@ _WORDS = ("message", "error", "msg", "errors")
 
 @dataclass(frozen=True, slots=True)
 class ChartImgRefusal:
-    """An answer that is no success: what kind, its words, and what it said of single fields."""
+    """An error answer: its kind, its message, and its messages about single fields."""
 
     kind: Kind
     status: int
@@ -39,7 +39,7 @@ class ChartImgRefusal:
     retry_after_secs: int | None
 
     def error(self, now_ms: int) -> ChartServiceError | InvalidChartConfig:
-        """Return what a caller is told; `now_ms` says how long the day still lasts."""
+        """Return the matching error for the caller; `now_ms` gives the rest of the day for a used-up quota."""
         status = self.status
         match self.kind:
             case "auth":
@@ -58,12 +58,12 @@ class ChartImgRefusal:
 
 
 def secs_of_day_left(now_ms: int) -> int:
-    """Return the seconds to 00:00 UTC, when the day's images are counted anew."""
+    """Return the seconds until 00:00 UTC, when the daily image count restarts."""
     return DAY_SECS - now_ms // 1000 % DAY_SECS
 
 
 def read_refusal(answer: HttpAnswer) -> ChartImgRefusal:
-    """Read what a non-success says; a body that is not JSON has no words that anybody should repeat."""
+    """Parse an error answer. A body that is not JSON is never quoted."""
     try:
         body = msgspec.json.decode(answer.body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

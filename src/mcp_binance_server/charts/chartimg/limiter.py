@@ -1,4 +1,4 @@
-"""How much chart-img.com is asked for: a pace, a day's share, turns that go round."""
+"""Rate limit and daily image quota of chart-img.com, shared fairly among parties."""
 
 from collections import deque
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from mcp_binance_server.state.engine import Admission, StateEngine
 LONGEST_WAIT_MS = 5_000
 
 DAY_MS = 24 * 60 * 60 * 1000
-# What is kept at the day's beginning for those who come next; the less the day has left, the less is kept.
+# At the start of a day one tenth of its images is reserved for new parties; the reserve shrinks with the day.
 NEWCOMERS_PART = 10
-# More than any plan has, where nobody said how many.
+# Image count above any plan's, used without a known limit.
 MOST_IMAGES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Requests a second, how many of them at once, and images a day; None when nobody said how many."""
+    """Requests a second, burst size, and images a day; None without a known daily limit."""
 
     per_second: float
     burst: int
@@ -51,10 +51,10 @@ class _WaitingCall:
 
 
 class PacedTurns:
-    """Gives turns at a pace, to one party after the other.
+    """Round-robin queue of parties with a rate limit.
 
-    So many wait as get a turn within five seconds. One more makes the last of the party go that has the most waiting:
-    nobody is refused who has no more than an equal part of them.
+    The queue holds as many requests as get a turn within five seconds. One more evicts the last request of the party
+    with the most waiting requests. A party with no more than an equal share is never evicted.
     """
 
     def __init__(self, clock: Clock, pace: Callable[[], Pace]) -> None:
@@ -62,18 +62,18 @@ class PacedTurns:
         self._pace = pace
         self._next_ms = float("-inf")
         self._closed_until_ms = float("-inf")
-        # The party that is first here is next.
+        # The first party in the dict is next.
         self._queues: dict[str, deque[_WaitingCall]] = {}
 
     def close_for(self, duration_ms: float) -> None:
-        """Give nobody a turn for a while."""
+        """Pause all turns for a while."""
         self._closed_until_ms = max(self._closed_until_ms, self._clock.monotonic_ms() + duration_ms)
 
     async def take(self) -> None:
-        """Wait for a turn of the party at hand.
+        """Wait for a turn of the current party.
 
         Raises:
-            ChartLimitReached: that would be too long.
+            ChartLimitReached: the wait would exceed five seconds.
         """
         party, now = PARTY.get(), self._clock.monotonic_ms()
         self._give(now)
@@ -106,7 +106,7 @@ class PacedTurns:
             self._next_ms = max(self._next_ms, now) + step_ms
 
     def _dismiss_one(self, asks: str) -> None:
-        """Refuse the last of the party that has the most waiting; of several that have, who asks."""
+        """Evict the last request of the party with the most waiting; in a tie, of the asking party."""
         most = max(self._queues, key=lambda party: (len(self._queues[party]), party == asks))
         last = self._queues[most][-1]
         last.is_refused = True
@@ -120,7 +120,7 @@ class PacedTurns:
             self._queues.pop(one.party, None)
 
     def _ms_until_turn(self, now: float) -> float:
-        # Each turn books the step behind the last one; the burst may be booked ahead of time.
+        # Each turn reserves one step after the previous one; a burst can be reserved ahead of time.
         pace = self._pace()
         return max(0.0, self._next_ms - (pace.burst - 1) * pace.step_ms - now, self._closed_until_ms - now)
 
@@ -135,9 +135,9 @@ class PacedTurns:
 
 
 def plan_pace(plans: PlanMemory, *, per_second: float | None = None, per_day: int | None = None) -> Pace:
-    """Return the pace of the plan in use, where nobody set another one.
+    """Return the pace of the current plan, unless a setting overrides it.
 
-    A plan that does not bind sets the rate, which is safe, but not the day: who pays for more images gets them.
+    A plan that does not bind sets the rate, which is safe, but not the daily limit: a larger plan has more images.
     """
     in_use = plans.current()
     plan = in_use.plan
@@ -147,7 +147,7 @@ def plan_pace(plans: PlanMemory, *, per_second: float | None = None, per_day: in
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """One image of a day."""
+    """One image of the daily quota."""
 
     pool: str
     image: str
@@ -155,9 +155,9 @@ class Booking:
 
 @dataclass
 class Limiter:
-    """A queue with a pace, in which a request waits for its turn up to five seconds, and a count of the day's images.
+    """Queue and daily image count for chart-img.com. A request waits up to five seconds.
 
-    Turns go round the parties, and images are shared out among them.
+    Turns rotate among the parties, and images are divided among them.
     """
 
     clock: Clock
@@ -169,26 +169,26 @@ class Limiter:
         self._turns = PacedTurns(self.clock, self.pace)
 
     async def take_turn(self) -> None:
-        """Wait until a request may leave.
+        """Wait until a request can be sent.
 
         Raises:
-            ChartLimitReached: that would be too long.
+            ChartLimitReached: the wait would exceed five seconds.
         """
         await self._turns.take()
 
     def close_for(self, duration_ms: float) -> None:
-        """Let nobody leave for a while: the service said so."""
+        """Pause the queue after a rate-limit answer of the service."""
         self._turns.close_for(duration_ms)
 
     async def book_image(self) -> Booking:
-        """Take one of the day's images, before it is asked for; all processes count together.
+        """Take one image from the daily quota before requesting it; all processes share the count.
 
         Raises:
-            ChartLimitReached: all images of the day are drawn, or those that are left are kept for other parties.
-            EngineUnavailable: nobody can count now.
+            ChartLimitReached: the daily quota is used up, or the rest is reserved for other parties.
+            EngineUnavailable: the shared count cannot be reached.
         """
         now_ms, per_day = self.engine.now_ms(), self.pace().per_day
-        # Nobody documents when the day begins; 00:00 UTC is assumed, and the service has the last word.
+        # The start of the service's day is undocumented; 00:00 UTC is assumed, and the service's answer decides.
         booking = Booking(_pool(now_ms), uuid4().hex)
         left_secs = secs_of_day_left(now_ms)
         admission = await self._taken(booking, per_day, left_secs * 1000)
@@ -210,12 +210,12 @@ class Limiter:
         return await self.engine.take_share(pool, image, party=party, ttl_ms=left_ms, cap=per_day, newcomers=kept)
 
     async def give_back(self, booking: Booking) -> None:
-        """Return an image that was certainly not drawn; if that cannot be told to the others, it stays counted."""
+        """Return an image that was certainly not drawn; it stays counted if the shared count cannot be reached."""
         with suppress(EngineUnavailable):
             await self.engine.leave(booking.pool, booking.image)
 
     async def images_left(self) -> int | None:
-        """Return how many images the day still has; None when the limit, or what was drawn, is not known."""
+        """Return the images left today, or None if the limit or the count is unknown."""
         per_day = self.pace().per_day
         if per_day is None:
             return None

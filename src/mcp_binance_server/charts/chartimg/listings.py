@@ -1,4 +1,4 @@
-"""The exchanges and symbols that chart-img.com can draw: asked once an hour, kept, and sorted for people."""
+"""The exchanges and symbols of chart-img.com: fetched once an hour, cached and sorted for display."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ NO_KEY: Final = "no CHART_IMG_API_KEY is set, so this is the list that ships wit
 
 @dataclass
 class Listings:
-    """Both lists; the exchanges have a bundled copy, symbols have none."""
+    """Both lists. The exchanges have a bundled fallback; the symbols have none."""
 
     client: ChartImgClient
     engine: StateEngine = field(repr=False)
@@ -34,7 +34,7 @@ class Listings:
         self._prefix = f"charts:{self.client.caller.address}"
 
     async def exchanges(self) -> Held[tuple[Exchange, ...]]:
-        """Return the exchanges by type and name; what the service does not say of them is our own knowledge."""
+        """Return the exchanges by type and name; details that the service omits come from the bundled catalogue."""
         if not self.client.has_key:
             return Held(_sorted(bundled_catalogue().exchanges), "bundled", BUNDLED_AT_MS, NO_KEY)
         try:
@@ -45,10 +45,10 @@ class Listings:
         return Held(_sorted([described(each) for each in held.value]), held.source, held.at_ms, held.warning)
 
     async def symbols(self, exchange: str, search: str = "") -> Held[tuple[ListedSymbolWire, ...]]:
-        """Return the symbols of an exchange whose name holds a text.
+        """Return the symbols of an exchange whose names contain a text.
 
         Raises:
-            ChartServiceError: nothing is kept, and the service did not answer or knows no such exchange.
+            ChartServiceError: the cache is empty, and the service did not answer or does not know the exchange.
         """
 
         async def fetch() -> bytes:
@@ -61,7 +61,7 @@ class Listings:
 
 
 def described(exchange_id: str) -> Exchange:
-    """Return what we know of an exchange; of one we have not heard of, its id."""
+    """Return the bundled facts of an exchange; of an unknown one only its ID."""
     known = bundled_catalogue().exchange(exchange_id)
     return known or Exchange(id=exchange_id, name=exchange_id, type="unknown", description="")
 

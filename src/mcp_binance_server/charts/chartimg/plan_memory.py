@@ -1,4 +1,4 @@
-"""Which plan of chart-img.com this server has: told by the user, learned from what it did, or assumed."""
+"""The plan of chart-img.com in use: configured, learned from answers, or assumed."""
 
 import re
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ _PARAMETERS: Final = re.compile(r"Parameter Limit \((\d{1,4})\)")
 
 @dataclass(frozen=True, slots=True)
 class PlanInUse:
-    """A plan, and how we know of it.
+    """A plan and its source.
 
-    One that does not bind is the least that the key can have: more may be allowed, and only chart-img.com knows.
+    A plan that does not bind is the least that the key can have: chart-img.com may allow more.
     """
 
     plan: Plan
@@ -27,18 +27,18 @@ class PlanInUse:
 
     @property
     def default_size(self) -> tuple[int, int]:
-        """The size of a chart that names none."""
+        """The size of a chart without one."""
         return self.plan.default_size(DEFAULT_SIZE) if self.binds else DEFAULT_SIZE
 
     @property
     def limit(self) -> Plan | None:
-        """The plan, if nothing beyond it can be drawn."""
+        """The plan as a hard limit, or None if it does not bind."""
         return self.plan if self.binds else None
 
 
 @dataclass
 class PlanMemory:
-    """Keeps for a day what the service did; it knows its plan better than the settings. Without a key none binds."""
+    """Limits learned from answers, kept for a day; they override the settings. Without a key no plan binds."""
 
     clock: Clock
     configured: Plan | None = None
@@ -49,7 +49,7 @@ class PlanMemory:
     _good_until_ms: float = field(default=0, init=False)
 
     def learn(self, refusal: str) -> bool:
-        """Take the limit that a refusal names; tell whether it named one."""
+        """Learn the limit that a refusal names; return True if it named one."""
         size, parameters = _RESOLUTION.search(refusal), _PARAMETERS.search(refusal)
         if size is None and parameters is None:
             return False
@@ -63,7 +63,7 @@ class PlanMemory:
         return True
 
     def learn_drawn(self, drawn: Usage) -> None:
-        """Take from a chart that was drawn what the plan allows at least."""
+        """Learn from a drawn chart the least that the plan allows."""
         self._forget_if_old()
         if not self.current().plan.exceeded_by(drawn):
             return
@@ -74,7 +74,7 @@ class PlanMemory:
         self._good_until_ms = self.clock.monotonic_ms() + KEPT_MS
 
     def current(self) -> PlanInUse:
-        """Return the plan to go by now."""
+        """Return the plan to assume now."""
         self._forget_if_old()
         if self._drawn is not None:
             return PlanInUse(cheapest_plan(self._drawn) or PLANS["ENTERPRISE"], "learned", binds=False)

@@ -1,1 +1,1 @@
-"""The parts of a chart, each read from either dialect and written back in the tools' own."""
+"""The parts of a chart: read from either dialect, and written in the tools' dialect."""

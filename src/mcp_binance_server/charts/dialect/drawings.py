@@ -1,4 +1,4 @@
-"""Drawings, and the coordinates they stand at."""
+"""Drawings and their coordinates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from mcp_binance_server.charts.config import DRAWING_KEYS, Findings, is_list, is
 from mcp_binance_server.charts.dialect.times import bar_open, bars_before, write_instant
 from mcp_binance_server.charts.dialect.values import object_of, read_overrides, read_value
 
-# Where a point's time and price go.
+# The service's keys for a point's time and price.
 _ENDS: Final = {"start": ("startDatetime", "startPrice"), "end": ("endDatetime", "endPrice")}
 _POSITION: Final = {"entry": "entryPrice", "target": "targetPrice", "stop": "stopPrice"}
 _TIMES: Final = {"start": "startDatetime", "end": "endDatetime"}
 
-# What people call a drawing, letters only; the service's own names are understood as well.
+# Common names of a drawing, letters only; the service's own names are recognised as well.
 _CALLED: Final = {
     "Horizontal Line": "hline level support resistance",
     "Vertical Line": "vline",
@@ -45,7 +45,7 @@ _DASHES: Final = {"solid": 0, "dotted": 1, "dashed": 2}
 
 
 def flatten(value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object] | None:
-    """Return coordinates by the service's keys; None after saying that they cannot be read at all."""
+    """Return coordinates by the service's keys, or None after reporting that they cannot be read."""
     if value is None:
         return {}
     if isinstance(value, int | float) and not isinstance(value, bool) and "price" in drawing.input:
@@ -80,7 +80,7 @@ def unflatten(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def spoken(wire: str, drawing: Drawing) -> str:
-    """Return how coordinates write an input of the service."""
+    """Return the key of a service input in the coordinates."""
     for end, (time, price) in _ENDS.items():
         if wire in {time, price} and "startPrice" in drawing.input:
             return f"{end}.{'time' if wire == time else 'price'}"
@@ -98,7 +98,7 @@ def _of_points(value: object, drawing: Drawing) -> object:
 def _parts(key: str, value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object]:
     if key in drawing.input:
         return {key: value}
-    # A retracement is between two prices; without times it spans the chart.
+    # A retracement lies between two prices; without times it spans the chart.
     if key in _ENDS and drawing.api_name == "Fib Retracement" and isinstance(value, int | float):
         return {_ENDS[key][1]: value}
     if key in _ENDS and "startPrice" in drawing.input:
@@ -130,7 +130,7 @@ def _wanted(drawing: Drawing) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChartMoments:
-    """The moments a chart lies between, and its interval, if it is known: where a drawing without times stands.
+    """The first and last moment of a chart, and its interval if known: default times of drawings.
 
     A position begins at the last bar, a retracement spans the chart.
     """
@@ -140,7 +140,7 @@ class ChartMoments:
     interval: str | None
 
     def time(self, drawing: Drawing, name: str) -> datetime | None:
-        """Return the time an input has when it is left out, None where nothing can be assumed."""
+        """Return the default time of an input, or None if it has none."""
         if self.interval is None:
             return None
         if drawing.api_name in POSITIONS and name == "startDatetime":
@@ -154,7 +154,7 @@ class ChartMoments:
 
 
 def drawing_named(name: object, catalogue: ChartCatalogue) -> Drawing | None:
-    """Return the drawing that a type or a name means, whatever its case, spaces and dashes."""
+    """Return the drawing with a type or name; case, spaces and dashes do not matter."""
     letters = "".join(letter for letter in name.casefold() if letter.isalpha()) if isinstance(name, str) else ""
     by_letters = {each.api_name.replace(" ", "").casefold(): each for each in catalogue.drawings}
     return by_letters.get(letters) or catalogue.drawing(_BY_WORD.get(letters, ""))
@@ -163,14 +163,14 @@ def drawing_named(name: object, catalogue: ChartCatalogue) -> Drawing | None:
 def read_drawings(
     value: object, catalogue: ChartCatalogue, moment: ChartMoments, findings: Findings
 ) -> list[dict[str, object]]:
-    """Read the list of drawings as the service wants it."""
+    """Read the list of drawings into the service's dialect."""
     listed = findings.listed(value, "drawings")
     read = [_drawing(each, catalogue, moment, f"drawings[{place}]", findings) for place, each in enumerate(listed)]
     return [each for each in read if each is not None]
 
 
 def write_drawings(drawings: object) -> list[dict[str, object]]:
-    """Return drawings of the service's dialect in the tools' dialect."""
+    """Return the service's drawings in the tools' dialect."""
     return [_public(each) for each in drawings if is_object(each)] if is_list(drawings) else []
 
 

@@ -1,4 +1,4 @@
-"""Symbols, also those to compare with."""
+"""Symbols, and symbols to compare with."""
 
 import re
 from dataclasses import dataclass
@@ -21,31 +21,31 @@ MOST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class BinancePair:
-    """A pair of Binance as its own API spells it; a perpetual is another market than the spot pair of its name."""
+    """A Binance pair in the API's spelling. A perpetual is a different market from the spot pair of its name."""
 
     symbol: str
     perpetual: bool
 
 
 def binance_pair(symbol: str) -> BinancePair | None:
-    """Return the Binance pair that a chart's symbol means, if it means one."""
+    """Return the Binance pair of a chart's symbol, or None."""
     text = fold(symbol)
     if found := _BINANCE.fullmatch(text):
         return BinancePair(found["pair"], found["perpetual"] is not None)
-    # The exchange lists names in other letters too; which ones, its list says.
+    # Binance also lists names in other alphabets; its symbol list decides which ones exist.
     other = text.removeprefix(_HOME)
     is_listable = other != text and not other.isascii() and is_plausible(other)
     return BinancePair(other, perpetual=False) if is_listable else None
 
 
 def is_binance_spot(symbol: object) -> bool:
-    """Whether a symbol is a spot pair of Binance, which our own renderer can draw."""
+    """Return whether a symbol is a Binance spot pair, which the local renderer can draw."""
     pair = binance_pair(symbol) if isinstance(symbol, str) else None
     return pair is not None and not pair.perpetual
 
 
 def read_symbol(value: object, catalogue: ChartCatalogue, findings: Findings) -> str | None:
-    """Read a symbol or a formula, in any case."""
+    """Read a symbol or a formula; case does not matter."""
     if value is None:
         findings.error("symbol", "symbol is required, as EXCHANGE:SYMBOL, such as BINANCE:BTCUSDT")
         return None
@@ -66,7 +66,7 @@ def _check_exchange(text: str, catalogue: ChartCatalogue, findings: Findings) ->
     exchange, _, rest = text.partition(":")
     if ":" in rest or not catalogue.exchanges or catalogue.exchange(exchange):
         return
-    # There are more exchanges than we know; only one that looks misspelt is worth a word.
+    # The bundled list of exchanges is incomplete; only a likely typo is worth a warning.
     if likely := findings.guess(exchange, [each.id for each in catalogue.exchanges], likeness=80):
         findings.warning(
             "symbol", f"symbol_unverified: no exchange {exchange} is known here", f"Did you mean {likely}:{rest}?"
@@ -74,7 +74,7 @@ def _check_exchange(text: str, catalogue: ChartCatalogue, findings: Findings) ->
 
 
 def _is_formula(text: str) -> bool:
-    """Whether terms, signs and brackets alternate as arithmetic wants them, with at least one symbol."""
+    """Return whether terms, operators and brackets form valid arithmetic with at least one symbol."""
     place, depth, wants_term, has_symbol = 0, 0, True, False
     while place < len(text):
         token = _TOKEN.match(text, place)
@@ -93,7 +93,7 @@ def _is_formula(text: str) -> bool:
 
 
 def read_compare(value: object, findings: Findings) -> list[str] | None:
-    """Read a list of spot pairs of Binance, such as BINANCE:ETHUSDT."""
+    """Read a list of Binance spot pairs, such as BINANCE:ETHUSDT."""
     if value is None:
         return None
     if not is_list(value) or not value or len(value) > MOST:

@@ -1,1 +1,1 @@
-"""Words to a chart: what a trader types becomes a configuration, with its reasons and its warnings."""
+"""Natural language to a chart: a trader's text becomes a configuration with reasons and warnings."""

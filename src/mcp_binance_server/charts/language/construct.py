@@ -1,4 +1,4 @@
-"""The one way in: a text, a moment and what is known; out comes a configuration with its reasons and warnings."""
+"""Entry point: a text, a moment and known facts become a configuration with reasons and warnings."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ def construct(
     plan: Plan | None = None,
     default_theme: str = DEFAULT_THEME,
 ) -> Construction:
-    """Turn words into a chart's configuration. Pure: the same words at the same moment give the same chart.
+    """Convert a text into a chart's configuration. Pure: the same text at the same moment gives the same chart.
 
     Raises:
         InvalidArguments: the text is empty, too long, or names no market.
@@ -155,7 +155,7 @@ def _range(span: TimeSpan | None, interval: str, now: datetime) -> str | dict[st
 
 
 def _bars_ago(now: datetime, interval: str, bars: int) -> datetime:
-    # Months differ in length: so many are counted, the one of now among them.
+    # Months differ in length, so they are counted as calendar months, including the current one.
     if interval[-1] in "MY":
         return bars_before(now, interval, bars - 1)
     return now - bars * OFFERED[interval] * timedelta(minutes=1)

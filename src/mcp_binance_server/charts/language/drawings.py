@@ -1,4 +1,4 @@
-"""Lines and levels that a sentence asks for."""
+"""Lines, levels and other drawings requested by a text."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ ONE_PRICE: Final = PRICE + _UNIT
 _SHAPE: Final = re.compile(r"\$?(?P<number>[\d,]+(?:\.\d+)?)(?P<scale>k|mm?)?")
 _SCALES: Final = {"k": 1_000, "m": 1_000_000, "mm": 1_000_000}
 
-# A price that only says where the market is: "near 70k", "above 100,000", "$3200".
+# A price that only describes the market: "near 70k", "above 100,000", "$3200".
 _WHERE: Final = "near|around|above|below|over|under|at|past|hit|hits|hitting|about|~|crossed|broke|touch(?:ed)?"
 IN_PASSING: Final = re.compile(rf"(?<!\w)(?:{_WHERE}) ?{ONE_PRICE}|(?<!\w)\${PRICE}")
 
@@ -23,7 +23,7 @@ Coordinates = dict[str, int | float | str]
 
 
 def price_of(text: str) -> int | float | None:
-    """Return the number a price stands for; a chart's number, not money."""
+    """Return the number written as a price, or None. It is a chart coordinate, not money."""
     found = _SHAPE.fullmatch(text.strip())
     if found is None:
         return None
@@ -63,7 +63,7 @@ _MARKED: Final = re.compile(
     rf"(?<!\w)(?:mark|highlight|draw)(?: (?:a|the))? (?P<prices>{ONE_PRICE}(?! lines?\b)(?:{_AND}{ONE_PRICE})*)"
 )
 _EACH: Final = re.compile(ONE_PRICE)
-# Half of the world writes ninety-seven thousand five hundred so.
+# Many countries write ninety-seven thousand five hundred as 97.500.
 _THOUSANDS: Final = re.compile(r"\$?\d{1,3}\.\d\d0")
 _SIDE: Final = re.compile(
     r"(?<!\w)(?:go |going )?(?P<side>long|short|buy|sell)(?: (?:position|trade|setup|entry|idea))?(?!\w)(?! ?-?term)"
@@ -98,7 +98,7 @@ _FROM_TO: Final = re.compile(rf" ?(?:from|between|at) {ONE_PRICE} ?(?:to|and|-) 
 
 
 def find_drawings(reading: SentenceReader, studies: Phrases[StudyName]) -> list[Mention[WantedDrawing]]:
-    """Take every drawing; a kind without its prices or dates is taken too, with a warning."""
+    """Take every drawing. A drawing without prices or dates is taken too, with a warning."""
     found = [*_positions(reading), *_vertical(reading), *_retracements(reading), *_priced(reading)]
     found += _lines(reading, studies)
     _without_points(reading)
@@ -161,7 +161,7 @@ def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     target, stop = _TARGET.search(reading.left, side.end()), _STOP.search(reading.left, side.end())
     labelled = [match for match in (target, stop) if match]
     entry = _entry(reading.left, side.end(), labelled)
-    # "buy" and "sell" are talk unless a target or a stop makes them a plan.
+    # "buy" and "sell" are only talk, unless a target or a stop makes them a plan.
     if not labelled and (entry is None or side["side"] in _TALK):
         return
     for match in (side, *labelled, *([entry] if entry else [])):
@@ -183,7 +183,7 @@ def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
 def _entry(left: str, place: int, labelled: list[re.Match[str]]) -> re.Match[str] | None:
     for match in _ENTRY.finditer(left, place):
         inside = any(other.start() <= match.start("price") < other.end() for other in labelled)
-        # Straight after the side, or with a word that says so.
+        # The price follows the side directly, or has a word such as "entry".
         said = match[0] != match["price"] or re.fullmatch(r" ?(?:\w+ )?", left[place : match.start()])
         if not inside and said:
             return match

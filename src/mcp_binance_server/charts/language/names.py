@@ -1,4 +1,4 @@
-"""Names of coins and exchanges, and what is listed where."""
+"""Names of coins, stocks and exchanges, and the listed pairs."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -8,15 +8,15 @@ from mcp_binance_server.domain.symbols import SymbolTable
 
 Kind = Literal["coin", "fiat", "metal", "fixed"]
 
-# The quotes a pair may end in when the exchange lists no such pair (any more).
+# Quotes accepted at the end of a pair that is not, or no longer, listed.
 KNOWN_QUOTES = ("FDUSD", *STABLECOINS, "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a name stands for: an asset that wants a quote, or one fixed market.
+    """The meaning of a name: an asset that needs a quote, or one fixed market.
 
-    `assumed` says which other market it could have been; empty when nobody would doubt it.
+    `assumed` names the other possible market; it is empty if the name is unambiguous.
     """
 
     kind: Kind
@@ -24,7 +24,7 @@ class Named:
     assumed: str = ""
 
 
-# name -> ticker on its home exchange; each ticker is a name too.
+# Ticker and names by home exchange; each ticker is a name too.
 _STOCKS: Final = {
     "NASDAQ": "AAPL:apple TSLA:tesla MSFT:microsoft NVDA:nvidia AMZN:amazon GOOGL:google,alphabet META:meta,facebook "
     "NFLX:netflix AMD: INTC:intel COIN: MSTR:microstrategy,strategy MARA:marathon RIOT: HOOD:robinhood PYPL:paypal "
@@ -63,7 +63,7 @@ _FIXED: Final = {
     "FX:EURUSD": "fiber",
     "NASDAQ:COIN": "coinbase stock, coinbase shares, coinbase global",
 }
-# Names with more than one honest reading: the market we take, and what else it could have been.
+# Ambiguous names: the chosen market, and the alternatives.
 _ASSUMED: Final = {
     "TVC:USOIL": ("crude oil, crude, oil, wti", "TVC:USOIL is taken; NYMEX:CL1! are the futures, TVC:UKOIL is Brent"),
     "TVC:DXY": ("dollar, us dollar", "the dollar index TVC:DXY is taken; name a pair such as EUR/USD for another"),
@@ -106,23 +106,23 @@ _FIATS: Final = {
 }  # fmt: skip
 
 RENAMED: Final = {"MATIC": "POL", "FTM": "S", "RNDR": "RENDER"}
-# Read as a quote: "in sats", "in dollars". Alone they mean something else, or nothing.
+# Quotes: "in sats", "in dollars". Alone, these words mean something else or nothing.
 QUOTE_WORDS: Final = {
     "sats": "BTC", "sat": "BTC", "satoshis": "BTC", "dollars": "USD", "dollar": "USD", "us dollars": "USD",
     "us dollar": "USD", "usd": "USD", "tether": "USDT", "bucks": "USD", "try": "TRY",
 }  # fmt: skip
-# Alone, the token that is named after them.
+# The token that "sats" means when it stands alone.
 THOUSAND_SATS: Final = "1000SATS"
-# These are quoted the other way round: USD/JPY.
+# Currencies quoted with the dollar first: USD/JPY.
 DOLLAR_FIRST: Final = frozenset(
     {"JPY", "CHF", "CAD", "TRY", "MXN", "CNH", "INR", "ZAR", "SEK", "NOK", "PLN", "SGD", "HKD"}
 )
 FIAT_CODES: Final = frozenset((*_FIATS, "TRY"))
-# What the dollar side of a pair is called where the exchange has no dollars.
+# Exchanges with real US dollars: a pair's default quote there is USD, not a stablecoin.
 DOLLAR_EXCHANGES: Final = frozenset({"COINBASE", "KRAKEN", "BITSTAMP", "GEMINI", "BITFINEX"})
-# Where stocks trade; a coin does not.
+# Stock exchanges by name; they list no coins.
 STOCK_EXCHANGES: Final = {"nasdaq": "NASDAQ", "nyse": "NYSE", "amex": "AMEX", "lse": "LSE", "xetra": "XETR"}
-# Some exchanges, as they were or are called.
+# Current and former names of some exchanges.
 EXCHANGE_NAMES: Final = {
     "huobi": "HTX", "gate.io": "GATEIO", "okex": "OKX", "ftx": "FTX", "crypto.com": "CRYPTOCOM",
     "bitmex": "BITMEX", "binance us": "BINANCEUS", "binance.us": "BINANCEUS", "coinbase pro": "COINBASE",
@@ -130,7 +130,7 @@ EXCHANGE_NAMES: Final = {
 
 
 def named_markets() -> dict[str, Named]:
-    """Return every name and what it stands for."""
+    """Return every name and its meaning."""
     found: dict[str, Named] = {}
     for exchange, rows in _STOCKS.items():
         for row in rows.split():
@@ -154,7 +154,7 @@ def named_markets() -> dict[str, Named]:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The pairs that are trading, by symbol."""
+    """The pairs in trading, by symbol."""
 
     pairs: dict[str, tuple[str, str]] = field(repr=False)
     bases: frozenset[str] = field(repr=False)
@@ -162,7 +162,7 @@ class Listing:
 
     @classmethod
     def of(cls, table: SymbolTable | None) -> "Listing":
-        """Arrange a symbol table; without one the well-known coins are known by name alone."""
+        """Build the listing from a symbol table; without one, only well-known coins are recognised, by name."""
         rules = () if table is None else table.rules.values()
         pairs = {str(each.symbol): (each.base, each.quote) for each in rules if each.is_trading}
         bases = frozenset(base for base, _quote in pairs.values())
@@ -176,11 +176,11 @@ class Listing:
         return base + quote in self.pairs
 
     def knows(self, asset: str) -> bool:
-        """Whether a code is an asset, by the exchange or by name."""
+        """Return whether a code is a listed asset or a well-known coin."""
         return asset in self.bases or asset in ASSET_NAMES
 
     def split(self, text: str) -> tuple[str, str] | None:
-        """Split an upper-case text into base and quote: a listed pair, or the shape of one."""
+        """Split an upper-case text into base and quote: a listed pair, or a text in the form of a pair."""
         if (found := self.pairs.get(text)) is not None:
             return found
         for quote in (*KNOWN_QUOTES, "USD"):

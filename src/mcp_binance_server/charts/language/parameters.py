@@ -1,4 +1,4 @@
-"""Numbers in a sentence, and the parameter each one is."""
+"""Numbers in a text, and the study parameter that each of them sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,39 +16,39 @@ _MARKS: Final = frozenset({"$", "#", ":", "."})
 
 _BETWEEN: Final = frozenset({",", "/", "and", "&", "+", "-", "or"})
 _OPEN: Final = {"(": ")", "[": "]"}
-# Words that may stand between a study and its numbers.
+# Words allowed between a study and its numbers.
 _NOISE: Final = frozenset(
     {"ribbon", "ribbons", "line", "lines", "cross", "crossover", "crosses", "indicator", "oscillator", "set", "to",
      "with", "of", "at", "=", ":", "settings", "setting", "using", "a", "the", "study", "periods", "values"}
 )  # fmt: skip
 _NEUTRAL: Final = frozenset({"period", "periods", "bar", "bars", "candle", "candles"})
 _LEVEL_WORDS: Final = frozenset({"levels", "level", "limits", "bands", "zones", "overbought"})
-# A study with one number may be drawn several times: "EMA 8 13 21 34 55".
+# Maximum number of copies of a study with one parameter: "EMA 8 13 21 34 55".
 _MOST_TIMES: Final = 12
 
 
 def number_of(text: str) -> Number:
-    """Return the number a token stands for."""
+    """Return the number written in a token."""
     return float(text) if "." in text else int(text)
 
 
 def text_at(tokens: Sequence[Token], place: int) -> str:
-    """Return a token's text; beyond the ends there is nothing."""
+    """Return a token's text, or an empty text beyond either end."""
     return tokens[place].text if 0 <= place < len(tokens) else ""
 
 
 def is_number(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a number stands at a place."""
+    """Return whether a token is a number."""
     return 0 <= place < len(tokens) and tokens[place].is_number
 
 
 def is_glued(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a token follows the one before it without a space."""
+    """Return whether a token follows the previous one without a space."""
     return 0 < place < len(tokens) and tokens[place - 1].end == tokens[place].start
 
 
 def is_free(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a number is not part of something else, such as `4h`, `70k` or `$5`."""
+    """Return whether a number stands alone and is not part of `4h`, `70k` or `$5`."""
     if not is_number(tokens, place):
         return False
     has_suffix = is_glued(tokens, place + 1) and text_at(tokens, place + 1) in _SUFFIXES
@@ -56,23 +56,23 @@ def is_free(tokens: Sequence[Token], place: int) -> bool:
 
 
 def is_glued_to_word(tokens: Sequence[Token], place: int) -> bool:
-    """Whether letters stand right before a number: the 4 of "H4 RSI" is no length."""
+    """Return whether letters stand right before a number: the 4 of "H4 RSI" is not a length."""
     return is_glued(tokens, place) and tokens[place - 1].is_word
 
 
 def has_unit(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a number counts time, bars or pixels."""
+    """Return whether a number counts time, bars or pixels."""
     after = place + 2 if text_at(tokens, place + 1) == "-" else place + 1
     return text_at(tokens, after) in {*UNIT_OF, *BARS, "x", "by", "%", "$"}
 
 
 def is_plain(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a number can be a study's."""
+    """Return whether a number can be a study's parameter."""
     return is_free(tokens, place) and not has_unit(tokens, place)
 
 
 def belongs_right(tokens: Sequence[Token], place: int, names: Phrases[StudyName]) -> bool:
-    """Whether a number belongs to the study after it: "RSI 50 EMA", but not "MA 9 MA 21"."""
+    """Return whether a number belongs to the study after it: "RSI 50 EMA", but not "MA 9 MA 21"."""
     found = names.at(tokens, place + 2 if text_at(tokens, place + 1) == "-" else place + 1)
     if found is None:
         return False
@@ -80,7 +80,7 @@ def belongs_right(tokens: Sequence[Token], place: int, names: Phrases[StudyName]
 
 
 def is_interval(count: str, unit: str) -> bool:
-    """Whether a counted unit is an interval that is offered."""
+    """Return whether a count and a unit form an offered interval."""
     return float(count) * MINUTES[unit] in OFFERED.values()
 
 
@@ -96,7 +96,7 @@ class Given:
 
 @dataclass(slots=True)
 class After:
-    """A walk over the tokens behind a study's name, collecting its numbers."""
+    """A scan of the tokens after a study's name that collects its numbers."""
 
     tokens: Sequence[Token]
     study: StudyWord
@@ -110,7 +110,7 @@ class After:
     levels: tuple[Number, Number] | None = None
 
     def walk(self) -> tuple[Given, int]:
-        """Collect as long as something belongs to the study; return it and the place after the last of it."""
+        """Collect the tokens that belong to the study; return its numbers and the place after the last token."""
         opening = text_at(self.tokens, self.cursor)
         if opening in _OPEN:
             self.closing, self.cursor = _OPEN[opening], self.cursor + 1
@@ -185,14 +185,14 @@ class After:
 def after_name(
     tokens: Sequence[Token], place: int, study: StudyWord, names: Phrases[StudyName], *, only_named: bool = False
 ) -> tuple[Given, int]:
-    """Read what follows a name; return the numbers and the place after the last one."""
+    """Read the numbers after a name; return them and the place after the last one."""
     return After(tokens, study, names, only_named, _past_noise(tokens, place, study), place).walk()
 
 
 def before_name(
     tokens: Sequence[Token], first: int, free_from: int, study: StudyWord, names: Phrases[StudyName]
 ) -> tuple[Given | None, int]:
-    """Read the numbers that stand before a name; None if there are none, or if they belong elsewhere."""
+    """Read the numbers before a name; return None if there are none, or if they belong to another study."""
     cursor, unit = _past_unit(tokens, first, free_from, study)
     if cursor < free_from or not study.inputs or not is_number(tokens, cursor) or is_glued_to_word(tokens, cursor):
         return None, first

@@ -1,4 +1,4 @@
-"""A sentence as its words: normalised, read from left to right, negation seen."""
+"""The reader of a text: normalisation, tokens from left to right, negation and corrections."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _CUES: Final = (
     "never mind", "nevermind", "forget", "skip", "exclude", "excluding", "except", "minus", "omit", "instead of",
     "rather than", "turn off", "switch off", "get rid of", "isn't", "never", "avoid",
 )  # fmt: skip
-# A list goes on after "or" and "and"; these words turn to what is wanted.
+# Ends of a negation. A negated list continues after "or" and "and"; these words start the wanted part.
 _ENDS: Final = (
     "but", "just", "only", "show", "with", "use", "add", "instead(?! of)", "from", "actually", "rather(?! than)",
     "please", "make",
@@ -29,18 +29,18 @@ _ONLY: Final = re.compile(r"\bnothing (?:but|except|else)\b|\bwhy not\b|\bno mat
 _END: Final = re.compile(rf"[,;\n]| - |\.(?=\s|$)|\b(?:{'|'.join(_ENDS)})\b")
 # "don't show", "do not add": the verb right after the cue belongs to it.
 _VERB: Final = re.compile(r"\s*(?:show|use|add|with|want|need|include|draw|put|make|give me|have)\b")
-# What keeps a list going inside a negation: "no RSI or MACD", but not "no volume 4h".
+# Words that continue a negated list: "no RSI or MACD", but not "no volume 4h".
 JOINT: Final = re.compile(r"\s*(?:(?:,|/|&|\+|or|and|nor)\s*)+(?:(?:the|any|a|an|all|on|in|no|not)\s*)*")
 _CORRECTION: Final = re.compile(rf"\b(?:{'|'.join(_CORRECTIONS)})\b|(?<!\w)instead(?! of)(?!\w)")
 
 LONGEST: Final = 2_000
-# Kept as words, so that "range: 3M" still says that 3M is a range.
+# Labels are kept as words: in "range: 3M" the label makes 3M a range.
 LABELS: Final = (
     "symbol", "ticker", "pair", "market", "interval", "timeframe", "indicators", "indicator", "studies", "theme",
     "range", "period", "style", "exchange", "size", "resolution", "drawings", "format", "scale", "timezone",
 )  # fmt: skip
 
-# Typographic quotes, dashes and the sign of multiplication, by number: they look like others in an editor.
+# Typographic quotes, dashes and the multiplication sign, by code point: they look like others in an editor.
 _ALIKE: Final = {
     **dict.fromkeys((0x2018, 0x2019, 0x60), "'"),
     **dict.fromkeys((0x201C, 0x201D), '"'),
@@ -54,16 +54,16 @@ _GLUED: Final = re.compile(r"(?<=[A-Za-z]{3})(?=\d{1,3}[mhdwMHDW](?!\w))")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 
 T = TypeVar("T")
-# Stands for a character that was understood: no word, no space, so no pattern reaches across it.
+# Placeholder for a character already read: neither word nor space, so no pattern matches across it.
 TAKEN: Final = "\0"
 _QUOTED: Final = 80
-# Studies need no word between them to be one list: "without RSI MACD".
+# Studies form a list without a word between them: "without RSI MACD".
 _STUDY: Final = "Asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The negated stretches, the words that open them, and the places of corrections."""
+    """The negated spans, the words that open them, and the positions and words of corrections."""
 
     stretches: tuple[tuple[int, int], ...] = ()
     cues: tuple[tuple[int, int], ...] = ()
@@ -71,12 +71,12 @@ class Scopes:
     correction_words: tuple[tuple[int, int], ...] = ()
 
     def opened(self, place: int) -> int | None:
-        """Return where the last negation begins whose stretch holds this place."""
+        """Return the start of the last negation that covers this position, or None."""
         return max((start for start, end in self.stretches if start <= place < end), default=None)
 
 
 def find_scopes(folded: str) -> Scopes:
-    """Find what is negated: from the cue to the next comma, line end, "but", or word that asks for something."""
+    """Find the negated spans: from the cue to the next comma, line end, "but", or request word."""
     spared = [found.span() for found in _ONLY.finditer(folded)]
     cues = [found.span() for found in CUE.finditer(folded) if not _inside(found.start(), spared)]
     corrections = [found.span() for found in _CORRECTION.finditer(folded)]
@@ -95,7 +95,7 @@ def _scope_end(folded: str, after: int) -> int:
 
 
 def _turn(folded: str, start: int, end: int) -> int:
-    # "ETH 15m instead" corrects what stands before it in its own clause.
+    # "ETH 15m instead" corrects the text before it in its own clause.
     if folded[start:end] != "instead":
         return end
     breaks = [folded.rfind(sign, 0, start) for sign in (",", ";", "\n", ".")]
@@ -107,7 +107,7 @@ def _inside(place: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def normalise(text: str) -> str:
-    """Return the text as every rule reads it; its length may shrink, its meaning not."""
+    """Return the text in the normal form that all patterns expect; it can become shorter, its meaning stays."""
     plain = unicodedata.normalize("NFKC", text).translate(_ALIKE)
     visible = "".join(_visible(character) for character in plain)
     lines = _LABEL.sub(r"\1 ", _MARKER.sub("", visible))
@@ -115,7 +115,7 @@ def normalise(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Lower the case, character by character, so that every place stays where it was."""
+    """Convert to lower case one character at a time, so that all positions stay the same."""
     return "".join(low if len(low := character.lower()) == 1 else character for character in text)
 
 
@@ -130,7 +130,7 @@ def _visible(character: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mention(Generic[T]):
-    """One thing the text names, where it stands, and whether the text says not to."""
+    """One thing named by the text, and its position."""
 
     value: T
     start: int
@@ -139,7 +139,7 @@ class Mention(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a number or a sign of the text; a stretch already understood is one sign."""
+    """A word, a number or a sign of the text; a span already read is one sign."""
 
     text: str
     start: int
@@ -158,13 +158,13 @@ _TOKEN: Final = re.compile(r"\d{1,12}(?:\.\d{1,8})?|[^\W\d_]+|\0+|[^\s\0]")
 
 
 def tokenise(left: str) -> list[Token]:
-    """Split what is left into words, numbers and signs; letters and digits are always apart."""
+    """Split the unread text into words, numbers and signs; letters and digits are always separate."""
     return [Token(found[0], found.start(), found.end()) for found in _TOKEN.finditer(left)]
 
 
 @dataclass(slots=True)
 class SentenceReader:
-    """The text, what is left of it (folded, same places), and what was found worth saying."""
+    """The text, its unread part (lower case, same positions), and the warnings and notes."""
 
     text: str
     left: str
@@ -175,24 +175,24 @@ class SentenceReader:
     notes: list[str] = field(default_factory=list[str])
 
     def take(self, start: int, end: int, kind: str = "") -> str:
-        """Mark characters as understood and return them as they were written."""
+        """Mark characters as read and return their original text."""
         self.left = self.left[:start] + TAKEN * (end - start) + self.left[end:]
         self.taken.append((start, end, kind))
         return self.text[start:end]
 
     def mention(self, value: T, start: int, end: int) -> Mention[T]:
-        """Take characters and say what they mean."""
+        """Take characters and return them with their meaning."""
         self.take(start, end, type(value).__name__)
         return Mention(value, start, end)
 
     def warn(self, code: str, sentence: str) -> None:
-        """Add a warning; the same sentence is said once."""
+        """Add a warning; an equal sentence is added once."""
         said = self.warnings.setdefault(code, [])
         if sentence not in said:
             said.append(sentence)
 
     def negated(self, place: int) -> bool:
-        """Whether the text says not to: what follows the negation, and what a list adds to it, but no more."""
+        """Return whether a position is negated: directly after the negation, or in a list that continues it."""
         opened = self.scopes.opened(place)
         if opened is None:
             return False
@@ -212,7 +212,10 @@ class SentenceReader:
         return JOINT.fullmatch(gap) is not None or (gap.isspace() and kind == next_kind == _STUDY)
 
     def wanted(self, mentions: Sequence[Mention[T]]) -> list[Mention[T]]:
-        """Return what is asked for: not negated, and after a correction ("actually", "make it") only the later."""
+        """Return the requested mentions:
+
+        not negated, and only the later ones after a correction ("actually", "make it").
+        """
         positive = [each for each in mentions if not self.negated(each.start)]
         for cue in reversed(self.scopes.corrections):
             if later := [each for each in positive if each.start >= cue]:
@@ -221,13 +224,13 @@ class SentenceReader:
 
 
 def quoted(text: str) -> str:
-    """Quote a piece of the text, cut short."""
+    """Return a piece of the text in quotes, shortened to 80 characters."""
     flat = " ".join("".join(each for each in text if each.isprintable() or each.isspace()).split())
     return f"'{flat}'" if len(flat) <= _QUOTED else f"'{flat[: _QUOTED - 1]}…'"
 
 
 class Phrases(Generic[T]):
-    """Phrases and what they mean. Hyphens inside a phrase and a plural s at its end do not matter."""
+    """Phrases and their meanings. Hyphens inside a phrase and a plural s at its end are ignored."""
 
     def __init__(self, pairs: Iterable[tuple[str, T]]) -> None:
         self._meaning: dict[tuple[str, ...], T] = {}
@@ -242,16 +245,19 @@ class Phrases(Generic[T]):
         return {word for words in self._meaning for word in words}
 
     def meaning(self, phrase: str) -> T | None:
-        """Return what a whole phrase means."""
+        """Return the meaning of a whole phrase, or None."""
         return self._meaning.get(tuple(token.text for token in tokenise(fold(phrase))))
 
     def ends(self, tokens: Sequence[Token]) -> bool:
-        """Whether the last words are a phrase."""
+        """Return whether the last tokens form a phrase."""
         begins = range(max(0, len(tokens) - 6), len(tokens))
         return any((found := self.at(tokens, place)) is not None and found[1] == len(tokens) for place in begins)
 
     def at(self, tokens: Sequence[Token], place: int) -> tuple[T, int] | None:
-        """Return the meaning of the longest phrase that begins at a token, and the place after it."""
+        """Return the meaning of the longest phrase that begins at a token, and the place after it;
+
+        None without a phrase.
+        """
         said: tuple[str, ...] = ()
         found: tuple[T, int] | None = None
         for after in range(place, len(tokens)):

@@ -1,4 +1,4 @@
-"""Why a chart came out as it did, and which words were not understood."""
+"""The reasons for a chart, and the words that were not understood."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ _MONTHS_ELSEWHERE: Final = (
     "novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
     "gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre"
 )
-# A month that is still here could not be read: "june 31", or another language.
+# A month that is still unread is invalid or in another language: "june 31".
 _MONTH_WORDS: Final = frozenset(
     {*_MONTHS_ELSEWHERE.split(), *MONTHS, "jan", "feb", "apr", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 ) - {"may", "march"}
@@ -37,7 +37,7 @@ _MARKUP: Final = frozenset("<>{}[]\\")
 
 
 def market_said(symbol: str) -> str:
-    """Say which market was detected, by its name where it has one."""
+    """Return a sentence with the detected market, by its name if it has one."""
     exchange, _, ticker = symbol.partition(":")
     name = next(
         (name for code, name in ASSET_NAMES.items() if ticker.startswith(code) and len(ticker) - len(code) <= 6), ""
@@ -48,7 +48,7 @@ def market_said(symbol: str) -> str:
 
 
 def range_said(span: TimeSpan | None, range_text: str | None) -> list[str]:
-    """Say how the time was read."""
+    """Return a sentence with the interpretation of the time."""
     if span is None:
         return []
     if range_text is None:
@@ -57,7 +57,7 @@ def range_said(span: TimeSpan | None, range_text: str | None) -> list[str]:
 
 
 def interval_said(interval: str, *, explicit: bool, has_range: bool) -> str:
-    """Say where the interval comes from."""
+    """Return a sentence with the source of the interval."""
     if explicit:
         return f"used the requested {interval} interval"
     return (
@@ -66,7 +66,7 @@ def interval_said(interval: str, *, explicit: bool, has_range: bool) -> str:
 
 
 def studies_said(studies: Sequence[Asked]) -> list[str]:
-    """Say which studies were added."""
+    """Return a sentence with the studies added."""
     if not studies:
         return []
     if all(_is_default(each) for each in studies):
@@ -76,7 +76,7 @@ def studies_said(studies: Sequence[Asked]) -> list[str]:
 
 
 def drawings_said(drawings: Sequence[WantedDrawing]) -> list[str]:
-    """Say which drawings were added."""
+    """Return a sentence with the drawings added."""
     return (
         [f"drew {len(drawings)} {'drawing' if len(drawings) == 1 else 'drawings'} at the prices given"]
         if drawings
@@ -96,7 +96,7 @@ def _is_default(asked: Asked) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch that nobody understood, and the word that leads to it."""
+    """A span that no rule understood, and the word before it."""
 
     start: int
     end: int
@@ -105,7 +105,7 @@ class Piece:
 
 
 def report_leftovers(reading: SentenceReader) -> None:
-    """Warn about everything in the text that no rule took and that is not a filler word."""
+    """Warn about all unread text except filler words."""
     for start, end in (*reading.scopes.cues, *reading.scopes.correction_words):
         reading.take(start, end)
     for match in IN_PASSING.finditer(reading.left):
@@ -128,7 +128,7 @@ def report_leftovers(reading: SentenceReader) -> None:
 
 
 def is_filler(word: str) -> bool:
-    """Whether a word asks for nothing, even with two neighbouring letters swapped."""
+    """Return whether a word carries no request, even with two adjacent letters swapped."""
     if word in FILLER or word in PLAIN_WORDS or word in NUMBERS or len(word) == 1:
         return True
     swaps = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))
@@ -142,7 +142,7 @@ def _pieces(reading: SentenceReader) -> Iterator[Piece]:
             run += [*pending, token] if run else [token]
             pending = []
             continue
-        # Filler inside a strange stretch belongs to it; what follows may be understood.
+        # Filler inside a strange span belongs to it; words after it may be understood.
         if run and token is not None and _goes_on(token) and len(pending) < _MOST_FILLER:
             pending.append(token)
             continue
@@ -159,7 +159,7 @@ def _goes_on(token: Token) -> bool:
 
 
 def _lead_after(lead: str, token: Token | None) -> str:
-    """Remember the word that led here: "since the great" still speaks of time."""
+    """Return the word that introduces a span: "since the great" is still about time."""
     if token is None or not token.is_word:
         return ""
     if token.text in _DATE_STARTERS or token.text in _STUDY_STARTERS or not lead:

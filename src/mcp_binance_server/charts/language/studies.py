@@ -1,4 +1,4 @@
-"""Which studies a text asks for, and with which numbers."""
+"""Studies requested by a text, and their numbers."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from mcp_binance_server.charts.language.reading import Mention, SentenceReader, 
 from mcp_binance_server.charts.language.times.dates import read_date
 from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, StudyWord, Unoffered, Vocabulary
 
-# An average of another study's values, which nobody offers: "volume MA 20" is no average of the price.
+# Averages of another study's values are not offered: "volume MA 20" is not an average of the price.
 _AVERAGED: Final = r"(?P<study>volume|vol|obv|on balance volume)"
 _AVERAGES_OF: Final = tuple(
     re.compile(rf"(?<!\w){pattern}(?!\w)")
@@ -27,7 +27,7 @@ _ANCHOR: Final = re.compile(r" (?:anchored )?(?:from|at|since) (?:the )?")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One study as it will be drawn; `unit` is the bar a length was given in ("200 week MA")."""
+    """One study to draw; `unit` is the bar in which a length was given ("200 week MA")."""
 
     indicator: CatalogueStudy
     inputs: dict[str, Scalar]
@@ -39,14 +39,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """A walk over the tokens of a text that stops at every study's name."""
+    """A scan of the tokens of a text that stops at every study's name."""
 
     reading: SentenceReader
     vocabulary: Vocabulary
     tokens: list[Token]
 
     def find(self) -> Iterator[Mention[Asked]]:
-        """Take every study with its numbers; numbers before `free_from` belong to the study before."""
+        """Take every study with its numbers; numbers before `free_from` belong to the previous study."""
         place, free_from = 0, 0
         while place < len(self.tokens):
             meaning, after = self.vocabulary.studies.at(self.tokens, place) or (None, place + 1)
@@ -84,7 +84,7 @@ class Finder:
             after = later
         start, end = self.tokens[begin].start, self.tokens[after - 1].end
         said = self.reading.text[start:end]
-        # One input and several numbers: the study is wanted several times.
+        # One input and several numbers: the study is requested several times.
         many = len(study.inputs) == 1 and len(given.numbers) > 1
         each_given = [replace(given, numbers=(number,)) for number in given.numbers] if many else [given]
         asked = [_asked(self.reading, study, each, said) for each in each_given]
@@ -92,12 +92,12 @@ class Finder:
 
 
 def find_studies(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[Asked]]:
-    """Take every study the text names, in the order of the text, with the numbers that belong to it."""
+    """Take every study named in the text, in order, with its numbers."""
     return list(Finder(reading, vocabulary, tokenise(reading.left)).find())
 
 
 def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
-    """Take the studies that nobody offers, before a part of their name, or their date, means something else."""
+    """Take the studies that are not offered, before a part of their names or their dates is read as something else."""
     for pattern in _AVERAGES_OF:
         for match in pattern.finditer(reading.left):
             reading.take(*match.span("average"))
@@ -121,13 +121,13 @@ def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
 
 
 def without_volume(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) -> bool:
-    """Tell whether the text does not want volume, which a chart has by itself."""
+    """Return whether the text asks to hide the volume, which charts show by default."""
     wanted = [not reading.negated(each.start) for each in mentions if each.value.indicator.api_name == "Volume"]
     return bool(wanted) and not any(wanted)
 
 
 def settle_studies(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) -> list[Asked]:
-    """Return what is to be drawn: without what the text takes back or corrects, and each of them once."""
+    """Return the studies to draw: without negated and corrected ones, each once."""
     unwanted = [each.value for each in mentions if reading.negated(each.start)]
     wanted = [each for each in mentions if not reading.negated(each.start) and not _is_taken_back(each.value, unwanted)]
     drawn = {
@@ -188,7 +188,7 @@ def _checked(reading: SentenceReader, study: StudyWord, rule: StudyInput, number
         return int(number)
     if not whole:
         return number
-    # Our own renderer draws a fraction of a width, nobody draws a fraction of a bar.
+    # The local renderer accepts a fractional multiplier; a fractional bar count is impossible everywhere.
     taken = number if rule.public in MULTIPLIERS else int(number)
     reading.warn(
         "param_integer_only", f"{name} {rule.public} {number}: chart-img.com takes whole numbers; {taken} is taken"
@@ -197,7 +197,7 @@ def _checked(reading: SentenceReader, study: StudyWord, rule: StudyInput, number
 
 
 def _is_part_of_ticker(tokens: Sequence[Token], first: int, after: int) -> bool:
-    # "$MA", "BTC.MA" and "rsi:x" are no studies; "50EMA", "(RSI" and "rsi/macd" are.
+    # "$MA", "BTC.MA" and "rsi:x" are not studies; "50EMA", "(RSI" and "rsi/macd" are.
     before = text_at(tokens, first - 1)
     if is_glued(tokens, first) and (before in {"$", "#", ":", ".", "_"} or before.isalpha()):
         return True

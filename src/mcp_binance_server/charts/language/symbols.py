@@ -1,4 +1,4 @@
-"""The symbol that a sentence means, and what it is quoted in."""
+"""Markets named by a text, and their quote assets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from mcp_binance_server.domain.money import STABLECOINS
 SEPARATORS: Final = frozenset({"/", "-", "_"})
 _PRICED: Final = frozenset({"price", "prices", "priced", "chart", "quoted", "valued", "value"})
 _VERSUS: Final = frozenset({"vs", "versus", "against"})
-# Next to an asset, with nothing between, these are its quote; another coin there is a second market.
+# Assets read as the quote directly after another asset; any other coin there is a second market.
 _SIDE_BY_SIDE: Final = frozenset({*STABLECOINS, *FIAT_CODES, "BTC"})
 
 _ENUMERATING: Final = frozenset({"and", ",", ";", "/", "vs", "versus", "&", "+", "or"})
 
 
 def with_quote(scan: Scan, asset: Asset) -> tuple[Wanted, int]:
-    """Return the market an asset begins, and the place after it."""
+    """Return the market that begins with an asset, and the place after it."""
     named, after = asset.named, asset.after
     if (capital := _share_of_market(scan, named, after)) is not None:
         return capital
@@ -113,7 +113,7 @@ def _quote_code(scan: Scan, place: int, *, joined: bool) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A market that may be meant, and the tokens it was read from."""
+    """A possible market, and the tokens it was read from."""
 
     wanted: Wanted
     first: int
@@ -126,7 +126,7 @@ class Candidate:
 
 
 def find_symbols(reading: SentenceReader, vocabulary: Vocabulary, listing: Listing) -> list[Mention[Wanted]]:
-    """Take the markets the text names, in its order."""
+    """Take the markets named by the text, in order."""
     scan = Scan.of(reading, vocabulary, listing)
     found = _candidates(scan)
     certain = [each for each in found if each.is_certain]

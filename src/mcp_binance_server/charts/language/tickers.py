@@ -1,4 +1,4 @@
-"""Tickers in a sentence, and the market each belongs to."""
+"""Tickers in a text, and the market of each."""
 
 import re
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ DEFAULT_QUOTE: Final = "USDT"
 METALS: Final = frozenset({"XAU", "XAG"})
 
 _COMPARING: Final = re.compile(r"\b(?:compare|comparing|comparison|compared)\b")
-# Everyday words in capitals: somebody is shouting, and capitals say nothing about a ticker.
+# Number of filler words above which an upper-case text is shouting; capitals then do not mark a ticker.
 _SHOUTING: Final = 2
 
 CONNECTORS: Final = frozenset({"in", "against", "vs", "versus", "per", "to", "over"})
-# Behind the code of a coin: it is a perpetual contract. Never seen outside this package.
+# Suffix of a coin's code for its perpetual contract; internal to this package.
 PERPETUAL: Final = "!"
 _COIN_WORDS: Final = frozenset({"coin", "token", "coins", "tokens"})
 _STOCK_WORDS: Final = frozenset({"stock", "stocks", "share", "shares"})
@@ -37,9 +37,9 @@ _CURRENCY: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One market as far as the text names it: a full symbol, or assets that still want an exchange.
+    """One market as named by the text: a full symbol, or assets without an exchange.
 
-    `assumed` is what else it could have been; `doubt` names a word that may be no market at all.
+    `assumed` names the alternatives; `doubt` names a word that may not be a market.
     """
 
     full: str = ""
@@ -53,7 +53,7 @@ class Wanted:
 def symbol_of(
     reading: SentenceReader, wanted: Wanted, listing: Listing, exchange: str | None, *, perpetual: bool
 ) -> str:
-    """Write one market as EXCHANGE:SYMBOL and say what had to be assumed."""
+    """Return one market as EXCHANGE:SYMBOL and warn about each assumption."""
     if wanted.assumed:
         reading.warn("symbol_assumed", wanted.assumed)
     if wanted.doubt:
@@ -123,16 +123,16 @@ def _elsewhere(reading: SentenceReader, wanted: Wanted, listing: Listing, exchan
 
 
 def _known_perpetual(wanted: Wanted, listing: Listing) -> bool:
-    # Spot lists no perpetuals; the coin behind one, or a thousand of it, is all there is to check.
+    # The spot list has no perpetuals; only the coin, or a thousand of it, can be checked.
     bare = wanted.base.removeprefix("1000")
     return wanted.perpetual and (listing.knows(wanted.base) or (len(bare) > 2 and listing.knows(bare)))
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A token, or a few, read as an asset.
+    """One or more tokens read as an asset.
 
-    `weak` gives way to anything certain; `doubtful` is a plain word that counts only when nothing else is there.
+    `weak` yields to any certain asset; `doubtful` is a plain word, used only if the text has no other asset.
     """
 
     named: Named
@@ -143,7 +143,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The tokens that are left, and what is known of the whole text."""
+    """The unread tokens, and facts about the whole text."""
 
     reading: SentenceReader
     vocabulary: Vocabulary
@@ -154,7 +154,7 @@ class Scan:
 
     @classmethod
     def of(cls, reading: SentenceReader, vocabulary: Vocabulary, listing: Listing) -> "Scan":
-        """Begin a walk."""
+        """Return a scan of the reader's unread text."""
         tokens = tokenise(reading.left)
         return cls(
             reading,
@@ -166,7 +166,7 @@ class Scan:
         )
 
     def text(self, place: int) -> str:
-        """Return a token, folded; beyond the ends there is nothing."""
+        """Return a token in lower case, or an empty text beyond either end."""
         return self.tokens[place].text if 0 <= place < len(self.tokens) else ""
 
     def written(self, place: int) -> str:
@@ -174,15 +174,16 @@ class Scan:
         return self.reading.text[self.tokens[place].start : self.tokens[place].end]
 
     def glued(self, place: int) -> bool:
-        """Whether a token follows the one before it without a space."""
+        """Return whether a token follows the previous one without a space."""
         return 0 < place < len(self.tokens) and self.tokens[place - 1].end == self.tokens[place].start
 
 
 def asset_at(scan: Scan, place: int) -> Asset | None:
-    """Read the asset that begins at a token, if one does."""
+    """Read the asset that begins at a token, or return None."""
     token = scan.tokens[place]
     if token.text in {"$", "#"} and scan.glued(place + 1) and scan.text(place + 1).isalpha():
-        # The service knows no other letters; a market named in them is asked for again.
+        # The service supports only ASCII; a ticker in other letters is not taken, so the caller is asked for the
+        # market.
         return _cashtag(scan, place + 1) if scan.text(place + 1).isascii() else None
     if not (token.is_word or token.is_number) or (scan.glued(place) and scan.text(place - 1) in {".", ":", "'"}):
         return None
@@ -213,7 +214,7 @@ def _word(scan: Scan, place: int, named: Named | None) -> Asset | None:
     if (sure := _with_noun(scan, place, Named("coin", code) if listed else None, named)) is not None:
         return sure
     shouted = scan.written(place) == code and not scan.all_caps
-    # A word like "me" is never a market in lower case; one like "link" may be, if nothing else is.
+    # A word like "me" is never a market in lower case; "link" can be one if the text names no other.
     if word in FILLER and not shouted:
         return None
     if word in STOP_TICKERS:
@@ -250,7 +251,7 @@ def _pair(scan: Scan, place: int, code: str) -> Asset | None:
         return Asset(Named("coin", f"{bare}{mark}"), place + 1)
     base, quote = scan.listing.split(bare) or ("", "")
     known = scan.listing.knows(base)
-    # In lower case "country" ends in TRY; only a stable quote makes an unlisted word a pair.
+    # In lower case "country" ends in TRY, so an unlisted word is a pair only with a stablecoin as its quote.
     shaped = scan.written(place) == code or quote in STABLECOINS
     if not base or not (known or (shaped and quote != "USD")):
         return None

@@ -1,4 +1,4 @@
-"""All that a sentence says about a chart."""
+"""Applies all rules to a text, and collects the chart it requests."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from mcp_binance_server.charts.language.times.spans import TimeSpan, settle_rang
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 from mcp_binance_server.domain.symbols import SymbolTable
 
-# Whole words; upper case stays, it is a ticker. A word that is also English, or a coin, is not here.
+# Whole words in other languages. Upper-case words are tickers and stay. English words and coins are excluded.
 _WORDS: Final = {
     "last": "letzte letzten letzter letztes letztem último última últimos últimas ultimo ultima ultimos ultimas",
     "day": "tag día", "days": "tage tagen días dias", "week": "woche semana", "weeks": "wochen semanas",
@@ -79,7 +79,7 @@ _BELOW_HUNDRED: Final = (
     rf"(?:(?P<tens>{'|'.join(_TENS)})(?:[ -](?P<ones>{'|'.join(_ONES)}))?|(?P<teen>{'|'.join(_TEENS)}))"
 )
 _HUNDREDS: Final = rf"(?:(?P<hundreds>a|{'|'.join(_ONES)})[ -])?(?P<hundred>hundred)"
-# Below ten a word stays a word: ONE is a coin, and "two" is read where it counts something.
+# Numbers below ten stay words: ONE is a coin, and "two" is read only as a count.
 _NUMBER: Final = re.compile(
     rf"(?<![\w-])(?:{_HUNDREDS}(?: and)?(?: {_BELOW_HUNDRED.replace('?P<', '?P<more_')})?|{_BELOW_HUNDRED})(?![\w-])",
     re.IGNORECASE,
@@ -93,7 +93,7 @@ _LEADS: Final = frozenset({"on", "at", "from", "via", "the", "in"})
 
 
 def translated(text: str) -> str:
-    """Return the text with other languages' words in English and spelt-out numbers in digits."""
+    """Return the text with foreign words translated to English and number words replaced by digits."""
     for pattern, meant in _PHRASES:
         text = pattern.sub(meant, text)
     return _NUMBER.sub(_digits, _WORD.sub(_english, text))
@@ -115,7 +115,7 @@ def _digits(found: re.Match[str]) -> str:
 
 
 def find_exchanges(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[str]]:
-    """Take the exchanges the text names, those of stocks last; one that is part of a longer name is none."""
+    """Take the exchanges named by the text, stock exchanges last; a part of a longer name is not an exchange."""
     stocks = [
         reading.mention(STOCK_EXCHANGES[match["name"]], *match.span())
         for match in _STOCK_EXCHANGE.finditer(reading.left)
@@ -138,28 +138,28 @@ def find_exchanges(reading: SentenceReader, vocabulary: Vocabulary) -> list[Ment
 
 
 def wants_perpetual(reading: SentenceReader) -> bool:
-    """Take the words for perpetual contracts; whether one is wanted."""
+    """Take the words for perpetual contracts; return whether one is requested."""
     found = [reading.mention(None, *match.span()) for match in _PERPETUAL.finditer(reading.left)]
     return bool(reading.wanted(found))
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What can be named: the catalogue's words and the exchange's pairs, arranged once and used for every text."""
+    """The known names: words of the catalogue and pairs of the exchange, built once and used for every text."""
 
     vocabulary: Vocabulary
     listing: Listing
 
     @classmethod
     def of(cls, catalogue: ChartCatalogue, symbols: SymbolTable | None) -> "Knowledge":
-        """Arrange a catalogue and a symbol table; without a table every pair is unverified."""
+        """Build the knowledge from a catalogue and a symbol table; without a table every pair is unverified."""
         listing = Listing.of(symbols)
         return cls(Vocabulary.of(catalogue, STYLE_WORDS, listing.bases), listing)
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """All that one text says; None and empty where it says nothing."""
+    """The content of one text; None or empty for parts that it does not mention."""
 
     markets: list[Wanted]
     exchange: str | None
@@ -173,7 +173,7 @@ class Understood:
 
 
 def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> SentenceReader:
-    """Begin to read a normalised text: put it into English, mend its spelling, find what it negates."""
+    """Return a reader of a normalised text: translated to English, spelling corrected, negations found."""
     mended = vocabulary.speller.mend(translated(text))
     folded = fold(mended.text)
     reading = SentenceReader(mended.text, folded, now, find_scopes(folded))
@@ -183,7 +183,7 @@ def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> SentenceRe
 
 
 def understand(reading: SentenceReader, knowledge: Knowledge) -> Understood:
-    """Apply every rule; the order is the grammar: what is certain first, what looks like anything last."""
+    """Apply every rule. The order is the grammar: certain forms first, ambiguous forms last."""
     vocabulary, listing = knowledge.vocabulary, knowledge.listing
     markets = find_explicit(reading, vocabulary.catalogue)
     markets += find_tickers_with_digits(reading, listing)
@@ -219,7 +219,7 @@ def understand(reading: SentenceReader, knowledge: Knowledge) -> Understood:
 
 
 def _numbered_names(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[Wanted]]:
-    """Take names such as S&P 500 or TOTAL3 before their digits look like a length."""
+    """Take names such as S&P 500 or TOTAL3 before their digits are read as a length."""
     tokens = tokenise(reading.left)
     found: list[Mention[Wanted]] = []
     for place in range(len(tokens)):
@@ -241,7 +241,7 @@ def _numbered_names(reading: SentenceReader, vocabulary: Vocabulary) -> list[Men
 def _study_that_is_a_ticker(
     reading: SentenceReader, vocabulary: Vocabulary, studies: list[Mention[Asked]]
 ) -> list[Mention[Wanted]]:
-    """Read "chart MA" as Mastercard: a study's name in capitals, alone, with nothing it could be drawn on."""
+    """Read "chart MA" as Mastercard: a study's name in capitals, alone, without a market to draw it on."""
     if len(studies) != 1 or studies[0].value.numbers:
         return []
     written = reading.text[studies[0].start : studies[0].end]

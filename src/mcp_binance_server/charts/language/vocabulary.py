@@ -1,4 +1,4 @@
-"""Everything that can be named, arranged for look-up once: studies, markets, exchanges, and their words."""
+"""The vocabulary, indexed once for lookup: studies, markets, exchanges, and their words."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,7 +9,7 @@ from mcp_binance_server.charts.language.reading import Phrases
 from mcp_binance_server.charts.language.times.dates import MONTHS, WEEKDAYS
 from mcp_binance_server.charts.language.words import FILLER, NUMBERS, STOP_TICKERS, UNIT_OF, Speller
 
-# Asked for often, and not in the catalogue; some contain the name of a study that is.
+# Studies often requested but missing from the catalogue; some contain the name of a study in it.
 _NOT_OFFERED: Final = (
     "anchored vwap", "avwap", "atr trailing stop", "pivot points", "pivots", "pivot", "fair value gap", "fvg",
     "moon phase", "order block", "market profile", "cumulative volume delta", "volume delta", "cvd", "open interest",
@@ -19,7 +19,7 @@ _NOT_OFFERED: Final = (
     "volume footprint", "td sequential", "squeeze momentum", "wavetrend", "liquidity zones",
     "supply and demand zones",
 )  # fmt: skip
-# Names for studies that the catalogue's own aliases leave out.
+# Names of studies missing from the catalogue's own aliases.
 _ALSO_CALLED: Final = {
     "stochastic oscillator": "Stochastic",
     "parabolic": "Parabolic SAR",
@@ -32,11 +32,11 @@ _ALSO_CALLED: Final = {
     "weighted average": "Moving Average Weighted",
     "hull average": "Hull Moving Average",
 }
-# golden and death cross are two averages, drawn as such.
+# A golden or death cross is drawn as two averages.
 CROSSES: Final = ("golden cross", "death cross")
 CROSS_LENGTHS: Final = (50, 200)
 _INTERVAL_WORDS: Final = ("hourly", "daily", "weekly", "monthly")
-# Inputs that nobody means by a bare number.
+# Inputs that a bare number never means.
 _SECONDARY: Final = frozenset(
     {"smoothingLength", "valueArea", "daysPerYear", "marketClosed", "jawOffset", "teethOffset", "lipsOffset"}
 )
@@ -52,7 +52,7 @@ _INPUT_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyWord:
-    """One study, with the inputs a number can mean, in the order people give them."""
+    """One study, with the inputs that a bare number can mean, in the usual order."""
 
     indicator: CatalogueStudy
     inputs: tuple[StudyInput, ...]
@@ -71,7 +71,7 @@ class StudyWord:
             for each in indicator.input.values()
             if each.type in {"Integer", "Float"} and each.public not in _SECONDARY and not _is_shift(each)
         ]
-        # A lone number is a length wherever there is one.
+        # A single number is a length if the study has one.
         numeric.sort(key=lambda each: each.public != "length")
         words = [
             (word, each.public)
@@ -85,7 +85,7 @@ class StudyWord:
 
 @dataclass(frozen=True, slots=True)
 class Unoffered:
-    """A study that people ask for and nobody here draws."""
+    """A well-known study that this server does not offer."""
 
     name: str
 
@@ -95,7 +95,7 @@ StudyName = StudyWord | Unoffered | str
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Every phrase with a meaning, and the speller that knows them."""
+    """Every phrase with a meaning, and the spelling corrector for them."""
 
     catalogue: ChartCatalogue
     studies: Phrases[StudyName]
@@ -105,7 +105,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, catalogue: ChartCatalogue, style_words: frozenset[str], assets: frozenset[str]) -> "Vocabulary":
-        """Arrange a catalogue and the table of names."""
+        """Build the vocabulary from a catalogue and the table of names."""
         studies = Phrases(_study_names(catalogue))
         markets = Phrases(named_markets().items())
         exchanges = Phrases(_exchange_names(catalogue))

@@ -1,4 +1,4 @@
-"""Words that mean something everywhere, and how they may be misspelt."""
+"""Common words, numbers and units, and the spelling corrector."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -38,12 +38,12 @@ FILLER: Final = frozenset(
     yo you your yours zoom""".split()  # noqa: SIM905 - a page of words, not of quotes
 )
 
-# Also assets of the exchange, or of another; as words they are far more often just words.
+# Also asset codes of this or another exchange; in a text they are far more often plain words.
 PLAIN_WORDS: Final = frozenset(
     """a ai all apt at bar be c cake coin d day for g gas go high id in it just link low ma mask me move near not
     now on one op open or people s safe sun t the ton v w""".split()  # noqa: SIM905
 )
-# Less common words: never taken for a market beside a certain one, but said when nothing understood them.
+# Less common words: never a market next to a certain one, but reported if they remain unread.
 STOP_TICKERS: Final = PLAIN_WORDS | frozenset(
     """ace act alt auction beam bio bond cat city cow dar data dent fire flow form fun gun hard home hood hook
     hot io key layer magic marathon mob og om ong pixel pond portal prom pump quick rare red riot sign slf
@@ -58,7 +58,7 @@ NUMBERS: Final = {
 }  # fmt: skip
 VAGUE: Final = frozenset({"couple of", "couple", "a couple of", "few", "a few", "several"})
 
-# Canonical unit -> how it is said; one letter is minutes or months by its case.
+# Canonical unit and its words; the single letter m means minutes or months by its case.
 UNITS: Final = {
     "s": ("s", "sec", "secs", "second", "seconds"),
     "m": ("m", "min", "mins", "minute", "minutes"),
@@ -75,7 +75,7 @@ MINUTES: Final = {
 }  # fmt: skip
 BARS: Final = frozenset({"candle", "candles", "bar", "bars", "kline", "klines", "candlestick", "candlesticks"})
 
-# Shorter words are too close to each other: "goal" must not become gold.
+# Shorter words are too similar to each other: "goal" must not become gold.
 SHORTEST: Final = 5
 LONG: Final = 8
 _WORD: Final = re.compile(r"(?<![\w:$#.])[^\W\d_]{3,24}(?![\w:])")
@@ -88,21 +88,21 @@ _TIME_WORDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """The text with its known words, and the pairs (written, taken for)."""
+    """The text with corrected words, and the pairs (written, corrected)."""
 
     text: str
     changes: tuple[tuple[str, str], ...]
 
 
 class Speller:
-    """Knows the words that mean something, and those that may be meant."""
+    """Spelling corrector for the words of the vocabulary."""
 
     def __init__(self, known: Iterable[str], meant: Iterable[str]) -> None:
         self._known = frozenset(known)
         self._meant = tuple(sorted({word for word in meant if len(word) >= SHORTEST and word.isalpha()}))
 
     def mend(self, text: str) -> Mended:
-        """Replace each unknown word by the one known word that is a slip away, if there is exactly one."""
+        """Replace each unknown word by the one known word within the allowed edit distance, if there is exactly one."""
         changes: list[tuple[str, str]] = []
 
         def replace(found: re.Match[str]) -> str:
@@ -137,7 +137,7 @@ def _only(word: str, candidates: Iterable[str], most: int, distance: Callable[[s
 
 
 def _distance() -> Callable[[str, str], int]:
-    # Loaded late: only an unknown word needs it.
+    # Imported late: it is needed only after an unknown word.
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
     return OSA.distance

@@ -1,4 +1,4 @@
-"""What every check has to work with, and what it may find."""
+"""Shared state of the doctor's checks, and the results they return."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
-# A dozen questions are no burden, and when the minute is spent, it is for the exchange to say so.
+# Weight limit of the doctor's own budget: its dozen requests are cheap, and the exchange reports a used-up minute.
 UNBOUND = 1_000_000
 
 WINDOWS = "win32"
@@ -34,7 +34,7 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class JournalFound:
-    """What the journal of this machine says: stops, orders without a known end, and orders that stand."""
+    """Content of the journal on this machine: stops, orders without a known outcome, and open orders."""
 
     stops: tuple[Stopped, ...] = ()
     unresolved: tuple[Intent, ...] = ()
@@ -43,7 +43,7 @@ class JournalFound:
 
 @dataclass
 class Bench:
-    """An environment and, once the settings have been read, the parts; some answers are kept for later rungs."""
+    """Environment and, after the settings are read, the parts of the server; some answers are kept for later checks."""
 
     environment: Mapping[str, str] = field(repr=False)
     clock: Clock
@@ -52,7 +52,7 @@ class Bench:
     reading: Sourced[ClockCheck] | None = None
     rights: KeyRights | None = None
     misfit: SettingsError | None = None
-    """What is wrong with the settings for trading, where the others are right."""
+    """The error in the trading settings, if all other settings are valid."""
     policy: Policy | None = None
     journal: JournalFound | None = None
     _app: App | None = field(default=None, repr=False)
@@ -61,14 +61,14 @@ class Bench:
 
     @property
     def mode(self) -> str:
-        """How orders are placed, in the word of the settings, whether it is one or not."""
+        """The trading mode from the environment, not validated; `off` without one."""
         return self.environment.get(TRADING, "").strip() or OFF
 
     def read(self) -> Settings:
-        """Read the settings; what hinders trading alone is kept for its own rung.
+        """Read the settings; errors of the trading settings alone are kept for the trading check.
 
         Raises:
-            SettingsError: they cannot be used, whatever is said of trading.
+            SettingsError: the settings are invalid even without trading.
         """
         try:
             return read_settings(self.environment)
@@ -80,10 +80,10 @@ class Bench:
             return settings
 
     async def build(self, settings: Settings) -> None:
-        """Build the parts; nothing is sent, and none of them can trade.
+        """Build the parts of the server; nothing is sent, and none of them can trade.
 
         Raises:
-            SettingsError: they cannot be built from these settings.
+            SettingsError: the parts cannot be built from these settings.
         """
         self._settings = settings
         networks: Mapping[str, Network] = self.networks if self.is_at_home else {}
@@ -116,7 +116,7 @@ class Bench:
 
     @property
     def is_at_home(self) -> bool:
-        """Whether the exchange is asked at its own addresses, not at others that were set."""
+        """Whether the exchange is reached at its own addresses, not at configured ones."""
         return self.settings.rest_url is None and self.settings.stream_url is None
 
     @property
@@ -136,7 +136,7 @@ class Bench:
         return self.app.account.principal
 
     async def account(self) -> Account | AppError:
-        """Read the account once; the error is an answer too."""
+        """Read the account once; an error is stored as the answer."""
         if self._account is None:
             try:
                 self._account = (await self.app.account.account()).value
@@ -145,9 +145,9 @@ class Bench:
         return self._account
 
     async def home_of_key(self) -> str | None:
-        """Ask the other networks whether they know the key; it is sent there with a signature that is none.
+        """Ask the other networks whether they know the key; it is sent there with an invalid signature.
 
-        A key that was meant for another address than Binance's is not sent to Binance.
+        A key for a custom address is never sent to Binance.
         """
         others = self.caller.others
         return await others.home_of(self.app.account.require_key()) if others else None
@@ -158,9 +158,9 @@ Status = Literal["ok", "warning", "problem", "skipped", "off"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What was seen; for anything but good news also why that is likely, how to fix it, and one command or page.
+    """Result of a check: the finding and, unless it is good, its likely cause, the fix, and one command or page.
 
-    `off` means that nothing is wrong: what the rung is about is not in use. Without a word about it, it is not shown.
+    `off` means that the checked part is not in use, which is not a fault. An `off` result without a text is not shown.
     """
 
     status: Status
@@ -174,7 +174,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One check; it is tried only when those it needs have not failed, and is off when one of them is."""
+    """One check. It is skipped if a check it needs has failed, and off if a check it needs is off."""
 
     id: str
     title: str
@@ -191,23 +191,23 @@ def off(seen: str = "") -> CheckResult:
 
 
 def forget(names: Sequence[str], platform: str = sys.platform) -> str:
-    """Return the command that takes variables out of the environment."""
+    """Return the command that unsets environment variables."""
     if platform == WINDOWS:
         return "; ".join(f"Remove-Item Env:{name}" for name in names)
     return f"unset {' '.join(names)}"
 
 
 def export(name: str, value: str, platform: str = sys.platform) -> str:
-    """Return the command that sets a variable."""
+    """Return the command that sets an environment variable."""
     return f'$env:{name}="{value}"' if platform == WINDOWS else f"export {name}={value}"
 
 
 def knock(host: str, port: int, platform: str = sys.platform) -> str:
-    """Return the command that tries a port."""
+    """Return the command that tests a TCP port."""
     return f"Test-NetConnection {host} -Port {port}" if platform == WINDOWS else f"nc -vz {host} {port}"
 
 
 def set_clock(platform: str = sys.platform) -> str:
-    """Return the command that sets the clock by the network."""
+    """Return the command that synchronises the clock by NTP."""
     usual = "sudo timedatectl set-ntp true"
     return {WINDOWS: "w32tm /resync", "darwin": "sudo sntp -sS time.apple.com"}.get(platform, usual)

@@ -1,4 +1,4 @@
-"""Clients that name this server: does it start as they start it?"""
+"""MCP clients with an entry for this server: starts each entry as the client does."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ from mcp_binance_server.installation import own_command
 from mcp_binance_server.key_file import NAMES
 from mcp_binance_server.telemetry.logs import Redactor
 
-# Claude Desktop and Claude Code give a server half a minute.
+# Claude Desktop and Claude Code wait 30 seconds for a server.
 PATIENCE_SECS = 30.0
 LEAVE_SECS = 3.0
 LONGEST_LINE = 1_000_000
@@ -35,7 +35,7 @@ INITIALIZE = {
     },
 }
 
-# What programs with windows hand down to the servers they start, as the MCP SDK does; the rest stands in the entry.
+# Environment variables that desktop clients pass to servers, as in the MCP SDK; all others come from the entry.
 HANDED_DOWN = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),
     *("APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES"),
@@ -45,7 +45,7 @@ HANDED_DOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """How long the answer to `initialize` took; or what was wrong, and why that is likely."""
+    """Time until the answer to `initialize`, or the problem and its likely cause."""
 
     took_ms: float = 0
     problem: str = ""
@@ -58,7 +58,7 @@ async def greeted(
     patience_secs: float = PATIENCE_SECS,
     leave_secs: float = LEAVE_SECS,
 ) -> Greeting:
-    """Start what an entry says, greet it and end it."""
+    """Start the server of an entry, initialise it and stop it."""
     clock = SystemClock()
     started_ms = clock.monotonic_ms()
     try:
@@ -86,7 +86,7 @@ async def greeted(
 
 
 async def _first_line(process: Process) -> bytes:
-    """Return the first line that the server prints; empty if it ends before."""
+    """Return the first line that the server prints, or an empty one if it exits before."""
     assert process.stdin is not None  # noqa: S101 - both are pipes, as asked for
     assert process.stdout is not None  # noqa: S101 - likewise
     try:
@@ -105,7 +105,7 @@ async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:
 
 
 async def _end(process: Process, leave_secs: float) -> None:
-    """End a server as clients do: close its input, then ask, then insist."""
+    """Stop a server as clients do: close its input, then terminate, then kill it."""
     with anyio.CancelScope(shield=True):
         if process.stdin is not None:
             await process.stdin.aclose()

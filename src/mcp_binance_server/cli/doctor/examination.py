@@ -1,4 +1,4 @@
-"""All checks in their order, cleaned of secrets, and the command that runs them."""
+"""All checks in order, the removal of secrets, and the command that runs them."""
 
 import argparse
 import logging
@@ -27,7 +27,7 @@ from mcp_binance_server.startup_checks import credentials_of
 from mcp_binance_server.telemetry.logs import Redactor
 
 _ADDRESS = re.compile(r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.]*\w)")
-# What our own advice names.
+# Public addresses in the doctor's own advice.
 _PUBLIC = frozenset({"1.1.1.1", "9.9.9.9"})
 LONGEST = 400
 
@@ -56,7 +56,7 @@ LADDER: Final = (
     Rung("live_chart", "Live chart", services.live_chart, ("configuration",)),
     Rung("clients", "MCP clients", clients.clients),
 )
-# What orders need, behind what the key may do; where trading is off there is no word of it.
+# Checks for trading, listed after the key's permissions; hidden while trading is off.
 TRADING: Final = (
     Rung("trading", "Trading", trading.settings, ("configuration",)),
     Rung("policy", "Limits", trading.policy, ("trading",)),
@@ -71,7 +71,7 @@ TRADING: Final = (
     Rung("asking", "Asking you", trading.asking, ("policy",)),
 )
 _TITLES: Final = {rung.id: rung.title for rung in (*LADDER, *TRADING)}
-# A rung may be off without those above it being so: there is no TLS on a plain address, and REST still works.
+# An unused check does not switch off its dependants, except these: without TLS a plain address still serves REST.
 _ESSENTIAL: Final = {"key"}
 
 Told = Callable[[Rung, CheckResult], None]
@@ -80,7 +80,7 @@ EXIT_PROBLEM = 1
 
 
 class Cleaner:
-    """Cleans the texts of a finding; its repr shows none of what it knows."""
+    """Redacts secrets, addresses and the home folder in results; its repr shows none of them."""
 
     def __init__(self, secrets: Iterable[str], home: str, shown: Iterable[str] = ()) -> None:
         self._redactor = Redactor(secrets)
@@ -110,7 +110,7 @@ class Cleaner:
 
 
 def ladder_of(bench: Bench) -> tuple[Rung, ...]:
-    """Return the rungs that concern an environment."""
+    """Return the checks for an environment."""
     if bench.mode == OFF:
         return LADDER
     at = next(number for number, rung in enumerate(LADDER, 1) if rung.id == "withdrawals")
@@ -118,7 +118,7 @@ def ladder_of(bench: Bench) -> tuple[Rung, ...]:
 
 
 async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) -> dict[str, CheckResult]:
-    """Try every rung that can be tried."""
+    """Run every check whose requirements are met."""
     found: dict[str, CheckResult] = {}
     for rung in ladder_of(bench):
         finding = _hindrance(rung, found)
@@ -154,7 +154,7 @@ async def examine(
     is_quiet: bool = False,
     networks: Mapping[str, Network] = NETWORKS,
 ) -> int:
-    """Climb the ladder and print the report; a quiet one is of warnings and problems alone."""
+    """Run all checks and print the report; a quiet report has only warnings and problems."""
     terminal = Terminal.of(sys.stdout, environment)
     told = _Silence() if as_object else _Trouble(terminal) if is_quiet else _Telling(terminal)
     cleaner = Cleaner(_secrets(environment), str(Path.home()), _proxies_nearby(environment))
@@ -182,7 +182,7 @@ class _Silence:
 
 
 class _Telling(_Silence):
-    """Prints each rung as it is done; on a terminal also which one is being tried, for some take seconds."""
+    """Prints each result at once; on a terminal also the running check, because some take seconds."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -198,7 +198,7 @@ class _Telling(_Silence):
 
 
 class _Trouble(_Silence):
-    """Prints what needs attention and nothing else."""
+    """Prints warnings and problems only."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -221,7 +221,7 @@ def _secrets(environment: Mapping[str, str]) -> list[str]:
 
 
 def _proxies_nearby(environment: Mapping[str, str]) -> list[str]:
-    """Return the proxies that are named by a private address: the report says which proxy a connection uses."""
+    """Return private hosts among the proxies: the report shows the proxy of each connection."""
     try:
         return read_settings(environment).proxies.private_hosts
     except SettingsError:
@@ -236,7 +236,7 @@ def _write(text: str) -> None:
 def run_doctor(options: argparse.Namespace) -> int:
     """Examine this machine and its settings; return the exit code."""
     environment = surroundings()
-    # What would be logged is printed, or must not be.
+    # The report replaces log lines, which could show secrets.
     logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
     if not options.json and not options.quiet:
         sys.stdout.write(under_way("Loading", Terminal.of(sys.stdout, environment)))

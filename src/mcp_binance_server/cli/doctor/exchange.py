@@ -1,4 +1,4 @@
-"""Is the exchange reached, does it answer, and is the clock right?"""
+"""Checks of the exchange: reachability, answers and clock."""
 
 import ssl
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from mcp_binance_server.proxies.environment import Proxy
 from mcp_binance_server.proxies.errors import ProxyUnavailable
 from mcp_binance_server.tls.trust_store import client_context
 
-# The exchange refuses what is more than a second ahead; the server corrects for its own calls.
+# The exchange rejects timestamps more than a second ahead; the server corrects its own.
 MOST_OFF_MS = 1_000
 MUCH_USED = 0.8
 FORBIDDEN = 403
 STATUS_PAGE = "https://www.binance.com/en/support/announcement"
 
 PATIENCE_SECS = 5.0
-# As the client gives up on a connection.
+# The timeout of the client's connections.
 CONNECT_SECS = 3.0
 
 
@@ -45,7 +45,7 @@ async def rest(bench: Bench) -> CheckResult:
 
 
 async def clock(bench: Bench) -> CheckResult:
-    reading = await bench.app.market.clock_check()  # anew: the first one had to open a connection
+    reading = await bench.app.market.clock_check()  # again: the first request included the opening of a connection
     off_ms = reading.value.difference_ms
     if abs(off_ms) <= MOST_OFF_MS:
         return good(f"{abs(off_ms)} ms off the exchange's; a round trip takes {reading.value.round_trip_ms} ms")
@@ -59,7 +59,7 @@ async def clock(bench: Bench) -> CheckResult:
 
 
 async def weight(bench: Bench) -> CheckResult:
-    # One symbol costs as much as all, but not their megabytes.
+    # One symbol has the same weight as all, but a much smaller answer.
     body = await bench.caller.read(EXCHANGE_INFO, {"symbol": "BTCUSDT"}, ExchangeInfoWire)
     limit = body.value.weight_per_minute
     used = await bench.caller.budget.used()
@@ -113,7 +113,7 @@ def _rest_problem(host: str, error: AppError) -> CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """The host and port behind an address."""
+    """Host, port and proxy of an address."""
 
     host: str
     port: int

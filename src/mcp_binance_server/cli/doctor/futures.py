@@ -1,4 +1,4 @@
-"""The futures host: does it answer, and does it stream? Whoever uses spot alone is well without it."""
+"""Check of the futures host: answers and streams. A failure is only a warning; spot works without futures."""
 
 import anyio
 
@@ -61,7 +61,7 @@ async def _streamed(bench: Bench, url: str | None, seen: str) -> CheckResult:
 
 
 async def _first_mark(bench: Bench, url: str) -> str:
-    """Wait for one mark price; return what is wrong if none comes."""
+    """Wait for one mark price; return the problem, or an empty text."""
     try:
         connection = await NetworkDialer(bench.settings.proxies).connect(f"{url}{MARK_PRICE_PATH}")
     except ProxyFailure as failure:

@@ -1,4 +1,4 @@
-"""The journal of orders on this machine: where it lies, whether it is whole, what it has left open, and a stop."""
+"""Checks of this machine's order journal: location, integrity, orders left open, and stops."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.journal.wholeness import Wholeness, commit_ms, examine
 
 VARIABLE = "MCP_BINANCE_TRADING_DIR"
-# What lies there is gone with the machine's memory, or with a container.
+# File systems whose files are lost at a reboot, or with the container.
 PASSING = {"tmpfs": "memory", "ramfs": "memory", "overlay": "the layer of a container"}
 SLOW_MS = 500
 

@@ -1,4 +1,4 @@
-"""The key: whether it can be one, where it belongs, whether it is accepted, what it may do and from where."""
+"""Checks of the API key: format, network, signature, permissions and IP access list."""
 
 from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, export, good, off, set_clock
 from mcp_binance_server.domain.account import WITHDRAW, Account
@@ -95,7 +95,7 @@ async def permissions(bench: Bench) -> CheckResult:
         bench.rights = rights = await read_key_rights(bench.app.account)
     except AppError:
         return good("may read; this host does not tell the rights of a key")
-    # That it may withdraw is no news for a line with a tick: it has a line of its own.
+    # The right to withdraw is left out here: it has a check of its own.
     extra = ", ".join(each for each in rights.beyond_reading if each != WITHDRAW)
     if extra:
         return good(f"may read, {extra}{'; this server only reads' if bench.mode == OFF else ''}")

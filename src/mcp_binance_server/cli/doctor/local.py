@@ -1,4 +1,4 @@
-"""This machine: Python, packages, settings, files, the state server, chart-img.com."""
+"""Checks of this machine: Python, packages, settings, files, the state server and chart-img.com."""
 
 import os
 import platform

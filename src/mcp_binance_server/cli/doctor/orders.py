@@ -1,4 +1,4 @@
-"""What orders need of the exchange: a key that may trade, events of orders, and a journal that agrees with it."""
+"""Checks of the exchange for trading: right to trade, order events, and agreement with the journal."""
 
 from dataclasses import dataclass, field, replace
 
@@ -24,13 +24,13 @@ from mcp_binance_server.trading_assembly.trial import small_order, try_out
 
 USUAL, LEVELS = Symbol("BTCUSDT"), 5
 SUBSCRIBED_SECS = 8.0
-# How ids of orders begin that were placed by this program.
+# Prefixes of this program's order IDs by trading mode.
 PREFIXES = {"live": ("mbl-",), "practice": ("mbt-", "mbd-")}
 
 
 @dataclass(eq=False)
 class _Subscription:
-    """Waits for the exchange to take a subscription; that is the end of it."""
+    """Listener that waits for a confirmed subscription, then cancels the scope."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     stands: bool = False
@@ -48,7 +48,7 @@ class _Subscription:
 
 @dataclass
 class _Noting:
-    """Dials, and keeps what a proxy answered: the stream itself only logs it."""
+    """Dialer that stores a proxy's answer, which the stream itself only logs."""
 
     network: NetworkDialer
     proxy_failure: ProxyFailure | None = None
@@ -63,7 +63,7 @@ class _Noting:
 
 @dataclass
 class _OneTry(Pacer):
-    """Lets one attempt be made: who waits at a terminal is told of the first failure."""
+    """Pacer that allows one attempt: a person at a terminal needs the first failure at once."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
@@ -167,7 +167,7 @@ def _judged(bench: Bench) -> CheckResult:
     verdict = judge_rights(bench.rights)
     if verdict.refusals:
         return _refused(bench, verdict.refusals[0], "Edit the key; reading and spot trading are all that it needs")
-    # That any address may use the key has a rung of its own.
+    # The key's missing IP access list has a check of its own.
     if beyond := [each for each in verdict.warnings if "ticked" in each]:
         return CheckResult(
             "warning",

@@ -1,4 +1,4 @@
-"""Which proxy each connection uses, and the answers of a proxy."""
+"""The proxy of each connection, and the answers of proxies."""
 
 from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, forget, good, off
 from mcp_binance_server.cli.doctor.trading import PAPER
@@ -35,7 +35,7 @@ async def proxy(bench: Bench) -> CheckResult:
 
 
 def proxy_problem(host: str, failure: ProxyFailure | str) -> CheckResult:
-    """Return the finding for a host that a proxy did not lead to."""
+    """Return the finding for a host that could not be reached through its proxy."""
     return CheckResult(
         "problem",
         f"{host} is not reached: {failure}",

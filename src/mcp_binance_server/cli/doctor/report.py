@@ -1,4 +1,4 @@
-"""The report: lines for people, one object for programs."""
+"""The report: lines for a terminal, or one object for programs."""
 
 import json
 import textwrap
@@ -25,17 +25,17 @@ def heading(terminal: Terminal) -> str:
 
 
 def under_way(title: str, terminal: Terminal) -> str:
-    """Say what is being done, to somebody who waits at a terminal."""
+    """Return the line that shows the running check; empty outside a terminal."""
     return f"  {'…' if terminal.has_signs else '..'} {title}" if terminal.is_terminal else ""
 
 
 def wiped(terminal: Terminal) -> str:
-    """Take back what was said to be under way."""
+    """Return the sequence that erases the line of the running check."""
     return "\r\x1b[K" if terminal.is_terminal else ""
 
 
 def lines(rung: Rung, finding: CheckResult, terminal: Terminal) -> str:
-    """Return the lines of one rung; none for one that is off and has nothing to say."""
+    """Return the lines of one check; none for an unused check without a text."""
     if not finding.seen:
         return ""
     sign, word, colour = SIGNS[finding.status]
@@ -64,7 +64,7 @@ def summary(found: Mapping[str, CheckResult], terminal: Terminal) -> str:
 
 
 def as_json(rungs: Sequence[Rung], found: Mapping[str, CheckResult], network: str | None) -> str:
-    """Return the report as one object; every rung is there, with every field."""
+    """Return the report as one JSON object, with every check and every field."""
     report = {
         "version": __version__,
         "network": network,

@@ -1,4 +1,4 @@
-"""What trading needs of settings and files: a mode that fits, limits that are yours alone, somebody who says yes."""
+"""Checks of settings and files for trading: the mode, private limits, and an approver."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Clients that can be set up, and where each keeps its configuration on this machine."""
+"""Supported MCP clients, and the location of each client's configuration on this machine."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -12,26 +12,26 @@ from mcp_binance_server.own_folders import config_folder
 System = Literal["linux", "macos", "windows"]
 
 Form = Literal["json", "jsonc", "toml"]
-# Seconds; a first start by uvx may have to download the package.
+# Start-up timeout in seconds; a first start by uvx downloads the package.
 CODEX_PATIENCE = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """A command that starts our server, whatever PATH the client has."""
+    """A command that starts this server regardless of the client's PATH."""
 
     command: str
     args: tuple[str, ...] = ()
 
     @property
     def may_be_slow(self) -> bool:
-        """Whether the first start may have to download the package."""
+        """Whether the first start can require a download of the package."""
         return bool(self.args) and self.args[-1] == PACKAGE
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Everything the paths of clients depend on; `claude_packages` are folders of a Claude from the Microsoft Store."""
+    """Facts that decide the paths of clients; `claude_packages` are folders of Claude from the Microsoft Store."""
 
     system: System
     home: str
@@ -46,11 +46,11 @@ class Machine:
         return self.path(self.home)
 
     def named_folder(self, variable: str, otherwise: PurePath) -> PurePath:
-        """Return the folder that an environment variable names, else the usual one."""
+        """Return the folder named by an environment variable, or else the usual one."""
         return self.path(named) if (named := self.environment.get(variable)) else otherwise
 
     def config_folder(self) -> PurePath:
-        """Return where programs with windows keep their settings on this system."""
+        """Return the folder for settings of desktop programs on this system."""
         if self.system == "windows":
             return self.named_folder("APPDATA", self.home_folder() / "AppData" / "Roaming")
         if self.system == "macos":
@@ -59,7 +59,7 @@ class Machine:
 
 
 def this_machine(environment: Mapping[str, str], which: Callable[[str], str | None]) -> Machine:
-    """Describe the machine that runs this process."""
+    """Return the facts of the machine that runs this process."""
     system = system_of(sys.platform)
     launcher = find_launcher(sys.argv[0], sys.executable, sys.prefix, environment, which)
     packages = Path(environment.get("LOCALAPPDATA", "")) / "Packages" if system == "windows" else None
@@ -68,7 +68,7 @@ def this_machine(environment: Mapping[str, str], which: Callable[[str], str | No
 
 
 def own_folder(machine: Machine) -> Path:
-    """Return the folder of our own files."""
+    """Return the folder of this program's own files."""
     platform = "win32" if machine.system == "windows" else "posix"
     folder = config_folder({"HOME": machine.home, **machine.environment}, platform)
     return folder or Path(machine.home) / ".config" / PACKAGE
@@ -81,7 +81,7 @@ def system_of(platform: str) -> System:
 def find_launcher(
     argv0: str, executable: str, prefix: str, environment: Mapping[str, str], which: Callable[[str], str | None]
 ) -> Launcher:
-    """Find a command that will be there tomorrow, with its whole path: programs with windows have another PATH."""
+    """Return a permanent command with its full path: desktop programs have a different PATH."""
     if way_of(prefix) == "uvx":
         if uvx := which("uvx"):
             return Launcher(uvx, (PACKAGE,))
@@ -95,9 +95,9 @@ def find_launcher(
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client; `extra` are fields that its entries have besides command, args and env.
+    """One MCP client; `extra` are fields of its entries next to command, args and env.
 
-    `commands` are programs that tell that the client is installed, though it has no file yet.
+    `commands` are programs that indicate an installed client without a configuration file.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Client:
 
 
 def _claude_desktop(machine: Machine) -> PurePath:
-    # As a package of the Microsoft Store it reads a file of its own: github.com/anthropics/claude-code/issues/26073
+    # The Microsoft Store package reads a file of its own: github.com/anthropics/claude-code/issues/26073
     folder = machine.path(machine.claude_packages[0]) if machine.claude_packages else machine.config_folder() / "Claude"
     return folder / "claude_desktop_config.json"
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 CLIENT_NAMES = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "zed")
-# What people type, without case, blanks and dashes.
+# Accepted names, without case, blanks and dashes.
 ALIASES = {
     **{name.replace("-", ""): name for name in CLIENT_NAMES},
     "claudeai": "claude-desktop",
@@ -67,10 +67,10 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
 
 
 def client_name(text: str) -> str:
-    """Return the client that was meant, however it was written.
+    """Return the client with a name in any notation.
 
     Raises:
-        ArgumentTypeError: there is none, or it may be one of two.
+        ArgumentTypeError: the name is unknown or ambiguous.
     """
     folded = re.sub(r"[^a-z0-9]", "", text.lower())
     if folded == "claude":
@@ -83,7 +83,7 @@ def client_name(text: str) -> str:
 
 
 def _server_name(text: str) -> str:
-    # Tools are named after it, and no client takes more than this.
+    # Tools are named after it, and 40 characters is the clients' limit.
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", text):
         raise argparse.ArgumentTypeError("a name has 1 to 40 letters, digits, '-' and '_'")
     return text

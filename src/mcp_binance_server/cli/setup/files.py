@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all; among them the file of keys."""
+"""Atomic file writes, and the file of keys."""
 
 import importlib
 import importlib.util
@@ -25,11 +25,11 @@ shown."""
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file's text with its line ends as they are; none if there is no such file.
+    """Return a file's text with its line ends unchanged, or None without a file.
 
     Raises:
-        OSError: it cannot be read.
-        UnicodeDecodeError: it is not UTF-8.
+        OSError: the file cannot be read.
+        UnicodeDecodeError: the file is not UTF-8.
     """
     try:
         return path.read_bytes().decode("utf-8")
@@ -38,7 +38,7 @@ def read_text(path: Path) -> str | None:
 
 
 def keep_copy(path: Path, clock: Clock) -> Path:
-    """Copy a file beside itself, under a name with the time, for the same eyes."""
+    """Copy a file into the same folder, with the time in its name and the same permissions."""
     stamp = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
     copy = path.with_name(f"{path.name}.{stamp}.bak")
     number = 1
@@ -50,7 +50,7 @@ def keep_copy(path: Path, clock: Clock) -> Path:
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Write a file in one step; an existing one keeps its mode unless another is given, and a link stays a link."""
+    """Write a file atomically; an existing file keeps its mode unless another is given, and a link stays a link."""
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     if mode is None:
@@ -59,13 +59,13 @@ def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else may read, in a folder that nobody else may enter if it has to be made."""
+    """Write a file readable by its owner only; a new folder is also accessible to its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_text(path, text, mode=PRIVATE)
 
 
 def _write_beside(target: Path, content: bytes, mode: int) -> None:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # made for its owner alone
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # created for its owner alone
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -80,7 +80,7 @@ def _write_beside(target: Path, content: bytes, mode: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation with whoever sits at the terminal."""
+    """The functions that talk to the user at the terminal."""
 
     say: Callable[[str], None]
     ask: Callable[[str], str]
@@ -89,21 +89,21 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
-    """Where the keys of a network are kept."""
+    """Storage of a network's keys: a file or the keyring."""
 
     path: Path
     in_keyring: bool = False
 
     def stored(self) -> dict[str, str]:
-        """Return what is kept; nothing if there is no file.
+        """Return the stored keys, or nothing without a file.
 
         Raises:
-            SettingsError: there is one, and it cannot be used.
+            SettingsError: the file exists, but cannot be used.
         """
         return read_keys(self.path) if self.path.is_file() else {}
 
     def store(self, keys: Mapping[str, str]) -> None:
-        """Keep the keys, in the file or in the keyring with the file pointing there."""
+        """Store the keys in the file, or in the keyring with a reference in the file."""
         if self.in_keyring:
             keyring = importlib.import_module("keyring")
             for name, value in keys.items():
@@ -113,15 +113,15 @@ class KeyPlace:
 
 
 def has_keyring() -> bool:
-    """Tell whether the package that reaches the keyring happens to be installed."""
+    """Return whether the keyring package is installed."""
     return importlib.util.find_spec("keyring") is not None
 
 
 def ask_for_keys(talk: Talk, kept: Mapping[str, str], help_url: str) -> dict[str, str]:
-    """Ask for a Binance key, its secret and a key of chart-img.com; an empty answer keeps what there is.
+    """Ask for a Binance key, its secret and a chart-img.com key; an empty answer keeps the stored value.
 
     Raises:
-        SettingsError: what was typed is no key, three times over.
+        SettingsError: three answers in a row were invalid.
     """
     talk.say(f"\n{HELP}\nKeys are made at {help_url}\n\n")
     keys = {name: kept[name] for name in NAMES if name in kept}
@@ -167,7 +167,7 @@ def _file(text: str) -> Path | None:
 
 @dataclass(eq=False)
 class UnreadableConfig(Exception):
-    """`line` and `column` count from one."""
+    """A configuration that cannot be edited; `line` and `column` count from one."""
 
     line: int
     column: int

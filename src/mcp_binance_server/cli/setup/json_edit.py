@@ -1,4 +1,4 @@
-"""One entry put into a JSON text, or taken out; every other byte stays, remarks too."""
+"""Insertion and removal of one entry in a JSON text; every other byte stays, including comments."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ USUAL_INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value between two offsets; an object knows its members."""
+    """A value between two offsets; objects have their members."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class JsonMember:
-    """A key, where it stands, its value, and the comma behind it if there is one."""
+    """A key with its offset, its value, and the offset of the comma after it, if any."""
 
     key: str
     key_at: int
@@ -42,10 +42,10 @@ def is_object(value: object) -> TypeGuard[dict[str, object]]:
 
 
 def read_json(text: str, *, relaxed: bool = False) -> Node:
-    """Read a whole text.
+    """Parse a whole text.
 
     Raises:
-        Unreadable: it is not JSON.
+        UnreadableConfig: the text is not JSON.
     """
     return _Scanner(text, relaxed=relaxed).document()
 
@@ -155,10 +155,10 @@ def _no_constant(_: str) -> NoReturn:
 
 
 def entry_in_json(text: str, table: str, name: str, *, relaxed: bool) -> object:
-    """Return the entry, none if there is none.
+    """Return the entry, or None.
 
     Raises:
-        Unreadable: the text is no JSON object, or the table is none.
+        UnreadableConfig: the text or the table is not a JSON object.
     """
     container = _container(text, table, relaxed=relaxed)[1]
     found = _only(text, container, name) if container else None
@@ -166,10 +166,10 @@ def entry_in_json(text: str, table: str, name: str, *, relaxed: bool) -> object:
 
 
 def put_in_json(text: str, table: str, name: str, entry: Mapping[str, object], *, relaxed: bool) -> str:
-    """Return the text with the entry; a text that has it already comes back as it is.
+    """Return the text with the entry; a text that already has it is returned unchanged.
 
     Raises:
-        Unreadable: the text cannot be edited.
+        UnreadableConfig: the text cannot be edited.
     """
     if not text.strip("\ufeff" + BLANK):
         return json.dumps({table: {name: entry}}, indent=USUAL_INDENT, ensure_ascii=False) + "\n"
@@ -184,10 +184,10 @@ def put_in_json(text: str, table: str, name: str, entry: Mapping[str, object], *
 
 
 def take_from_json(text: str, table: str, name: str, *, relaxed: bool) -> str:
-    """Return the text without the entry, and without the table if nothing is left in it.
+    """Return the text without the entry, and without the table if it is then empty.
 
     Raises:
-        Unreadable: the text cannot be edited.
+        UnreadableConfig: the text cannot be edited.
     """
     if not text.strip("\ufeff" + BLANK):
         return text
@@ -261,14 +261,14 @@ class _Editor:
         end = member.node.end if member.comma_at is None else member.comma_at + 1
         after = text[end:]
         if member.comma_at is None and before is not None and before.comma_at is not None:
-            # The last one leaves, and the comma in front of it with it.
+            # The last member is removed together with the comma before it.
             text, start = text[: before.comma_at] + text[before.comma_at + 1 :], start - 1
         return _joined(text[:start], after, opened_at=target.start)
 
     def _insert_first(self, target: Node, key: str, value: object) -> str:
         outer = self._indent_at(target.start)
         indent = outer + self._unit
-        kept = self._text[target.start + 1 : target.end - 1].rstrip(BLANK)  # comments, if anything
+        kept = self._text[target.start + 1 : target.end - 1].rstrip(BLANK)  # comments, if any
         member = self._newline + indent + self._written(key, value, indent) + self._newline + outer
         return self._text[: target.start + 1] + kept + member + self._text[target.end - 1 :]
 
@@ -294,9 +294,9 @@ class _Editor:
 def _joined(before: str, after: str, *, opened_at: int) -> str:
     lead, rest = before.rstrip(" \t"), after.lstrip(" \t")
     if len(lead.rstrip(BLANK)) == opened_at + 1 and rest.lstrip(BLANK).startswith("}"):
-        return lead.rstrip(BLANK) + rest.lstrip(BLANK)  # nothing is left between the braces
+        return lead.rstrip(BLANK) + rest.lstrip(BLANK)  # the object is empty now
     if lead.endswith("\n") and rest.startswith(("\n", "\r\n")):
-        return lead + rest.partition("\n")[2]  # its line is empty now
+        return lead + rest.partition("\n")[2]  # the line is empty now
     if rest.startswith(("}", "\n", "\r\n")):
         return lead + rest
     return before + rest

@@ -1,4 +1,4 @@
-"""This server's entry in a client's configuration, and what a file becomes with it."""
+"""This server's entry in a client's configuration, and the changed file."""
 
 import difflib
 import re
@@ -16,12 +16,12 @@ from mcp_binance_server.installation import MODULE, PACKAGE
 from mcp_binance_server.key_file import NAMES, PAIR
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 
-# An entry of the same name that led elsewhere leads to us now.
+# Keys of a remote server; dropped when an entry of the same name changes to this server.
 ELSEWHERE = ("url", "httpUrl", "serverUrl", "headers")
 
 OUR_WORDS = (PACKAGE, MODULE, "binance-provider")
 
-# The lines around a change may hold the secrets of other servers: by their name, as a flag, or by their looks.
+# Lines around a change can hold secrets of other servers, recognised by name, by flag, or by pattern.
 _SECRET = re.compile(
     r"""(["']?[\w.-]*(?:key|secret|token|password|passwd|authorization|credential)[\w.-]*["']?\s*[:=]\s*)"""
     r"""("(?:[^"\\]|\\.)*"|'[^']*')""",
@@ -30,16 +30,16 @@ _SECRET = re.compile(
 _FLAG = re.compile(r"""(--?[\w-]*(?:key|secret|token|password)[\w-]*(?:=|",\s*"))[^"\s]+""", re.IGNORECASE)
 _RANDOM = re.compile(r"""(["'])(?=[^"']*\d)(?=[^"']*[A-Za-z])[\w+=.-]{20,}\1(?!\s*[:=])""")
 _BEARER = re.compile(r"(bearer\s+)[^\s\"',]+", re.IGNORECASE)
-# These only look like one: a path, and flags.
+# Paths that only look like a secret.
 _NO_SECRET = re.compile(r"MCP_BINANCE_KEY_FILE|BINANCE_PRIVATE_KEY_FILE")
 
 
 def entry_for(
     client: Client, launcher: Launcher, environment: Mapping[str, str | None], before: object = None
 ) -> dict[str, object]:
-    """Return the entry, with whatever else an earlier one says; a variable of None must not be in it.
+    """Return the entry, merged with an earlier one; a variable of None is left out.
 
-    Keys that it held are left out when a key file is named.
+    Keys in the earlier entry are dropped if a key file is set.
     """
     old = {key: value for key, value in before.items() if key not in ELSEWHERE} if is_object(before) else {}
     old.pop("env", None)
@@ -54,19 +54,19 @@ def entry_for(
 
 
 def variables_of(entry: object) -> dict[str, object]:
-    """Return the environment that an entry gives our server."""
+    """Return the environment variables of an entry."""
     variables = entry.get("env") if is_object(entry) else None
     return dict(variables) if is_object(variables) else {}
 
 
 def holds_keys(entry: object) -> bool:
-    """Tell whether an entry holds a key in plain text."""
+    """Return whether an entry holds a key in plain text."""
     return any(variables_of(entry).get(name) for name in NAMES if name != "BINANCE_PRIVATE_KEY_FILE")
 
 
 @dataclass(frozen=True, slots=True)
 class OurEntry:
-    """An entry, with the client that has it; the environment in it may hold keys."""
+    """An entry with its client; its variables can hold keys."""
 
     client: Client
     name: str
@@ -76,7 +76,7 @@ class OurEntry:
     is_disabled: bool = False
 
     def reads(self, keys: Path, network: str) -> bool:
-        """Tell whether the server of this entry would read a key file."""
+        """Return whether the server of this entry would read a key file."""
         if named := self.variables.get(KEY_FILE):
             return Path(named) == keys
         has_own = any(self.variables.get(name) for name in PAIR)
@@ -84,7 +84,7 @@ class OurEntry:
 
 
 def our_entries(machine: Machine) -> tuple[list[OurEntry], list[Path]]:
-    """Return the entries, and the files that cannot be read and might hold more."""
+    """Return this server's entries, and the unreadable files that could hold more."""
     entries: list[OurEntry] = []
     unreadable: list[Path] = []
     for client in CLIENTS.values():
@@ -135,7 +135,7 @@ def _args(entry: Mapping[str, object]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file, its text now (none: there is no file) and the text it is to have."""
+    """A file, its text before (None without a file) and its text after."""
 
     client: Client
     path: PurePath
@@ -148,12 +148,12 @@ class FileChange:
         return (self.before or "") != self.after
 
     def diff(self) -> list[str]:
-        """Return the lines of a unified diff in which nothing that looks like a secret can be read."""
+        """Return a unified diff in which everything that looks like a secret is masked."""
         return [_masked(line) for line in changed_lines(self.path, self.before, self.after)]
 
 
 def changed_lines(path: PurePath, before: str | None, after: str) -> list[str]:
-    """Return the lines of a unified diff of a file that is to have another text, or is to be made."""
+    """Return the unified diff of a file that is changed or created."""
     named = str(path) if before is not None else "(no file yet)"
     now = (before or "").splitlines()
     return [*difflib.unified_diff(now, after.splitlines(), named, str(path), lineterm="", n=2)]
@@ -162,10 +162,10 @@ def changed_lines(path: PurePath, before: str | None, after: str) -> list[str]:
 def plan_addition(
     client: Client, machine: Machine, text: str | None, *, name: str, environment: Mapping[str, str | None]
 ) -> FileChange:
-    """Work out how our server gets into a client's file.
+    """Return the change that adds this server to a client's file.
 
     Raises:
-        Unreadable: the file cannot be edited.
+        UnreadableConfig: the file cannot be edited.
     """
     before = text or ""
     old = entry_of(client, before, name)
@@ -179,10 +179,10 @@ def plan_addition(
 
 
 def plan_removal(client: Client, machine: Machine, text: str | None, *, name: str) -> FileChange:
-    """Work out how our server gets out of a client's file.
+    """Return the change that removes this server from a client's file.
 
     Raises:
-        Unreadable: the file cannot be edited.
+        UnreadableConfig: the file cannot be edited.
     """
     before = text or ""
     old = entry_of(client, before, name)
@@ -195,10 +195,10 @@ def plan_removal(client: Client, machine: Machine, text: str | None, *, name: st
 
 
 def entry_of(client: Client, text: str, name: str) -> object:
-    """Return what a client's file says of our server, none if nothing.
+    """Return this server's entry in a client's file, or None.
 
     Raises:
-        Unreadable: the file cannot be edited.
+        UnreadableConfig: the file cannot be edited.
     """
     if client.form == "toml":
         return entry_in_toml(text, client.table, name)
@@ -206,7 +206,7 @@ def entry_of(client: Client, text: str, name: str) -> object:
 
 
 def _check(client: Client, before: str, after: str, name: str, entry: Mapping[str, object] | None) -> None:
-    """Refuse an edit that would not do exactly what was meant; the editor of TOML does so by itself."""
+    """Refuse an edit with any other effect than the intended one; the TOML editor has its own check."""
     if client.form == "toml" or before == after:
         return
     relaxed = client.form == "jsonc"

@@ -1,4 +1,4 @@
-"""The command: ask, show, write, try."""
+"""`mcp-binance-server setup`: choose clients, write their files, try the key."""
 
 import argparse
 import getpass
@@ -36,20 +36,20 @@ EXIT_USAGE = 2
 
 
 def installed_clients(machine: Machine, which: Which) -> list[Client]:
-    """Return the clients of which there is a trace: their file, its folder, or their command."""
+    """Return the installed clients, recognised by their file, its folder, or their command."""
     return [client for client in CLIENTS.values() if _is_here(client, machine, which)]
 
 
 def clients_with_entry(machine: Machine, name: str) -> list[Client]:
-    """Return the clients that have an entry of this name; one whose file cannot be read is not among them."""
+    """Return the clients with an entry of this name; clients with unreadable files are left out."""
     return [client for client in CLIENTS.values() if _has_entry(client, machine, name)]
 
 
 def choose(talk: Talk, terminal: Terminal, found: Sequence[Client], done: Sequence[Client]) -> list[Client]:
-    """Ask which clients are meant, with those that were found in a list; Enter means all of them.
+    """Ask for the clients to set up, with a list of those found; Enter selects all of them.
 
     Raises:
-        EOFError: nobody answers.
+        EOFError: standard input has ended.
     """
     others = [client.title for client in CLIENTS.values() if client not in found]
     if found:
@@ -64,10 +64,10 @@ def choose(talk: Talk, terminal: Terminal, found: Sequence[Client], done: Sequen
 
 
 def choose_removal(talk: Talk, terminal: Terminal, having: Sequence[Client], name: str) -> list[Client]:
-    """Ask out of which clients an entry is to be taken; Enter means all.
+    """Ask for the clients to remove an entry from; Enter selects all of them.
 
     Raises:
-        EOFError: nobody answers.
+        EOFError: standard input has ended.
     """
     talk.say(f"These have an entry named {name}:\n\n")
     _list(talk, terminal, having, ())
@@ -109,7 +109,7 @@ def _one(part: str, found: Sequence[Client]) -> str:
 
 
 def no_terminal(found: Sequence[Client]) -> str:
-    """Say in one line what a script must say."""
+    """Return the message for a run without a terminal: a script must name the client."""
     here = f"found here: {', '.join(client.name for client in found)}; " if found else ""
     return f"this is no terminal, so say which client: setup --client NAME ({here}all: {', '.join(CLIENT_NAMES)})"
 
@@ -129,7 +129,7 @@ def _has_entry(client: Client, machine: Machine, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KeyTrial:
-    """What became of a trial: a sentence, what to do about it, and how alarming it is."""
+    """Outcome of a trial: a sentence, advice, and its colour."""
 
     said: str
     advice: str = ""
@@ -137,7 +137,7 @@ class KeyTrial:
 
 
 async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> KeyTrial | None:
-    """Read the account with the keys of a file, as the server will; none if the file holds no Binance key."""
+    """Read the account with the keys of a file, as the server does; None if the file has no Binance key."""
     from mcp_binance_server.app import running_app  # noqa: PLC0415 - seconds to load, and often no key is tried
 
     around = {name: value for name, value in environment.items() if name not in PAIR}
@@ -169,7 +169,7 @@ async def _rights(app: "App", network: str) -> "KeyRights | None":
     try:
         return await read_key_rights(app.account) if network == TELLS_RIGHTS else None
     except AppError:
-        return None  # the account was read: that matters, and not every host tells the rest
+        return None  # the account was read, which is what counts; not every host reports the rights
 
 
 def _accepted(host: str, rights: "KeyRights | None") -> KeyTrial:
@@ -189,7 +189,7 @@ def _accepted(host: str, rights: "KeyRights | None") -> KeyTrial:
 
 
 def run_setup(options: argparse.Namespace) -> int:
-    """Set clients up, or take us out of them; return the exit code."""
+    """Set up clients, or remove this server from them; return the exit code."""
     environment = surroundings()
     machine = this_machine(environment, shutil.which)
     talk = Talk(_say, input, getpass.getpass)
@@ -205,7 +205,7 @@ def run_setup(options: argparse.Namespace) -> int:
 
 
 class Course:
-    """One run of the command: the client that was named, or those that are found and chosen."""
+    """One run of the command: for the named client, or for a selection of the clients found."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class Course:
             trial = self._trial if is_last else None
             setup = Setup(options, self._machine, self._talk, self._terminal, self._clock, trial=trial)
             code = max(code, setup.run(is_last=is_last))
-            # The keys are asked for once, and all clients of one run are meant for one network.
+            # Keys are asked for once, and all clients of one run share a network.
             self._options.no_keys, self._options.network = True, setup.network
         return code
 

@@ -1,7 +1,7 @@
-"""One table put into a TOML text, or taken out of it; every other line stays as it is.
+"""Insertion and removal of one table in a TOML text; every other line stays.
 
-There is no writer of TOML in Python, and none is needed: a table of ours stands alone, at the end of the file. What
-cannot be edited line by line (inline tables, dotted keys) is found out by reading the result, and refused.
+Python has no TOML writer, and none is needed: the table is appended at the end of the file. A form that cannot be
+edited line by line (inline tables, dotted keys) is detected by parsing the result, and refused.
 """
 
 import itertools
@@ -19,20 +19,20 @@ _STRINGS = ('"""', "'''", '"', "'")
 
 
 def entry_in_toml(text: str, table: str, name: str) -> object:
-    """Return the entry, none if there is none.
+    """Return the entry, or None.
 
     Raises:
-        Unreadable: the text is not TOML.
+        UnreadableConfig: the text is not TOML.
     """
     tables = _read(text).get(table)
     return tables.get(name) if is_object(tables) else None
 
 
 def put_in_toml(text: str, table: str, name: str, entry: Mapping[str, object]) -> str:
-    """Return the text with the entry; a text that has it already comes back as it is.
+    """Return the text with the entry; a text that already has it is returned unchanged.
 
     Raises:
-        Unreadable: the text cannot be edited.
+        UnreadableConfig: the text cannot be edited.
     """
     if entry_in_toml(text, table, name) == entry:
         return text
@@ -48,7 +48,7 @@ def take_from_toml(text: str, table: str, name: str) -> str:
     """Return the text without the entry.
 
     Raises:
-        Unreadable: the text cannot be edited.
+        UnreadableConfig: the text cannot be edited.
     """
     if entry_in_toml(text, table, name) is None:
         return text
@@ -63,7 +63,7 @@ def take_from_toml(text: str, table: str, name: str) -> str:
 
 
 def _span(lines: list[str], start: int, end: int) -> range:
-    # What stands before the next header may be a remark about that one.
+    # Comments before the next header can belong to that header, so they stay.
     last = max(number for number in range(start, end) if lines[number].partition("#")[0].strip())
     while start > 0 and not lines[start - 1].strip():
         start -= 1
@@ -105,7 +105,7 @@ def _read(text: str) -> dict[str, object]:
 
 
 def _headers(text: str) -> Iterator[int]:
-    """Yield the numbers of the lines that open a table; a bracket inside a string or an array opens none."""
+    """Yield the numbers of lines with a table header; brackets inside a string or an array do not count."""
     at, line, depth, at_start = 0, 0, 0, True
     while at < len(text):
         sign = text[at]
@@ -137,7 +137,7 @@ def _string_end(text: str, at: int, quote: str) -> int:
     while at < len(text) and not text.startswith(quote, at):
         at += 2 if text[at] == "\\" and quote.startswith('"') else 1
     end = at + len(quote)
-    # Up to two more quotes may stand before the closing three.
+    # Up to two more quotes can precede the closing three.
     while len(quote) == 3 and text.startswith(quote[0], end):
         end += 1
     return min(end, len(text))

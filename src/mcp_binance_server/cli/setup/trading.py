@@ -1,4 +1,4 @@
-"""`setup --trading`: limits to begin with on paper, and the key that approves orders; shown before it is written."""
+"""`setup --trading`: initial limits for paper trading, and the key that approves orders; shown before it is written."""
 
 import argparse
 import re
@@ -71,7 +71,7 @@ CONFIRM = re.compile(r"^\[confirm\][ \t]*(#.*)?\r?$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TradingPlan:
-    """The file of limits as it is and as it is to be, and the key that is made for it, if one is."""
+    """The file of limits before and after, and the new approver's key, if one is made."""
 
     path: Path
     before: str | None
@@ -84,7 +84,7 @@ class TradingPlan:
 
 
 def set_up_trading(options: argparse.Namespace, talk: Talk, terminal: Terminal, clock: Clock) -> int:
-    """Write the limits and make the approver, as far as they are not there; return the exit code."""
+    """Write the limits and create the approver if they are missing; return the exit code."""
     host = TradingHost.found(clock)
     try:
         return _set_up(options, host, talk, terminal)
@@ -139,7 +139,7 @@ def _planned(host: TradingHost, *, asks: bool) -> TradingPlan:
 
 
 def _public_half(host: TradingHost) -> str:
-    """Return what the policy must name: the key is there, and only its passphrase tells its public half."""
+    """Return the public key for the policy: the key file exists, but only its passphrase reveals the public key."""
     public = opened_public(sealed_key(host).sealed, ask_passphrase("The approver's passphrase: "))
     if public is None:
         raise NotDone("That does not open the approver's key. Nothing was written.")

@@ -1,1 +1,1 @@
-"""Commands for who trades: what a person does beside the assistant."""
+"""Commands for people who trade, independent of the assistant."""

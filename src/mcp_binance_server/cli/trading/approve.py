@@ -1,4 +1,4 @@
-"""`mcp-binance-server approve`: a person's yes to one order, signed with a key that only a passphrase opens."""
+"""`mcp-binance-server approve`: a person's approval of one order, signed with a key that needs a passphrase."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ servers: limits and approvers are read at the start."""
 
 
 def run_approve(options: argparse.Namespace) -> int:
-    """Approve an order, list what waits, or make the approver; return the exit code."""
+    """Approve an order, list waiting orders, or create the approver; return the exit code."""
     return told(partial(_new, options.approver) if options.new else partial(_approve, options.order, options.approver))
 
 
@@ -69,10 +69,10 @@ def _new(file: str | None, host: TradingHost) -> int:
 
 
 def approvers_of(one: Waiting, policy: Policy) -> frozenset[str]:
-    """Return who can say yes to an order: the approver that the policy names for its account.
+    """Return the approvers of an order: the approver that the policy names for its account.
 
     Raises:
-        NotDone: it names none.
+        NotDone: the policy names no approver.
     """
     if (approver := policy.of_key(one.terms.account).confirm.approver) is None:
         raise NotDone(NO_APPROVER.format(account=echo(one.terms.account)).rstrip())
@@ -80,15 +80,15 @@ def approvers_of(one: Waiting, policy: Policy) -> frozenset[str]:
 
 
 def whose_yes(one: Waiting) -> str:
-    """Name who can say yes to an order, in words."""
+    """Return a text that names the approver of an order."""
     return f"the approver of account {echo(one.terms.account)}"
 
 
 def keep_key(path: Path, made: NewApprover) -> None:
-    """Write an approver's key for its owner alone; one that is there is never replaced.
+    """Write an approver's key, readable by its owner only; an existing key is never replaced.
 
     Raises:
-        NotDone: it cannot be written.
+        NotDone: the key cannot be written.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,26 +102,26 @@ def keep_key(path: Path, made: NewApprover) -> None:
 
 
 def policy_place(host: TradingHost) -> Path:
-    """Return where the limits are, or would be looked for."""
+    """Return the path of the limits, or their default path."""
     folder = config_folder(surroundings())
     return host.settings.trading_policy or (folder or Path()) / "trading.toml"
 
 
 def say_waiting(host: TradingHost, waiting: Sequence[Waiting]) -> None:
-    """List what waits, for who has not said which they mean."""
+    """Print the waiting orders, for a command without an ID."""
     where = partial(exchange_host, host.settings)
     say(waiting_list(waiting, host.clock.now_ms(), where) if waiting else NOTHING)
 
 
 def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
-    """Return the order that is meant: the one of that id, or the only one.
+    """Return the order with an ID, or the only waiting order; None if the choice is open.
 
     Raises:
-        NotDone: none of that id waits.
+        NotDone: no waiting order has this ID.
     """
     if wanted is None:
         return waiting[0] if len(waiting) == 1 else None
-    # An order is named by its preview, or by the id that it will have at the exchange: mbp- and the preview.
+    # An order is identified by its preview ID, or by its later ID at the exchange: mbp- and the preview ID.
     bare = wanted.rpartition("-")[2]
     if (found := next((each for each in waiting if each.preview_id == bare), None)) is None:
         raise NotDone(
@@ -131,16 +131,16 @@ def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
 
 
 async def what_waits(journal: OpenJournal) -> tuple[list[Waiting], list[Stopped]]:
-    """Return the orders that wait, and every stop, everybody's first."""
+    """Return the waiting orders, and every stop, the global one first."""
     return await journal.agreements.waiting(journal.now_ms()), await journal.ledger.stops()
 
 
 def holding(stops: Sequence[Stopped], waiting: Sequence[Waiting]) -> list[Stopped]:
-    """Return those stops that would hold one of these orders: everybody's always does."""
+    """Return the stops that block one of these orders; the global stop blocks all."""
     held = {EVERYBODY, *(each.terms.account for each in waiting)}
     return [each for each in stops if each.account in held]
 
 
 async def keep_signature(one: Waiting, signature: str, journal: OpenJournal) -> bool:
-    """Write down a yes; False if the order no longer waits."""
+    """Store an approval; return False if the order no longer waits."""
     return await journal.agreements.approve(one.preview_id, signature, journal.now_ms())

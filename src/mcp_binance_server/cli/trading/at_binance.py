@@ -1,4 +1,4 @@
-"""Orders that stand at Binance, taken back by a person at a terminal: with the settings that the server has."""
+"""Cancellation of orders at Binance from a terminal, with the server's settings."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading_assembly.spot import opened_spot
 from mcp_binance_server.upstream import opened_upstream
 
-# A cancel that hangs has its own end after fifteen seconds; a person waits for several of them.
+# A hanging cancel times out after fifteen seconds; the limit allows several of them.
 LONGEST_SECS = 60.0
 SAME_SETTINGS = (
     "{name} is at Binance ({mode}, {network}), and these are the settings of {here}. Set MCP_BINANCE_TRADING={mode}, "
@@ -25,10 +25,10 @@ SAME_SETTINGS = (
 
 
 def cancel_at_binance(host: TradingHost, intents: Sequence[Intent]) -> list[Placed]:
-    """Cancel open orders of one account at Binance, and return how each stands.
+    """Cancel open orders of one account at Binance, and return the state of each.
 
     Raises:
-        NotDone: these settings lead elsewhere, or Binance could not be asked; the text says what to do.
+        NotDone: the settings differ from the order's, or Binance could not be reached; the text says what to do.
     """
     for each in intents:
         _require_same(host.settings, each)

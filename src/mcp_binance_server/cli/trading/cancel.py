@@ -1,4 +1,4 @@
-"""`mcp-binance-server cancel`: a person takes an order back, whichever server placed it."""
+"""`mcp-binance-server cancel`: a person cancels an order of any server."""
 
 import argparse
 from functools import partial
@@ -18,12 +18,12 @@ from mcp_binance_server.trading.paper.reads import HOST
 
 
 def run_cancel(options: argparse.Namespace) -> int:
-    """Cancel an order; return the exit code: it was cancelled, or not."""
+    """Cancel an order and return the exit code."""
     return told(partial(_cancel, options.order.strip()))
 
 
 def cancel_every(host: TradingHost) -> list[str]:
-    """Cancel every open order, stops too, on paper and at Binance; return a line for each, or why it stays."""
+    """Cancel every open order, stop orders included, on paper and at Binance; return a line for each order or failure."""
     found = host.do(open_orders)
     lines = [intent_line(each) for each in host.do(partial(_cancel_on_paper, _on_paper(found)))]
     for account in dict.fromkeys(_place(each) for each in found if each.terms.mode != "paper"):
@@ -36,7 +36,7 @@ def cancel_every(host: TradingHost) -> list[str]:
 
 
 async def open_orders(journal: OpenJournal) -> list[Intent]:
-    """Return the orders of every account and mode that are not over."""
+    """Return the open orders of every account and mode."""
     return [*await _desk(journal).watch.open_intents()]
 
 
@@ -93,7 +93,7 @@ async def _cancelled(desk: Desk, intent: Intent) -> Intent:
 
 
 def _desk(journal: OpenJournal) -> Desk:
-    # Whose orders these are has balances already, and nothing new is taken: neither a start nor a latency matters.
+    # Orders exist, so their account has balances already, and no order is placed: balances and latency do not matter.
     exchange = PaperExchange(journal.store, {}, 0, journal.now_ms)
 
     async def pair_of(symbol: Symbol) -> Pair:

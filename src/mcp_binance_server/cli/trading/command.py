@@ -1,4 +1,4 @@
-"""The arguments of the commands for who trades."""
+"""The arguments of the trading commands."""
 
 import argparse
 from typing import Any
@@ -56,7 +56,7 @@ or cannot be used, 2 wrong usage.
 
 
 def add_trading_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
-    """Add the commands for who trades to the others."""
+    """Add the trading commands to the others."""
     _add_journal_command(commands)
     approve = commands.add_parser(
         "approve", help="say yes to an order that waits for you", epilog=APPROVE, formatter_class=RAW

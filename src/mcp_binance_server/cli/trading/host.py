@@ -1,4 +1,4 @@
-"""What trades on this machine, as a command finds it: the folder, its journal, and a moment of work in it."""
+"""Trading on this machine as a command needs it: the folder, its journal, and one operation in it."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -27,11 +27,11 @@ WorkT = TypeVar("WorkT")
 
 
 class NotDone(Exception):
-    """What was asked for cannot be done; the text says why, to whoever asked."""
+    """The command cannot be carried out; the text is the reason for the user."""
 
 
 def exchange_host(settings: Settings, terms: Terms) -> str:
-    """Name the host that an order is for, as servers with these settings do; the journal has its network alone."""
+    """Return the host of an order, as a server with these settings names it; the journal stores only the network."""
     own = network_of(settings)
     network = own if own.name == terms.network else NETWORKS.get(terms.network)
     return terms.network if network is None else host_of(network.rest_url)
@@ -39,7 +39,7 @@ def exchange_host(settings: Settings, terms: Terms) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OpenJournal:
-    """The journal of this machine while a command works in it."""
+    """The journal of this machine during one operation of a command."""
 
     store: Store
     ledger: HostLedger
@@ -67,10 +67,10 @@ class TradingHost:
 
     @classmethod
     def found(cls, clock: Clock | None = None) -> "TradingHost":
-        """Return the folder that servers of this user and these settings trade in.
+        """Return the trading folder of servers with this user and these settings.
 
         Raises:
-            SettingsError: the settings cannot be used, or name no folder.
+            SettingsError: the settings are invalid, or name no folder.
         """
         settings = read_settings()
         if settings.trading_dir is None:
@@ -78,7 +78,7 @@ class TradingHost:
         return cls(settings, settings.trading_dir, clock or SystemClock())
 
     def do(self, work: Callable[[OpenJournal], Awaitable[WorkT]]) -> WorkT:
-        """Open the journal for one piece of work; it is not held while a person thinks.
+        """Open the journal for one operation; it is not held open while a person decides.
 
         Raises:
             NotDone: the journal cannot be used.
@@ -86,7 +86,7 @@ class TradingHost:
         return run(self.doing, work)
 
     async def doing(self, work: Callable[[OpenJournal], Awaitable[WorkT]]) -> WorkT:
-        """Do the same for who runs already.
+        """Do the same inside a running event loop.
 
         Raises:
             NotDone: the journal cannot be used.
@@ -100,7 +100,7 @@ class TradingHost:
 
 
 def told(command: Callable[[TradingHost], int]) -> int:
-    """Run a command on this machine's folder; return the exit code, and say why if it could not be done."""
+    """Run a command on this machine's folder; print the reason of a failure, and return the exit code."""
     try:
         return command(TradingHost.found())
     except NotDone as problem:

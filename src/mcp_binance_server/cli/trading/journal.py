@@ -1,4 +1,4 @@
-"""`mcp-binance-server journal`: the orders that were placed here, whether that record is whole, and a copy of it."""
+"""`mcp-binance-server journal`: the orders placed here, the integrity of that record, and a copy of it."""
 
 import argparse
 import shutil
@@ -31,7 +31,7 @@ def run_journal(options: argparse.Namespace) -> int:
     """List, check or copy the journal and return the exit code.
 
     Raises:
-        SettingsError: there is no folder to look into.
+        SettingsError: the settings name no folder.
     """
     settings = read_settings()
     folder, host = settings.trading_dir, partial(exchange_host, settings)
@@ -55,7 +55,7 @@ async def _run(options: argparse.Namespace, folder: Path, copy: Path | None, hos
         if copy is not None:
             return _verdict(copy, await _copied(store, copy))
         if options.csv:
-            # As bytes: whatever the terminal can write, a spreadsheet reads this.
+            # Written as bytes: a spreadsheet reads UTF-8, whatever the terminal's encoding.
             sys.stdout.buffer.write(as_csv(await _orders(store, options.limit or NO_LIMIT, host)).encode())
             sys.stdout.flush()
             return 0
@@ -65,7 +65,7 @@ async def _run(options: argparse.Namespace, folder: Path, copy: Path | None, hos
 async def _copied(store: Store, copy: Path) -> Wholeness:
     try:
         return await back_up(store, copy)
-    except FileNotFoundError as error:  # not that there is no journal
+    except FileNotFoundError as error:  # distinct from a missing journal
         raise NotADirectoryError(error.errno, f"there is no folder {copy.parent}") from None
     except FileExistsError as error:
         raise PermissionError(error.errno, "it is there already, and nothing is overwritten: name a new file") from None

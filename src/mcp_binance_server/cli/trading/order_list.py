@@ -32,16 +32,16 @@ AVERAGE_PLACES = Decimal("0.00000001")
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """An order and, where one was told, the reason why it was not sent or taken."""
+    """An order and, if recorded, the reason why it was not sent or not accepted."""
 
     intent: Intent
     mode: str
-    """With where it was placed."""
+    """Mode with the venue."""
     reason: str = ""
 
     @property
     def state(self) -> str:
-        """The exchange's word, or the journal's while there is none."""
+        """The exchange's status, or the journal's state before the exchange has answered."""
         return self.intent.status or self.intent.state
 
     @property
@@ -77,7 +77,7 @@ class OrderLine:
         )
 
 
-# Times in UTC as ISO has them; amounts as they were agreed to and told; `counted` is what limits took for it.
+# Times are ISO in UTC; amounts are as agreed and as reported; `counted` is the amount charged to the limits.
 FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
     "prepared": lambda each: _iso(each.intent.prepared_ms),
     "account": lambda each: each.intent.terms.account,
@@ -109,9 +109,9 @@ FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
 
 
 def as_lines(orders: Sequence[OrderLine], terminal: Terminal, width: int | None) -> str:
-    """Return a table, or where that does not fit between the margins, a few lines for each order.
+    """Return a table, or a few lines for each order if the table is too wide.
 
-    Where there are several accounts each order is told with its own.
+    With several accounts, each order includes its account.
     """
     if not orders:
         return ""
@@ -129,7 +129,7 @@ def as_lines(orders: Sequence[OrderLine], terminal: Terminal, width: int | None)
 
 
 def as_csv(orders: Sequence[OrderLine]) -> str:
-    """Return every field of every order; no cell is a formula to the spreadsheet that opens it."""
+    """Return every field of every order as CSV; no cell is a formula for a spreadsheet."""
     return spreadsheet.as_csv(FIELDS, ([_text(of(each)) for of in FIELDS.values()] for each in orders))
 
 

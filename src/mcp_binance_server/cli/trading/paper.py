@@ -1,4 +1,4 @@
-"""`mcp-binance-server paper`: what is in the account on paper, and how to start it again."""
+"""`mcp-binance-server paper`: the content of the paper account, and its reset."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ DONE = "\nThe account begins anew; {cancelled} open {orders} cancelled. The jour
 
 
 def run_paper(options: argparse.Namespace) -> int:
-    """Show the account on paper, or reset it; return the exit code."""
+    """Show the paper account, or reset it; return the exit code."""
     account = account_of(LOCAL if options.token is None else Visitor(options.token))
     if options.action == "reset":
         return told(partial(_reset, account, is_sure=options.yes))

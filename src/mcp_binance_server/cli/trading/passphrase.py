@@ -1,4 +1,4 @@
-"""The approver's passphrase: asked for at the terminal, never shown, never taken from anywhere else."""
+"""The approver's passphrase: asked for at the terminal only, never shown."""
 
 import getpass
 import os
@@ -17,25 +17,25 @@ NO_TERMINAL = "The passphrase is asked for at a terminal, and there is none here
 
 @dataclass(frozen=True, slots=True)
 class ApproverKey:
-    """A key that approves, as it lies on the disk."""
+    """An approver's key as stored on disk."""
 
     path: Path
     sealed: bytes = field(repr=False)
 
     def require_named(self, named: frozenset[str], whose: str) -> None:
-        """Make sure that it is a key that trading.toml names, as far as its file tells without a passphrase.
+        """Check that trading.toml names this key, if the file shows its public half without a passphrase.
 
         Raises:
-            NotDone: it is another.
+            NotDone: the key is a different one.
         """
         if (public := told_public(self.sealed)) is not None:
             self.require_same(public, named, whose)
 
     def require_same(self, public: str, named: frozenset[str], whose: str) -> None:
-        """Make sure of it, for who knows the public half.
+        """Check a known public half against trading.toml.
 
         Raises:
-            NotDone: it is another.
+            NotDone: the key is a different one.
         """
         if public not in named:
             wanted = " or ".join(sorted(map(fingerprint, named)))
@@ -47,10 +47,10 @@ class ApproverKey:
 
 
 def ask_passphrase(question: str) -> str:
-    """Ask at the terminal, whatever standard input is; an empty answer is a no.
+    """Ask at the terminal, whatever standard input is; an empty answer means no.
 
     Raises:
-        NotDone: there is no terminal: it must not come from a pipe.
+        NotDone: there is no terminal; a passphrase from a pipe is not accepted.
     """
     if not has_terminal():
         raise NotDone(NO_TERMINAL)
@@ -61,10 +61,10 @@ def ask_passphrase(question: str) -> str:
 
 
 def ask_new_passphrase() -> str:
-    """Ask for a passphrase that does not exist yet, twice.
+    """Ask for a new passphrase, twice.
 
     Raises:
-        NotDone: it is too short, or the second is another.
+        NotDone: it is too short, or the second one differs.
     """
     first = ask_passphrase("New passphrase: ")
     if len(first) < LEAST_CHARACTERS:
@@ -75,15 +75,15 @@ def ask_new_passphrase() -> str:
 
 
 def key_place(host: TradingHost, file: str | None) -> Path:
-    """Return where an approver's key is: in the trading folder, unless another file is named."""
+    """Return the path of an approver's key: in the trading folder, unless a file is given."""
     return host.folder / APPROVER_FILE if file is None else Path(file).expanduser()
 
 
 def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
-    """Return the approver's key as it lies on the disk.
+    """Return the approver's key as stored on disk.
 
     Raises:
-        NotDone: there is none.
+        NotDone: the file is missing or cannot be read.
     """
     path = key_place(host, file)
     try:
@@ -96,10 +96,10 @@ def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
 def ask_approver(
     host: TradingHost, key: ApproverKey, named: frozenset[str], question: str, whose: str = "its approver"
 ) -> str:
-    """Ask until the passphrase opens a key that trading.toml names for this, and return it; wrong ones are counted.
+    """Ask until the passphrase opens a key that trading.toml names, and return it; wrong ones are counted.
 
     Raises:
-        NotDone: nobody gave it, it was wrong too often, or the key is not the one that is named.
+        NotDone: the answer was empty, wrong too often, or the key is a different one.
     """
     key.require_named(named, whose)
     while passphrase := ask_passphrase(question):
@@ -115,7 +115,7 @@ def ask_approver(
 
 
 async def count_wrong(journal: OpenJournal, by: str) -> int:
-    """Write down a wrong passphrase, and return how many there were; the last of too many stops trading."""
+    """Record a wrong passphrase and return the count; reaching the limit stops trading."""
     wrong = await journal.agreements.wrong_passphrase(journal.now_ms())
     if wrong >= MOST_WRONG:
         await journal.ledger.stop(f"{wrong} wrong passphrases", by, journal.now_ms())
@@ -123,7 +123,7 @@ async def count_wrong(journal: OpenJournal, by: str) -> int:
 
 
 def has_terminal() -> bool:
-    """Tell whether somebody can be asked, whatever standard input is."""
+    """Return whether a terminal is available, whatever standard input is."""
     if sys.platform == "win32":
         return sys.stdin.isatty()
     try:

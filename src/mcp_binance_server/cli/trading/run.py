@@ -1,4 +1,4 @@
-"""Which of the commands on the trading folder runs."""
+"""Dispatch of the commands on the trading folder."""
 
 import argparse
 from collections.abc import Callable

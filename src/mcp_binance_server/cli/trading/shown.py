@@ -1,4 +1,4 @@
-"""Orders and the paper account as a terminal of 80 columns shows them. Pure."""
+"""Orders and the paper account for a terminal of 80 columns. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -29,18 +29,18 @@ UNTIL: dict[TimeInForce, str] = {
 
 
 def at(time_ms: int) -> str:
-    """Write a time to the second."""
+    """Return a time to the second."""
     return f"{moment_of(time_ms):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def number(amount: Decimal) -> str:
-    """Write an amount in full, in groups of three before the point."""
+    """Return an amount in full, with thousands separators."""
     whole, point, rest = written(amount).partition(".")
     return f"{int(whole):,}{point}{rest}"
 
 
 def order_line(terms: Terms) -> str:
-    """Name an order in a few words."""
+    """Return an order in a few words."""
     if terms.amends:
         return f"reduce an order of {echo(terms.symbol)} to {number(terms.quantity)}"
     beside = ", with exits" if terms.exits is not None and terms.exits.has_entry else ""
@@ -54,7 +54,7 @@ def order_line(terms: Terms) -> str:
 
 
 def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
-    """List what waits, a line and an id each, and where there are several accounts the account."""
+    """Return the waiting orders, two lines each with the ID, and the account if there are several."""
     has_several = len({each.terms.account for each in waiting}) > 1
     lines = [f"{len(waiting)} orders wait for you:", ""]
     for each in waiting:
@@ -68,13 +68,13 @@ def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
 
 
 def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> str:
-    """Show everything that a person agrees to."""
+    """Return all terms that a person approves."""
     opening = f"{staked(waiting.terms, host)}: this order waits for your yes."
     return "\n".join([opening, "", *_table(terms_rows(waiting, policy, now_ms))])
 
 
 def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str, str]]:
-    """Name each thing that a person agrees to."""
+    """Return each term that a person approves, by name."""
     terms = waiting.terms
     trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (the order leaves at this)")]
     spent = "the most that is paid" if terms.side == "BUY" else "the least that is received"
@@ -107,7 +107,7 @@ def _kind_rows(terms: Terms) -> list[tuple[str, str]]:
 
 
 def _exit_rows(exits: Exits | None) -> list[tuple[str, str]]:
-    """Name the orders that end what is bought, or of a pair the two."""
+    """Return the exit orders of an entry, or both orders of a pair."""
     if exits is None:
         return []
     is_received = exits.shape.startswith("OPO")
@@ -130,13 +130,13 @@ def _replaced_rows(terms: Terms) -> list[tuple[str, str]]:
 
 
 def staked(terms: Terms, host: HostOf) -> str:
-    """Say which kind of money an order is about, and where."""
+    """Return the mode and venue of an order, and the kind of money at stake."""
     stake = {"practice": ", no real money", "live": ", REAL MONEY"}.get(terms.mode, "")
     return f"{mode_of(terms, host)}{stake}"
 
 
 def mode_of(terms: Terms, host: HostOf) -> str:
-    """Name the mode of an order as every page does."""
+    """Return the mode of an order as on every page."""
     match terms.mode:
         case "practice":
             return f"PRACTICE ({echo(terms.network)})"
@@ -147,23 +147,23 @@ def mode_of(terms: Terms, host: HostOf) -> str:
 
 
 def stopped_line(stopped: Stopped) -> str:
-    """Say who is held, since when and why."""
+    """Return a stop with its scope, time and reason."""
     return f"Trading is stopped for {whose(stopped)} since {at(stopped.since_ms)}: {echo(stopped.why)}."
 
 
 def whose(stopped: Stopped) -> str:
-    """Name whom a stop holds."""
+    """Return the scope of a stop."""
     return "everybody" if stopped.account == EVERYBODY else f"account {echo(stopped.account)}"
 
 
 def intent_line(intent: Intent) -> str:
-    """Say how an order stands."""
+    """Return the state of an order."""
     done = f", {number(intent.executed)} of it filled" if intent.executed else ""
     return f"{intent.client_order_id}: {order_line(intent.terms)}: {intent.status or intent.state}{done}"
 
 
 def paper_page(account: str, balances: Iterable[Balance], orders: Sequence[Order], stopped: Stopped | None) -> str:
-    """Show an account on paper."""
+    """Return the page of a paper account."""
     rows = [("asset", "free", "in orders")]
     rows += [(echo(each.asset), number(each.free), number(each.locked)) for each in balances if each.total]
     wide = [max(len(row[column]) for row in rows) for column in range(3)]

@@ -1,4 +1,4 @@
-"""`mcp-binance-server stop` and `resume`: the switch for every server and account of this machine."""
+"""`mcp-binance-server stop` and `resume`: the kill switch for every server and account of this machine."""
 
 import argparse
 from functools import partial
@@ -18,12 +18,12 @@ BY_FILE = "so the file {file} was put there: no new order is taken while it lies
 
 
 def run_stop(options: argparse.Namespace) -> int:
-    """Stop trading, and cancel what is open if asked; return the exit code."""
+    """Stop trading, and cancel open orders on request; return the exit code."""
     return told(partial(_stop, echo(" ".join(options.reason)) or NO_REASON, cancels=options.cancel_all))
 
 
 def run_resume(options: argparse.Namespace) -> int:
-    """Say why trading is stopped, and take orders again, of all or of one account; return the exit code."""
+    """Show why trading is stopped, and resume it for all accounts or for one; return the exit code."""
     return told(partial(_resume, options.account))
 
 

@@ -1,4 +1,4 @@
-"""The exchange's own list of contracts, and the funding rules of those that are not the usual."""
+"""The exchange's own list of contracts, and the funding rules of contracts with unusual funding."""
 
 import logging
 import zlib
@@ -26,7 +26,7 @@ from mcp_binance_server.state.flight import Flights
 LOG = logging.getLogger(__name__)
 
 FRESH_MS = 60 * 60 * 1000
-# After the exchange could not be asked: no new question sooner than this.
+# Minimum pause before the next request after the exchange could not be reached.
 PAUSE_MS = 60 * 1000
 MOST_SUGGESTED = 3
 LEAST_LIKENESS = 80
@@ -42,7 +42,7 @@ class _KeptContracts(msgspec.Struct, array_like=True):
 
 @dataclass
 class HourlyRead(Generic[T]):
-    """One thing that is asked for once an hour for everybody, kept as it is used; an old one does in need."""
+    """A value read once an hour for all callers and cached decoded; the old value is kept if the exchange fails."""
 
     clock: Clock
     key: str
@@ -75,7 +75,7 @@ class HourlyRead(Generic[T]):
 
 @dataclass
 class ContractList:
-    """Which contracts there are, and what their funding keeps to: each asked for once an hour for the whole fleet."""
+    """The exchange's contracts and their funding rules, each read once an hour for the whole fleet."""
 
     caller: ExchangeCaller
     engine: StateEngine
@@ -95,14 +95,14 @@ class ContractList:
         return table
 
     async def rules(self) -> Mapping[Symbol, FundingRule]:
-        """Return the funding rules of the contracts for which the exchange tells them; the others have the usual."""
+        """Return the funding rules that the exchange reports; all other contracts have the usual funding."""
         return await self._rules.get()
 
     async def find(self, text: str) -> Contract:
-        """Return the perpetual that a caller wrote, in one of the ways that people write one.
+        """Return the perpetual a caller wrote, in any of the usual spellings.
 
         Raises:
-            InvalidSymbol: there is none, or it does not trade; it names those that may have been meant.
+            InvalidSymbol: there is none, or it does not trade; the error contains suggestions.
         """
         folded = fold(text)
         table = await self.table() if 0 < len(folded) <= LONGEST_SYMBOL else None
@@ -119,11 +119,11 @@ class ContractList:
 
     @property
     def loaded(self) -> ContractTable | None:
-        """The table as far as it is known already; nothing is asked for it."""
+        """The table if it is loaded already; no request is made for it."""
         return self._table.kept
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel the reads in flight."""
         await self._table.flights.close()
         await self._rules.flights.close()
 
@@ -180,11 +180,11 @@ def _unpacked(packed: bytes) -> ContractTable:
 
 
 def suggest_contracts(text: str, table: ContractTable | None) -> tuple[str, ...]:
-    """Name up to three perpetuals that trade: multiples of the asset first, then those that look alike."""
+    """Return up to three trading perpetuals: multiples of the asset first, then those with a similar name."""
     folded = fold(text[:LONGEST_SYMBOL])
     if table is None or not folded:
         return ()
-    # Loaded late: only a mistake needs it, and everybody would pay for the import.
+    # Imported late: only an unknown contract needs it, and every start would pay for the import.
     from rapidfuzz import fuzz, process  # noqa: PLC0415
 
     meant = [symbol for symbol in table.perpetuals if _is_multiple(table.contracts[symbol], folded)]

@@ -1,4 +1,4 @@
-"""The table of the futures calls we make; a row has no way to say that it is signed.
+"""Table of the futures calls in use; a row cannot be signed.
 
 Weights: https://developers.binance.com/docs/derivatives/usds-margined-futures
 """
@@ -10,11 +10,11 @@ from mcp_binance_server.exchange.endpoints import MIB, RestCall
 
 ROOT, DATA_ROOT = "/fapi/v1", "/futures/data"
 DATA, FUNDING = "futures-data", "funding"
-# 1,000 requests of the first and 500 of the second in five minutes; nine tenths of them, as of every limit.
+# 1,000 requests of the first and 500 of the second in five minutes; nine tenths of each, as of every limit.
 REQUESTS_PER_MINUTE = {DATA: 180, FUNDING: 90}
-# In force until exchangeInfo has told it.
+# Used until exchangeInfo is loaded.
 USUAL_LIMIT = 2_400
-# Below so many rows candles cost so much.
+# Weight of candles, for a limit below this number of rows.
 KLINE_WEIGHTS = ((100, 1), (500, 2), (1_001, 5))
 MOST_WEIGHT = 10
 HISTORY_MS = 300_000
@@ -25,7 +25,7 @@ def _call(name: str, weight: int) -> RestCall:
 
 
 def _history(name: str) -> RestCall:
-    # The shortest period these come in is five minutes.
+    # The shortest period of these histories is five minutes.
     return RestCall(name, 0, root=DATA_ROOT, shared_ms=HISTORY_MS, counter=DATA)
 
 
@@ -34,7 +34,7 @@ CONTRACTS = replace(_call("exchangeInfo", 1), shared_ms=0, body_cap=16 * MIB, pa
 
 DAY = _call("ticker/24hr", 1)
 PREMIUM = _call("premiumIndex", 1)
-# What this one's header says of the weight is wrong, says its own page.
+# The weight in the header of this call is wrong, according to its own documentation.
 QUOTE = replace(_call("ticker/bookTicker", 2), tells_weight=False)
 ALL_DAYS = replace(DAY, weight=40, shared_ms=0, body_cap=8 * MIB, patience=2, for_all=True)
 ALL_PREMIUMS = replace(PREMIUM, weight=10, shared_ms=0, body_cap=8 * MIB, patience=2, for_all=True)
@@ -74,6 +74,6 @@ FUTURES_CALLS: tuple[RestCall, ...] = (
 
 
 def klines_call(limit: int, *, in_background: bool = False) -> RestCall:
-    """Return the call for so many candles: its price rises with the limit."""
+    """Return the call for a number of candles; its weight rises with the limit."""
     weight = next((weight for below, weight in KLINE_WEIGHTS if limit < below), MOST_WEIGHT)
     return replace(KLINES, weight=weight, in_background=in_background, shared_ms=0 if in_background else 1_000)

@@ -1,4 +1,4 @@
-"""What is asked of futures, as one: the client, the list of contracts, and what both have used."""
+"""The futures side as one object: the client, the list of contracts, and their limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,23 +32,23 @@ class FuturesNotOffered(AppError):
 
 @dataclass(frozen=True, slots=True)
 class FuturesSide:
-    """Another host, with a budget, a clock and connections of its own."""
+    """The futures host, with a budget, a clock and connections of its own."""
 
     client: FuturesClient
     contracts: ContractList
 
     @property
     def ledgers(self) -> Mapping[str, Budget | Allowance]:
-        """What is spent there, by the names that a host watches it under."""
+        """Limits of the host, by their names in monitoring."""
         budget = self.client.caller.budget
         return {"futures": budget, **{name.replace("-", "_"): each for name, each in budget.counters.items()}}
 
 
 def offered(side: FuturesSide | None, setting: str) -> FuturesSide:
-    """Return the side of futures, where there is one.
+    """Return the futures side.
 
     Raises:
-        FuturesNotOffered: there is none; it names what would have to be set.
+        FuturesNotOffered: there is none; the error names the missing setting.
     """
     if side is None:
         raise FuturesNotOffered(setting=setting)

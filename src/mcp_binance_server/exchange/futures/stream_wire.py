@@ -1,4 +1,4 @@
-"""Events of the futures streams as Binance spells them; those of coin-margined contracts come on the same ones."""
+"""Events of the futures streams in Binance's spelling; coin-margined contracts share these streams."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.wire import UNREADABLE, AboveZero, EpochMs, Name, price, quantity
 from mcp_binance_server.words import word
 
-# Market data has a route of its own; on another one a stream stays open and silent.
+# Market data has its own route; on another route a stream stays open and silent.
 LIQUIDATIONS_PATH = "/market/ws/!forceOrder@arr"
 MARK_PRICE_PATH = "/market/ws/btcusdt@markPrice@1s"
 USD_MARGINED = 1
@@ -36,7 +36,7 @@ _DECODER = msgspec.json.Decoder(ForceOrderWire)
 
 
 def read_liquidation(event: bytes) -> Liquidation | None:
-    """Return the liquidation that an event tells of; none for one of another product, or that makes no sense."""
+    """Return the liquidation in an event, or None for an event that is of another product or makes no sense."""
     try:
         read = _DECODER.decode(event)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Futures answers as Binance spells them; each struct has one way out.
+"""Futures answers in Binance's spelling; each struct has one exit, `to_domain`.
 
 Unknown fields pass: the API adds some without notice.
 https://developers.binance.com/docs/derivatives/usds-margined-futures/market-data/rest-api
@@ -43,14 +43,14 @@ from mcp_binance_server.exchange.wire import (
 )
 from mcp_binance_server.words import word
 
-# Some answers write these times as texts; the year 5138 has the last of fourteen digits.
+# Some answers write these times as texts; fourteen digits last until the year 5138.
 Stamp = EpochMs | Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,14}\Z")]
 Hours = Annotated[int, msgspec.Meta(ge=1, le=24)]
 REGULAR = "Regular"
 
 
 class PremiumWire(BinanceWire):
-    """A delivery contract has no funding, and says so by an empty text or none at all."""
+    """A delivery contract has no funding, shown by an empty text or a missing field."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]] = ("symbol", "mark", "index", "funding", "next_funding_ms", "marked_ms")
     FORM: ClassVar[re.Pattern[str]] = form_of("name", "above zero", "number", "signed or nothing")
@@ -63,7 +63,7 @@ class PremiumWire(BinanceWire):
     next_funding_time: EpochMs = 0
 
     def __post_init__(self) -> None:
-        # Also the rate that is not shown: a row with nonsense in it is believed in nothing.
+        # Includes the rate that is not shown: a row that contains nonsense is not used at all.
         check_texts(self.FORM, (self.symbol, self.mark_price, self.index_price, self.last_funding_rate))
 
     def texts(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class InterestPointWire(BinanceWire):
 
 
 class SharePointWire(BinanceWire):
-    """The positions of the largest are also called accounts here."""
+    """Here the positions of the largest accounts are also called accounts."""
 
     timestamp: Stamp
     long_account: Amount
@@ -170,7 +170,7 @@ class TakerPointWire(BinanceWire):
 
 
 class BasisPointWire(BinanceWire):
-    """Its own rate has four decimals, steps of a basis point: too coarse to rank by."""
+    """The answer's own rate has four decimals, steps of a basis point: too coarse for a ranking."""
 
     timestamp: Stamp
     futures_price: AboveZero
@@ -215,10 +215,10 @@ class ContractListWire(ExchangeLimitsWire):
     symbols: list[msgspec.Raw]
 
     def to_domain(self, *, otherwise: int) -> tuple[ContractTable, int]:
-        """Return the contracts that can be read, and how many cannot.
+        """Return the contracts that can be read, and the number of unreadable ones.
 
         Raises:
-            msgspec.ValidationError: none of them can.
+            msgspec.ValidationError: none of them can be read.
         """
         read = read_rows(self.symbols, ContractWire)
         if self.symbols and not read.rows:

@@ -1,4 +1,4 @@
-"""Signed reads: the account, its orders and trades, and what its key may do."""
+"""Signed reads: the account, its orders and trades, and the permissions of its key."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -37,14 +37,14 @@ WHO_MAY_BORROW = (
     "that come from that machine, over TLS or through a trusted proxy that says https."
 )
 
-# The trades of one known order are a quarter of the price: .../rest-api/account-endpoints#account-trade-list-user_data
+# Trades of one known order cost a quarter of the weight: .../rest-api/account-endpoints#account-trade-list-user_data
 MY_TRADES_OF_ORDER = replace(MY_TRADES, weight=5)
 
 LOG = logging.getLogger(__name__)
 
-# Only the true exchange has the call that tells the rights of a key.
+# Only the real exchange has the call that reports the permissions of a key.
 TELLS_RIGHTS = "mainnet"
-# An answer about the account does not wait longer for it.
+# An answer about the account does not wait longer for the permissions.
 PATIENCE_SECS = 3.0
 
 
@@ -89,7 +89,7 @@ class AccountWire(BinanceWire):
 
 
 class OrderWire(OrderStateWire, kw_only=True):
-    """An order as it is queried."""
+    """An order as returned by a query."""
 
     time: EpochMs
     update_time: EpochMs
@@ -129,22 +129,22 @@ class FillWire(BinanceWire):
 
 @dataclass(frozen=True, slots=True)
 class AccountClient:
-    """Signed reads for one principal; nothing of it is ever shared with another."""
+    """Signed reads for one principal; no result is ever shared with another principal."""
 
     caller: ExchangeCaller
     principal: Principal | None
     is_withheld: bool = False
-    """Whether there is a key that the one who asks is not lent."""
+    """Whether there is a key that this caller may not use."""
 
     @property
     def has_key(self) -> bool:
         return self.principal is not None
 
     def require_key(self) -> Principal:
-        """Return whose account this is.
+        """Return the principal of the account.
 
         Raises:
-            InvalidCredentials: no key is configured, or none is lent; found out without any request.
+            InvalidCredentials: no key is configured, or the caller may not use it; found without a request.
         """
         if self.principal is None:
             network = self.caller.network
@@ -161,7 +161,7 @@ class AccountClient:
         return self.principal
 
     def venue(self, host: str) -> Venue:
-        """Name who answered; a host that is known to be another network's own decides, whatever was configured."""
+        """Return the network that answered; a host known to belong to a network decides, whatever is configured."""
         network = self.caller.network
         return Venue(home_of(host) or network.name, host, network.simulated)
 
@@ -170,7 +170,7 @@ class AccountClient:
         return answer.holding(answer.value.to_domain())
 
     async def key_rights(self) -> KeyRights | None:
-        """Return what the key may do; None where nobody tells it, or not soon."""
+        """Return the permissions of the key, or None if they are not reported in time."""
         if self.principal is None or self.caller.network.name != TELLS_RIGHTS:
             return None
         try:
@@ -181,21 +181,21 @@ class AccountClient:
         return None
 
     async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]:
-        """Return the open orders; of all symbols at once that costs thirteen times as much."""
+        """Return the open orders; all symbols at once cost thirteen times as much."""
         endpoint, params = (OPEN_ORDERS, {"symbol": symbol}) if symbol else (OPEN_ORDERS_ALL, {})
         return await self._orders(endpoint, params)
 
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of every status, oldest first: the newest, or with a start those that follow it."""
+        """Return orders of every status, oldest first: the newest ones, or with a start the ones that follow it."""
         params = _given(symbol=symbol, startTime=start_ms, endTime=end_ms, limit=limit)
         return await self._orders(ALL_ORDERS, params)
 
     async def order(
         self, symbol: Symbol, client_order_id: str | None = None, *, order_id: int | None = None
     ) -> Sourced[Order]:
-        """Return one order by either of its ids."""
+        """Return one order by either of its IDs."""
         params = _given(symbol=symbol, orderId=order_id, origClientOrderId=client_order_id)
         answer = await self._signed(ORDER, params, OrderWire)
         return answer.holding(answer.value.to_domain())
@@ -209,9 +209,9 @@ class AccountClient:
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first: the newest, of them all or up to an end, or those after a start.
+        """Return trades of the account, oldest first: the newest, the newest up to an end, or those after a start.
 
-        Of one order, from a start on or up to an end: one of these at a time.
+        The filters exclude each other: one order, a start, or an end.
         """
         endpoint = MY_TRADES if order_id is None else MY_TRADES_OF_ORDER
         params = _given(symbol=symbol, orderId=order_id, startTime=start_ms, endTime=end_ms, limit=limit)
@@ -259,17 +259,17 @@ class KeyRightsWire(msgspec.Struct, rename="camel"):
 
 
 async def read_key_rights(account: AccountClient) -> KeyRights:
-    """Ask what the key of this account may do.
+    """Read the permissions of this account's key.
 
     Raises:
-        AppError: as every signed read; ExchangeRejected where the host does not know the question.
+        AppError: as every signed read; ExchangeRejected if the host does not have this call.
     """
     body = await account.caller.read(KEY_RIGHTS, {}, KeyRightsWire, account.require_key())
     return body.value.to_domain()
 
 
 async def warn_of_rights(account: AccountClient) -> None:
-    """Say in one line of the log what should be changed about the key; a key that is as it should be gets none."""
+    """Log the dangers of the key in one line; a key without dangers gets no line."""
     rights = await account.key_rights()
     if rights is None or account.principal is None or not rights.dangers:
         return

@@ -24,11 +24,11 @@ from mcp_binance_server.state.flight import Flights
 LOG = logging.getLogger(__name__)
 
 FRESH_MS = 60 * 60 * 1000
-# After the exchange has denied a symbol that we list, or could not be asked: no new question sooner than this.
+# Minimum pause before the next request, if the exchange has denied a listed symbol or could not be reached.
 PAUSE_MS = 60 * 1000
 
 
-# Smaller tables are read within 5 ms, where they are.
+# Smaller tables are decoded within 5 ms, without a thread.
 LARGE_BYTES = 64 * 2**10
 USUAL_PACKING = 20
 
@@ -50,7 +50,7 @@ class _KeptRows(msgspec.Struct, array_like=True):
 
 @dataclass
 class Directory:
-    """Fetches the table once an hour for everybody, keeps it decoded, and lives with an old one in need."""
+    """The symbol table: fetched once an hour for all callers, cached decoded, and kept longer if the exchange fails."""
 
     caller: ExchangeCaller
     engine: StateEngine
@@ -68,7 +68,7 @@ class Directory:
         """Return the rules of the symbol a caller wrote.
 
         Raises:
-            InvalidSymbol: it cannot be a symbol (found out without any request), or the exchange has no such symbol.
+            InvalidSymbol: the text cannot be a symbol (found without a request), or the exchange has no such symbol.
         """
         folded = fold(text)
         if is_plausible(folded):
@@ -78,12 +78,12 @@ class Directory:
         raise InvalidSymbol(provided_symbol=folded, did_you_mean=suggest(text, self._table))
 
     async def expect(self, text: str) -> Symbol:
-        """Return the symbol a caller wrote, as `find` does, but unchecked while the first table is on its way.
+        """Return the symbol a caller wrote, as `find` does, but unchecked while the first table is loading.
 
-        The exchange checks it as well: a read of it need not wait. Whoever reads must `find` it beside that.
+        The exchange checks the symbol as well, so a read of it need not wait. Each reader must call `find` in parallel.
 
         Raises:
-            InvalidSymbol: it cannot be a symbol, or is none in the table.
+            InvalidSymbol: the text cannot be a symbol, or is not in the table.
         """
         folded = fold(text)
         if self.is_arriving and is_plausible(folded):
@@ -91,21 +91,21 @@ class Directory:
         return (await self.find(text)).symbol
 
     def begin(self) -> None:
-        """Load the first table in the background; from now on it is arriving."""
+        """Start loading the first table in the background; from now on it is arriving."""
         if self._first_load == "to come":
             self._first_load = "under way"
             self.flights.begin(self._key, self._renew, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     @property
     def is_arriving(self) -> bool:
-        """Whether the first table was asked for and is not here yet; after a failure none is the first."""
+        """Return True if the first table was requested and is not here yet; False after a failure."""
         return self._first_load == "under way"
 
     async def table(self) -> SymbolTable:
         """Return the symbol table, at most an hour old unless the exchange does not answer."""
         if self._table is not None and self.clock.monotonic_ms() < self._good_until_ms:
             return self._table
-        # A crowd that comes at once waits for one table: to build it takes tens of milliseconds.
+        # Concurrent callers wait for one table: building it takes tens of milliseconds.
         return await self.flights.join(self._key, self._renew, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _renew(self) -> SymbolTable:
@@ -126,16 +126,16 @@ class Directory:
 
     @property
     def loaded(self) -> SymbolTable | None:
-        """The table as far as it is known already; nothing is asked for it."""
+        """The table if it is loaded already; no request is made for it."""
         return self._table
 
     @property
     def order_limits(self) -> tuple[OrderLimit, ...]:
-        """How many new orders the exchange takes, as far as it has told."""
+        """Limits on new orders, as far as the exchange has reported them."""
         return self._table.order_limits if self._table is not None else ()
 
     async def doubt(self) -> None:
-        """Fetch the table anew soon: the exchange denied a symbol that we list."""
+        """Fetch the table again soon: the exchange denied a symbol that we list."""
         if self.clock.monotonic_ms() > self._good_until_ms - FRESH_MS + PAUSE_MS:
             self._good_until_ms = 0
             with suppress(EngineUnavailable):
@@ -157,7 +157,7 @@ class Directory:
         return table
 
     async def _produce(self) -> bytes:
-        # Permission sets are half of the answer and nothing to us.
+        # Permission sets are half of the answer, and not used here.
         body = await self.caller.read(EXCHANGE_INFO, {"showPermissionSets": "false"}, ExchangeListWire)
         try:
             self._made = await _beside(len(body.content), _packed, body.value, self.caller.budget.limit)
@@ -169,19 +169,19 @@ class Directory:
 
 
 async def _beside(size: int, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
-    """Do something to so many bytes, in a thread if there are so many that others would notice."""
+    """Run work over `size` bytes; in a thread if other tasks would notice the delay."""
     return work(*arguments) if size < LARGE_BYTES else await anyio.to_thread.run_sync(work, *arguments)
 
 
 def _packed(info: ExchangeListWire, limit: int) -> tuple[bytes, SymbolTable]:
     table = info.to_domain(otherwise=limit)
     kept = _Kept(table.weight_limit, list(table.rules.values()), table.order_limits)
-    # Packed, the table of a whole exchange is a tenth of what the engine takes as one value.
+    # Packed, the table of a whole exchange is a tenth of the largest value that the engine accepts.
     return zlib.compress(msgspec.msgpack.encode(kept)), table
 
 
 def _unpacked(packed: bytes) -> SymbolTable:
-    # One row at a time, as they came from the exchange: decoding holds up every thread until it is done.
+    # One row at a time, as received from the exchange: decoding blocks every thread until it is done.
     kept = msgspec.msgpack.decode(zlib.decompress(packed), type=_KeptRows)
     rules = [msgspec.msgpack.decode(each, type=SymbolRules) for each in kept.rules]
     return SymbolTable.of(rules, kept.weight_limit, kept.order_limits)

@@ -1,4 +1,4 @@
-"""The table of the Spot REST calls we make.
+"""Table of the Spot REST calls in use.
 
 Weights: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 """
@@ -22,23 +22,23 @@ from mcp_binance_server.exchange.endpoints import (
 DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 
 TICKER_24H = Endpoint("ticker/24hr", 2)
-# Every pair at once; with only those that trade it is about a mebibyte. It is kept by whoever lays it out.
+# Every pair at once; trading pairs alone are about a mebibyte. The code that lays it out also caches it.
 ALL_DAYS = replace(TICKER_24H, weight=80, shared_ms=0, body_cap=8 * MIB, patience=2, for_all=True)
 TICKER_PRICE = Endpoint("ticker/price", 2)
 TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
 BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
 AVERAGE_PRICE = Endpoint("avgPrice", 2)
-# Single trades, `trades`, weigh 25 and say no more than who took how much at which price.
+# Single trades, `trades`, weigh 25 and add nothing to the taker's side, quantity and price.
 AGGREGATE_TRADES = Endpoint("aggTrades", 4)
 KLINES = Endpoint("klines", 2)
-# A day that has ended does not change; only the newest row of this answer grows old.
+# A day that has ended does not change; only the newest row of this answer goes out of date.
 DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
-# Candles up to a moment that has passed: asked for again while a minute lasts.
+# Candles up to a moment in the past: requested repeatedly within a minute.
 CLOSED_KLINES = replace(KLINES, shared_ms=60_000)
-# For screens of the whole market: derived numbers are kept, not the candles.
+# For screens of the whole market: derived numbers are cached, not the candles.
 SERIES_KLINES = replace(KLINES, shared_ms=0, in_background=True)
 DEPTH = Endpoint("depth", 5)
-# What a live book stands on; one that was asked for earlier may end before its stream begins.
+# Base of a live book; a snapshot requested earlier could end before its stream begins.
 SNAPSHOT = Endpoint("depth", 50, shared_ms=0, in_background=True)
 
 ACCOUNT = signed("account", 20)
@@ -76,7 +76,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 PLACE_ORDER = WriteCall("order", 1)
-# The exchange checks it like an order, and no more.
+# Checked by the exchange like an order, but never placed.
 TRY_ORDER = WriteCall("order/test", 1)
 CANCEL_ORDER = WriteCall("order", 1, method="DELETE", may_queue=True)
 REPLACE_ORDER = WriteCall("order/cancelReplace", 1)
@@ -100,10 +100,10 @@ WRITES: tuple[WriteCall, ...] = (
     *LISTS.values(),
     CANCEL_LIST,
 )
-"""Every call that is no GET; a test counts them."""
+"""Every call that is not a GET; a test counts them."""
 
 
 def depth_endpoint(limit: int) -> Endpoint:
-    """Return the depth call for so many levels: its price rises with the limit."""
+    """Return the depth call for a number of levels; its weight rises with the limit."""
     weight = next(weight for most, weight in DEPTH_WEIGHTS if limit <= most)
     return replace(DEPTH, weight=weight)

@@ -1,4 +1,4 @@
-"""How many orders an account has placed in the spans that the exchange counts: half of each is ours at most.
+"""Counts of an account's orders in the spans that the exchange counts; this server uses at most half of each.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits#unfilled-order-count
 """
@@ -16,7 +16,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.wire import SPAN_MS, ExchangeRefusal
 
 OUR_PERCENT = 50
-# In force until exchangeInfo has told: the smallest that the exchange has published.
+# The smallest limits that the exchange has published; used until exchangeInfo is loaded.
 LEAST_LIMITS = (OrderLimit(10_000, 50), OrderLimit(86_400_000, 160_000))
 _COUNT = re.compile(r"x-mbx-order-count-([0-9]{1,4})([smhd])\Z")
 _BY_LETTER = {name[0].lower(): span_ms for name, span_ms in SPAN_MS.items()}
@@ -24,7 +24,7 @@ _BY_LETTER = {name[0].lower(): span_ms for name, span_ms in SPAN_MS.items()}
 
 @dataclass(kw_only=True, eq=False)
 class TooManyOrders(RateLimited):
-    """Nothing was sent: the account has used what is ours of the exchange's limit, or the exchange said so."""
+    """Nothing was sent: our part of the exchange's order limit is used up, or the exchange reported the limit."""
 
     error_type: ClassVar[str] = "too_many_orders"
     recovery_suggestion: ClassVar[str] = "Wait as long as it says; other programs that use this account count as well"
@@ -51,19 +51,19 @@ class TooManyOrders(RateLimited):
 
 @dataclass
 class OrderCounts:
-    """Counts the orders of one account by the exchange's own headers, and what has left since the last of them."""
+    """Order counts of one account: the exchange's own headers, plus the orders sent since the last of them."""
 
     time: ServerTime
     limits: Callable[[], tuple[OrderLimit, ...]] = field(default=lambda: (), repr=False)
     _counted: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]], init=False)
-    """By span: which one of its kind, and how many were placed in it."""
+    """By span: the number of the current span, and the orders placed in it."""
     _closed_until_ms: int = field(default=0, init=False)
 
     def check(self, orders: int = 1) -> None:
-        """Return if one more order may leave, or so many at once.
+        """Check that one more order may leave, or several at once.
 
         Raises:
-            TooManyOrders: it may not.
+            TooManyOrders: the limit is reached.
         """
         now_ms = self.time.likely_ms()
         if self._closed_until_ms > now_ms:
@@ -75,12 +75,12 @@ class OrderCounts:
                 raise TooManyOrders(retry_after_secs=_secs(left_ms), orders_counted=counted, orders_allowed=most)
 
     def sent(self, orders: int = 1) -> None:
-        """Count an order that leaves, or so many at once; the header of their answer may never come."""
+        """Count orders that are about to leave; the header of their answer may never arrive."""
         for limit in self.limits() or LEAST_LIMITS:
             self._note(limit.span_ms, self._now(limit.span_ms) + orders)
 
     def settle(self, headers: Mapping[str, str]) -> None:
-        """Raise our counts to those in an answer's headers; what a span has counted is never believed to fall in it."""
+        """Raise our counts to those in an answer's headers; within its span a count never falls."""
         for name in headers:
             if found := _COUNT.match(name.lower()):
                 span_ms = int(found[1]) * _BY_LETTER[found[2]]
@@ -88,7 +88,7 @@ class OrderCounts:
                     self._note(span_ms, max(told, self._now(span_ms)))
 
     def close(self, refusal: ExchangeRefusal) -> None:
-        """Let no order leave for as long as the exchange says, or else until its shortest span is over."""
+        """Block all orders for as long as the exchange demands, or else until its shortest span is over."""
         now_ms, retry_after_secs = self.time.likely_ms(), refusal.retry_after_secs
         shortest_ms = min(limit.span_ms for limit in self.limits() or LEAST_LIMITS)
         asked_ms = None if retry_after_secs is None else min(retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000

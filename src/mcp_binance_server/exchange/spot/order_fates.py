@@ -1,4 +1,4 @@
-"""What is certain of an order or a cancel after an answer that is no success.
+"""Certain outcome of an order or a cancel after an answer that is not a success.
 
 https://developers.binance.com/docs/binance-spot-api-docs/errors
 """
@@ -62,11 +62,11 @@ REFUSED_CODES: Mapping[int, str] = MappingProxyType(
         -2039: "the two ids are not of one order",
     }
 )
-# Parameters that are missing, malformed, too many or at odds: none of these reaches the matching engine.
+# Missing, malformed, surplus or contradictory parameters: such a request never reaches the matching engine.
 REFUSED_RANGE = range(-1229, -1099)
 BROKEN_REQUEST = "Binance does not take the order as it is written"
 
-# The first words that are found in the message decide.
+# The first entry found in the message decides.
 REJECTED_BY_WORDS: tuple[tuple[str, str], ...] = (
     ("insufficient balance", "the account does not have what the order needs"),
     ("immediately match", "the order would immediately match and take"),
@@ -99,7 +99,7 @@ BY_WORDS: Mapping[int, tuple[tuple[str, str], ...]] = MappingProxyType(
     {ORDER_REJECTED: REJECTED_BY_WORDS, CANCEL_REJECTED: CANCEL_BY_WORDS, AMEND_REJECTED: AMEND_BY_WORDS}
 )
 
-# These are said before a request reaches what executes orders, with or without a code.
+# These refusals come before a request reaches the matching engine, with or without a code.
 REFUSED_STATUSES: Mapping[int, str] = MappingProxyType(
     {
         UNAUTHORIZED: "the key was refused",
@@ -112,7 +112,7 @@ REFUSED_STATUSES: Mapping[int, str] = MappingProxyType(
 
 
 def outcome_of(refusal: ExchangeRefusal) -> Outcome:
-    """Judge an answer that is no success: refused only where the answer proves that nothing was executed."""
+    """Judge an answer that is not a success: refused only if the answer proves that nothing was executed."""
     said = _refused_words(refusal)
     if said is None:
         return in_doubt(refusal)
@@ -120,13 +120,13 @@ def outcome_of(refusal: ExchangeRefusal) -> Outcome:
 
 
 def in_doubt(refusal: ExchangeRefusal) -> Outcome:
-    """Say of an answer that is no success that it proves nothing."""
+    """Return an unknown outcome, for an answer that is not a success and proves nothing."""
     reason = f"Binance answered HTTP {refusal.status}{_quoted(refusal)}: it may have been executed"
     return Outcome(Fate.UNKNOWN, reason=reason, code=refusal.code)
 
 
 def outcome_without_answer(failure: NoAnswer) -> Outcome:
-    """Judge that nothing usable came back: by whether anything had left, not by what went wrong."""
+    """Judge a missing answer by whether any byte was sent, not by the cause of the failure."""
     if failure.sent:
         return Outcome(Fate.UNKNOWN, reason=f"{failure.reason}: it may have been executed")
     return Outcome(Fate.NOT_SENT, reason=f"Binance was not reached, nothing was sent ({failure.reason})")

@@ -1,4 +1,4 @@
-"""Lists of orders as the exchange writes them; one is believed only with all its orders, each as it was sent."""
+"""Order lists as the exchange writes them; an answer counts only with all orders of the list, each as it was sent."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ OPEN_STATUSES = frozenset({"NEW", "PARTIALLY_FILLED", "PENDING_CANCEL", PENDING}
 
 
 class ListedWire(BinanceWire):
-    """One order of a list, by its ids."""
+    """One order of a list, with its IDs."""
 
     symbol: str
     order_id: Count
@@ -24,7 +24,7 @@ class ListedWire(BinanceWire):
 
 
 class OrderListWire(BinanceWire):
-    """The answer to a list of orders, and to its cancel; its moment is called other than that of an order."""
+    """The answer to an order list, and to its cancel; its time has another name than in an order's answer."""
 
     order_list_id: Count
     contingency_type: str
@@ -37,13 +37,13 @@ class OrderListWire(BinanceWire):
 
     @property
     def numbers(self) -> dict[str, int] | None:
-        """The exchange's id of each order; None if they are not of one symbol, or not told apart."""
+        """The exchange's ID of each order; None if the orders have several symbols, or their IDs are not unique."""
         found = {each.client_order_id: each.order_id for each in self.orders if each.symbol == self.symbol}
         return found if len(found) == len({*found.values()}) == len(self.orders) else None
 
 
 def read_list(body: bytes, written: WrittenList) -> tuple[Order, ...] | None:
-    """Return the orders of a list as they were written; None if the answer does not say that of exactly these."""
+    """Return the orders of a list as they were written; None if the answer does not confirm exactly these orders."""
     wire = _of(body, written.symbol, written.client_list_id, STANDS)
     if wire is None or wire.contingency_type != ("OCO" if written.shape == "OCO" else "OTO"):
         return None
@@ -57,7 +57,7 @@ def read_list(body: bytes, written: WrittenList) -> tuple[Order, ...] | None:
 
 
 def read_cancelled_list(body: bytes, target: Target) -> tuple[Order, ...] | None:
-    """Return what a cancel has ended of a list; None if the answer does not say that all of it is over."""
+    """Return the ended orders of a cancelled list; None if the answer does not confirm that the whole list is over."""
     wire = _of(body, target.symbol, target.client_order_id, OVER)
     if wire is None:
         return None

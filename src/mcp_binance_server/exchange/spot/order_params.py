@@ -1,4 +1,4 @@
-"""Orders, lists and changes as the parameters of a request; what could have an open price has none.
+"""Orders, lists and changes as request parameters; kinds of orders without a fixed price are not supported.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
 """
@@ -28,7 +28,7 @@ NEEDED: Mapping[Kind, frozenset[str]] = MappingProxyType(
     }
 )
 ENTRIES: frozenset[Kind] = frozenset({"LIMIT", "LIMIT_MAKER"})
-# What the orders of a list are called in its request, in the order in which they are written.
+# Names of a list's orders in its request, in the order in which they are written.
 LEGS: Mapping[ListShape, tuple[str, ...]] = MappingProxyType(
     {
         "OCO": ("above", "below"),
@@ -39,14 +39,14 @@ LEGS: Mapping[ListShape, tuple[str, ...]] = MappingProxyType(
     }
 )
 PAID: frozenset[ListShape] = frozenset({"OPO", "OPOCO"})
-"""The lists whose exits sell what the entry received: their quantity is not written."""
+"""Lists whose exits sell the quantity that the entry received: the exits' own quantity is not sent."""
 
 
 def order_params(order: WrittenOrder, self_trade: str | None = None) -> Params:
-    """Write one order.
+    """Return the parameters of one order.
 
     Raises:
-        ValueError: it has an open price, or half a stop.
+        ValueError: the kind has an open price, or does not fit the stop price.
     """
     needed = _needed(order)
     params: Params = {"symbol": order.symbol, "side": order.side, "type": order.kind}
@@ -60,10 +60,10 @@ def order_params(order: WrittenOrder, self_trade: str | None = None) -> Params:
 
 
 def list_params(orders: WrittenList, self_trade: str | None = None) -> Params:
-    """Write the orders of a list.
+    """Return the parameters of an order list.
 
     Raises:
-        ValueError: one is never sent, or they do not make such a list.
+        ValueError: an order is of a kind that is never sent, or the orders do not form such a list.
     """
     _check(orders)
     names, exits = LEGS[orders.shape], orders.orders[-1]
@@ -81,10 +81,10 @@ def list_params(orders: WrittenList, self_trade: str | None = None) -> Params:
 
 
 def replacement_params(replacement: Replacement, cancel_id: str, self_trade: str | None = None) -> Params:
-    """Write an order that takes the place of another one, and is not placed if that cannot be cancelled.
+    """Return the parameters of an order that replaces another one; a failed cancel prevents the new order.
 
     Raises:
-        ValueError: the order is never sent, or is one of another symbol.
+        ValueError: the order is of a kind that is never sent, or has another symbol.
     """
     target = replacement.target
     if target.is_list or target.symbol != replacement.order.symbol:
@@ -95,21 +95,21 @@ def replacement_params(replacement: Replacement, cancel_id: str, self_trade: str
 
 
 def amendment_params(amendment: Amendment) -> Params:
-    """Write how large an order is from now on; without its own id as the new one it would be given another."""
+    """Return the parameters of a new quantity; without its own ID as the new ID the order would get another ID."""
     target = amendment.target
     params: Params = {"symbol": target.symbol} | named(target)
     return params | {"newQty": written(amendment.quantity), "newClientOrderId": target.client_order_id}
 
 
 def cancel_params(target: Target, cancel_id: str) -> Params:
-    """Write which order, or list of orders, is to be ended."""
+    """Return the parameters of a cancel, for an order or an order list."""
     params: Params = {"symbol": target.symbol}
     which = {"listClientOrderId": target.client_order_id} if target.is_list else named(target)
     return params | which | {"newClientOrderId": cancel_id}
 
 
 def named(target: Target, by_number: str = "orderId", by_name: str = "origClientOrderId") -> Params:
-    """Name an order: by the exchange's own id where it is known, that is found sooner."""
+    """Return the parameter that names an order: the exchange's own ID if it is known, since the lookup is faster."""
     return {by_name: target.client_order_id} if target.order_id is None else {by_number: target.order_id}
 
 
@@ -136,7 +136,7 @@ def _answered_in_full(self_trade: str | None) -> Params:
 
 
 def _check(orders: WrittenList) -> None:
-    """See that nothing is lost where a request says once what is written for each order."""
+    """Check that all orders agree on the values that the request contains only once."""
     legs = orders.orders
     entry, exits = (None, legs) if orders.shape == "OCO" else (legs[0], legs[1:])
     is_sound = (

@@ -1,4 +1,4 @@
-"""Orders as the exchange writes them; an answer is believed only where it speaks of what was sent."""
+"""Orders as the exchange writes them; an answer counts only if it matches the order that was sent."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -16,17 +16,17 @@ from mcp_binance_server.words import word
 
 CANCELED, FILLED, PENDING = "CANCELED", "FILLED", "PENDING_NEW"
 ON_THE_BOOK = frozenset({"NEW", "PARTIALLY_FILLED", FILLED})
-# The number of the list that an order of none belongs to.
+# List ID of an order outside of lists.
 NO_LIST = -1
 NO_PRICE, NOTHING = Price(Decimal(0)), Quantity(Decimal(0))
-# What the short answer does not have.
+# Fields that are missing from the short answer.
 BEYOND_SHORT = frozenset({"status", "price", "origQty", "executedQty"})
-# The exchange says which it takes for these, and whoever places one does not.
+# The exchange chooses and reports the time in force of these; their orders are sent without one.
 FREE_TIME_IN_FORCE = frozenset({"LIMIT_MAKER"})
 
 
 class OrderStateWire(BinanceWire):
-    """What every full description of an order has; `cummulativeQuoteQty` is the exchange's own spelling."""
+    """Common fields of every full description of an order; `cummulativeQuoteQty` is the exchange's own spelling."""
 
     symbol: str
     order_id: Count
@@ -42,7 +42,7 @@ class OrderStateWire(BinanceWire):
     orig_qty: Amount | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
-        # One that is to sell what another order receives has no quantity before it is on the book.
+        # An order that sells the receipts of another order has no quantity before it is on the book.
         if self.orig_qty is msgspec.UNSET and (self.status in ON_THE_BOOK or quantity_of(self.executed_qty)):
             raise ValueError("an order without a quantity")
 
@@ -66,14 +66,14 @@ class OrderStateWire(BinanceWire):
 
 
 class AnsweredWire(OrderStateWire, kw_only=True):
-    """What the answers to an order and to a cancel have: nothing in them is too old to be known."""
+    """Common fields of the answers to an order and to a cancel; both are too recent to contain unknown values."""
 
     transact_time: EpochMs
     cummulative_quote_qty: Amount
     order_list_id: CountOrNone = NO_LIST
 
     def stands(self, client_order_id: str, unsaid: Quantity = NOTHING) -> Order | None:
-        """Return the order, of a quantity that it may leave `unsaid`; None if what it says does not add up."""
+        """Return the order, with the quantity `unsaid` if the answer omits it; None if the numbers do not add up."""
         order = self.standing(client_order_id, self.transact_time, self.transact_time)
         order = replace(order, quantity=order.quantity or unsaid)
         left = order.remaining
@@ -82,14 +82,14 @@ class AnsweredWire(OrderStateWire, kw_only=True):
 
 
 class PlacedWire(AnsweredWire, kw_only=True):
-    """The answers RESULT and FULL to an order; the fills of the latter are in what was executed."""
+    """Answers RESULT and FULL to an order; the fills of FULL are included in the executed quantity."""
 
     def to_domain(self, unsaid: Quantity = NOTHING) -> Order | None:
         return self.stands(self.client_order_id, unsaid)
 
 
 class CancelledWire(AnsweredWire, kw_only=True):
-    """The answer to a cancel: `clientOrderId` is the cancel's own id. When the order was placed it does not tell."""
+    """The answer to a cancel: `clientOrderId` is the cancel's own ID. The time of the order is not included."""
 
     orig_client_order_id: str
 
@@ -98,7 +98,7 @@ class CancelledWire(AnsweredWire, kw_only=True):
 
 
 class AcknowledgedWire(BinanceWire):
-    """The short answer (ACK): the order was taken, and no more is said."""
+    """The short answer (ACK): the order was accepted, without any details."""
 
     symbol: str
     order_id: Count
@@ -128,9 +128,10 @@ class AcknowledgedWire(BinanceWire):
 def read_placed(
     body: bytes | msgspec.Raw, order: WrittenOrder, list_id: int = NO_LIST, *, is_paid: bool = False
 ) -> Order | None:
-    """Return the order that was placed; None if the answer cannot be read, or is about something else.
+    """Return the placed order; None if the answer cannot be read, or is about another order.
 
-    One that `is_paid` by another has no quantity before that one is filled, and then no more than was written.
+    An order that `is_paid` by another one has no quantity until that one is filled, and then at most the written
+    quantity.
     """
     ids = order.symbol, order.client_order_id, list_id
     try:
@@ -153,7 +154,7 @@ def read_placed(
 
 
 def is_object(body: bytes) -> bool:
-    """Tell whether an answer is what the exchange writes, where it has nothing to say."""
+    """Return whether a body is a JSON object, which the exchange sends if it has nothing to report."""
     try:
         msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except UNREADABLE:
@@ -162,7 +163,7 @@ def is_object(body: bytes) -> bool:
 
 
 def read_cancelled(body: bytes | msgspec.Raw, target: Target) -> Order | None:
-    """Return the order that was cancelled; None if the answer cannot be read, or does not say that of this one."""
+    """Return the cancelled order; None if the answer cannot be read, or does not confirm this cancel."""
     try:
         wire = msgspec.json.decode(body, type=CancelledWire)
     except UNREADABLE:

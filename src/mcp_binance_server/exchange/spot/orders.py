@@ -1,4 +1,4 @@
-"""Orders, lists, changes and cancels to the exchange: each leaves once, and every answer is one of four fates."""
+"""Orders, lists, changes and cancels to the exchange: each is sent once, and every answer has one of four fates."""
 
 import logging
 from collections.abc import Callable
@@ -66,14 +66,14 @@ from mcp_binance_server.exchange.wire import (
 LOG = logging.getLogger(__name__)
 
 RECV_WINDOW_MS = 2_000
-# What a success says, None if it cannot be believed; and what an answer says that is none.
+# Reader of a success (None if the answer is not plausible), and judge of any other answer.
 Read = Callable[[bytes], Outcome | None]
 Judge = Callable[[ExchangeRefusal, bytes], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
 class OrderClient:
-    """Sends the orders of one account; what is not known of one is asked for by others, nothing is sent again."""
+    """Client for the orders of one account. Nothing is sent twice; other code queries unknown outcomes."""
 
     caller: ExchangeCaller
     principal: Principal
@@ -82,16 +82,16 @@ class OrderClient:
     longest_secs: float = WRITE_SECS
 
     async def place(self, order: WrittenOrder, gate: Gate, *, self_trade: str | None = None) -> Outcome:
-        """Place an order; `gate` is awaited with the connection up and nothing sent, and what it raises is raised.
+        """Place an order; `gate` is awaited with the connection up and nothing sent, and its errors are raised here.
 
         Raises:
-            AppError: nothing was sent: a limit, the exchange's clock, or the key.
+            AppError: nothing was sent, because of a limit, the exchange's clock, or the key.
         """
         params, counting = order_params(order, self_trade), self._counting(gate)
         return await self._send(PLACE_ORDER, params, counting, lambda body: _of_order(read_placed(body, order)))
 
     async def place_list(self, orders: WrittenList, gate: Gate, *, self_trade: str | None = None) -> Outcome:
-        """Place all orders of a list in one request, which the exchange counts as so many; as `place` otherwise."""
+        """Place all orders of a list in one request, which counts as several orders; otherwise like `place`."""
         call, params = LISTS[orders.shape], list_params(orders, self_trade)
         counting = self._counting(gate, len(orders.orders))
         return await self._send(call, params, counting, lambda body: _of_list(read_list(body, orders)))
@@ -99,9 +99,9 @@ class OrderClient:
     async def replace(
         self, replacement: Replacement, gate: Gate, *, cancel_id: str, self_trade: str | None = None
     ) -> Outcome:
-        """Cancel an order and place another one in one request; as `place` otherwise.
+        """Cancel an order and place a new one in one request; otherwise like `place`.
 
-        An order that the exchange refuses although the old one is cancelled comes back refused, with the old one.
+        If the exchange refuses the new order after the cancel, the outcome is refused and contains the old order.
         """
         return await self._send(
             REPLACE_ORDER,
@@ -112,19 +112,19 @@ class OrderClient:
         )
 
     async def amend(self, amendment: Amendment, gate: Gate) -> Outcome:
-        """Make an order smaller, which counts as no new one; as `place` otherwise."""
+        """Make an order smaller, which does not count as a new order; otherwise like `place`."""
         params = amendment_params(amendment)
         return await self._send(AMEND_ORDER, params, gate, lambda body: _of_order(read_amended(body, amendment)))
 
     async def cancel(self, target: Target, gate: Gate, *, cancel_id: str) -> Outcome:
-        """Cancel an order, by the exchange's own id where it is known, or a whole list; as `place` otherwise."""
+        """Cancel an order, by the exchange's own ID if it is known, or a whole list; otherwise like `place`."""
         params = cancel_params(target, cancel_id)
         if target.is_list:
             return await self._send(CANCEL_LIST, params, gate, lambda body: _of_list(read_cancelled_list(body, target)))
         return await self._send(CANCEL_ORDER, params, gate, lambda body: _of_order(read_cancelled(body, target)))
 
     async def try_out(self, order: WrittenOrder, *, self_trade: str | None = None) -> Outcome:
-        """Let the exchange check an order as if it were placed; nothing is executed."""
+        """Have the exchange check an order as if it were placed; nothing is executed."""
         return await self._send(TRY_ORDER, order_params(order, self_trade), _open_gate, _tried)
 
     def _counting(self, gate: Gate, orders: int = 1) -> Gate:
@@ -162,13 +162,13 @@ class OrderClient:
         return outcome
 
     async def _know_time(self, call: WriteCall) -> None:
-        """Read the exchange's clock if that was too long ago: what a signature says must not be a guess."""
+        """Read the exchange's clock if the last reading is too old: a signature must not contain a guess."""
         if not self.caller.time.is_rough:
             return
         try:
             await self._read_time()
         except AppError:
-            # A cancel goes on by what is known: if that is wrong it is refused, and nobody is harmed.
+            # A cancel continues with the estimated time: if that is wrong the cancel is refused, without any harm.
             if not call.is_cancel:
                 raise
 
@@ -189,7 +189,7 @@ class OrderClient:
         try:
             if await budget.spend(call):
                 return True
-            await self._read_time()  # whose answer tells what the minute has cost
+            await self._read_time()  # its answer reports the weight used in this minute
             if await budget.spend(call):
                 return True
         except (EngineUnavailable, ExchangeUnavailable):
@@ -205,7 +205,7 @@ class OrderClient:
         signed_ms = clock.monotonic_ms()
 
         async def fresh() -> None:
-            # It was signed before the connection was up, and would come too late, or nearly.
+            # The request was signed before the connection was up, and would arrive too late, or nearly.
             if clock.monotonic_ms() - signed_ms > longest_ms:
                 raise NoAnswer(f"to connect took longer than {longest_ms / 1000:g} s", sent=False)
             await gate()
@@ -221,12 +221,12 @@ class OrderClient:
         )
 
     async def _heed(self, answer: HttpAnswer, refusal: ExchangeRefusal | None) -> None:
-        """Take what the answer tells of limits and clocks; that this fails changes nothing of what it says."""
+        """Apply the limits and the clock in an answer; a failure here does not change the outcome."""
         self.counts.settle(answer.headers)
         if refusal is not None and refusal.is_timestamp:
             self.caller.time.forget()
         if refusal is not None and _is_order_limit(refusal):
-            self.counts.close(refusal)  # the account's limit: what else this address asks goes on
+            self.counts.close(refusal)  # a limit of the account: other requests of this address continue
         budget = self.caller.budget
         with anyio.CancelScope(shield=True), suppress(AppError):
             await budget.settle(answer.headers)
@@ -237,7 +237,7 @@ class OrderClient:
 
 
 def _is_order_limit(refusal: ExchangeRefusal) -> bool:
-    # A replacement says of itself that it failed, and why only within.
+    # A failed replacement reports the reason only inside its halves.
     is_half = refusal.status == TOO_MANY_REQUESTS and refusal.code in {PARTIAL_CODE, NOT_REPLACED}
     return refusal.code == TOO_MANY_ORDERS or is_half
 

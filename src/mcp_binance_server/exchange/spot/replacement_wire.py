@@ -1,4 +1,4 @@
-"""What the exchange says to an order instead of another one, or to a smaller one: both halves, or nothing is believed.
+"""Answers to a replacement or an amendment of an order; an answer counts only if all of its parts fit.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
 """
@@ -25,12 +25,12 @@ BAD_REQUEST = 400
 DONE, FAILED, LEFT_OUT = "SUCCESS", "FAILURE", "NOT_ATTEMPTED"
 OLD_IS_GONE = "the old order is cancelled, and the new one was refused"
 STILL_STANDS = "nothing was replaced"
-# Of an order that was made smaller: the part that is left may have expired at once.
+# Possible statuses of an amended order; its remaining part may have expired at once.
 AMENDED = frozenset({"NEW", "PARTIALLY_FILLED", "FILLED", "EXPIRED"})
 
 
 class ReplacementWire(BinanceWire):
-    """The two halves of a replacement, each with what is said of it."""
+    """The two halves of a replacement, each with its result and answer."""
 
     cancel_result: str
     new_order_result: str
@@ -39,21 +39,21 @@ class ReplacementWire(BinanceWire):
 
 
 class HalfReplacedWire(BinanceWire):
-    """A replacement of which not all was done."""
+    """A replacement that was not completely done."""
 
     code: int
     data: ReplacementWire
 
 
 class HalfRefusedWire(BinanceWire):
-    """Why one half was not done."""
+    """The reason why one half was not done."""
 
     code: int
     msg: str = ""
 
 
 class AmendedOrderWire(OrderStateWire, kw_only=True):
-    """An order that was made smaller; here two of its members are spelt otherwise than everywhere else."""
+    """An amended order; two of its fields have other names here than everywhere else."""
 
     orig_client_order_id: str
     orig_qty: Amount | msgspec.UnsetType = msgspec.field(name="qty")
@@ -62,7 +62,7 @@ class AmendedOrderWire(OrderStateWire, kw_only=True):
 
 
 class AmendmentWire(BinanceWire):
-    """The answer to a smaller quantity."""
+    """The answer to an amendment."""
 
     transact_time: EpochMs
     execution_id: Count
@@ -70,7 +70,7 @@ class AmendmentWire(BinanceWire):
 
 
 def read_replaced(body: bytes, replacement: Replacement) -> Outcome | None:
-    """Return the new order and the old one; None if the answer does not say that both halves were done."""
+    """Return the new order and the old one; None if the answer does not confirm both halves."""
     try:
         wire = msgspec.json.decode(body, type=ReplacementWire)
     except UNREADABLE:
@@ -84,7 +84,7 @@ def read_replaced(body: bytes, replacement: Replacement) -> Outcome | None:
 
 
 def outcome_of_replacement(refusal: ExchangeRefusal, body: bytes, replacement: Replacement) -> Outcome:
-    """Judge an answer that is no success: what became of either half is read from it, or is not known."""
+    """Judge an answer that is not a success: the result of either half is read from it, or is unknown."""
     if refusal.code not in {PARTIAL_CODE, NOT_REPLACED}:
         return outcome_of(refusal)
     try:
@@ -105,7 +105,7 @@ def outcome_of_replacement(refusal: ExchangeRefusal, body: bytes, replacement: R
 
 
 def read_amended(body: bytes, amendment: Amendment) -> Order | None:
-    """Return the order with its new quantity; None if the answer does not say that of this one, under its own id."""
+    """Return the order with its new quantity; None if the answer does not confirm that, under the order's own ID."""
     try:
         wire = msgspec.json.decode(body, type=AmendmentWire)
     except UNREADABLE:
@@ -120,7 +120,7 @@ def read_amended(body: bytes, amendment: Amendment) -> Order | None:
 
 
 def _refused(half: msgspec.Raw) -> Outcome | None:
-    """Return why one half was certainly not done; None where that is not certain."""
+    """Return the reason why one half was certainly not done, or None if that is uncertain."""
     try:
         told = msgspec.json.decode(half, type=HalfRefusedWire)
     except UNREADABLE:

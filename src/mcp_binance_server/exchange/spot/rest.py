@@ -1,4 +1,4 @@
-"""The public side of Spot REST: one method per call, equal reads shared for a second."""
+"""Public Spot REST calls: one method per call, equal reads shared for a second."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,29 +58,29 @@ class SpotClient(SharedReads):
         return await self.shared(TICKER_24H, {"symbol": symbol}, TickerWire, TickerWire.to_domain)
 
     async def tickers(self, symbols: Sequence[Symbol]) -> Sourced[dict[Symbol, Ticker]]:
-        """Return up to twenty tickers for the weight of one; the exchange may leave some out without a word."""
+        """Return up to twenty tickers for the weight of one; the exchange can leave some out silently."""
         listed = msgspec.json.encode(sorted(symbols)).decode()
         return await self.shared(TICKER_24H, {"symbols": listed}, list[TickerWire], _by_symbol)
 
     async def all_days(self) -> BoardPart:
-        """Return the last 24 hours of every pair that trades, as they were written; asked for now."""
+        """Return the last 24 hours of every trading pair, as they were written; always a new request."""
         return await self.board_part(ALL_DAYS, {"symbolStatus": "TRADING"}, QuotedDayRowWire)
 
     async def closed_series(self, symbol: str, interval: Interval, limit: int) -> list[SeriesRow]:
-        """Return the newest candles as bare numbers, oldest first, for one who waits for many; the last may run."""
+        """Return the newest candles as bare numbers, oldest first, as a background call; the last may be open."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit}
         return read_series((await self.caller.read(SERIES_KLINES, params, list[KlineWire])).value)
 
     async def reach(self) -> None:
-        """Find out whether the exchange answers, at the least cost.
+        """Check that the exchange answers, at the least cost.
 
         Raises:
-            AppError: it does not, or may not be asked now.
+            AppError: the exchange does not answer, or may not be called now.
         """
         await self.caller.read(REACH, {}, TimeWire)
 
     async def prices(self) -> Sourced[dict[Symbol, Price]]:
-        """Return the last price of every symbol: cheaper than asking for more than two."""
+        """Return the last price of every symbol; cheaper than single requests for more than two symbols."""
         return await self.shared(TICKER_PRICE_ALL, {}, list[PriceWire], _prices)
 
     async def average_price(self, symbol: Symbol) -> Sourced[AveragePrice]:
@@ -95,7 +95,7 @@ class SpotClient(SharedReads):
         return await self.shared(depth_endpoint(limit), params, DepthWire, DepthWire.to_domain)
 
     async def snapshot(self, symbol: Symbol, levels: int) -> BookSnapshot:
-        """Return a book for a stream to build on: asked for now, by nobody who waits."""
+        """Return a book as the base of a stream: always a new request, as a background call."""
         body = await self.caller.read(SNAPSHOT, {"symbol": symbol, "limit": levels}, DepthWire)
         return body.value.to_domain()
 
@@ -108,7 +108,7 @@ class SpotClient(SharedReads):
         return await self._aggregate_page({"symbol": symbol, "limit": 1000, "startTime": from_ms})
 
     async def aggregate_trades_after(self, symbol: Symbol, trade_id: int) -> Sourced[tuple[Trade, ...]]:
-        """Return the thousand aggregate trades that follow one."""
+        """Return the thousand aggregate trades that follow a trade."""
         return await self._aggregate_page({"symbol": symbol, "limit": 1000, "fromId": trade_id + 1})
 
     async def _aggregate_page(self, params: Params) -> Sourced[tuple[Trade, ...]]:
@@ -118,7 +118,7 @@ class SpotClient(SharedReads):
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int | None = None
     ) -> Sourced[tuple[Candle, ...]]:
         """Return the newest candles that opened up to a moment, oldest first."""
-        # Never startTime: with it the exchange answers the oldest, and the newest would be cut off.
+        # Never startTime: with it the exchange returns the oldest candles, and the newest would be cut off.
         ending = {} if until_ms is None else {"endTime": until_ms}
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, **ending}
         return await self.shared(KLINES, params, list[KlineWire], _candles)
@@ -126,14 +126,14 @@ class SpotClient(SharedReads):
     async def closed_candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int
     ) -> Sourced[tuple[Candle, ...]]:
-        """Return the candles before a moment at which the last of them has ended: they do not change any more."""
+        """Return the candles up to the end of the last one; all have closed and do not change any more."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, "endTime": until_ms}
-        # Those that end with a minute are asked for again while the next one lasts; others never are.
+        # Requests up to the end of a minute are repeated while the next one lasts; others are not.
         endpoint = KLINES if (until_ms + 1) % MINUTE_MS else CLOSED_KLINES
         return await self.shared(endpoint, params, list[KlineWire], _candles)
 
     async def daily_candles(self, symbol: Symbol, days: int) -> Sourced[tuple[Candle, ...]]:
-        """Return the last days, oldest first; asked at most once an hour."""
+        """Return the last days, oldest first; requested at most once an hour."""
         params: Params = {"symbol": symbol, "interval": "1d", "limit": days}
         return await self.shared(DAILY_KLINES, params, list[KlineWire], _candles)
 

@@ -1,4 +1,4 @@
-"""A connection to the market streams and what comes over it: subscribed, pinged, replaced once a day."""
+"""A connection to the market streams and its events: subscribed, pinged, replaced once a day."""
 
 import logging
 from collections.abc import Iterable
@@ -23,23 +23,23 @@ SHUTDOWN = "!serverShutdown"
 LOG = logging.getLogger(__name__)
 
 HOUR_MS = 3_600_000
-# The exchange ends a connection after 24 hours; leave before it does, and not all at once.
+# The exchange ends a connection after 24 hours; leave earlier, and not all connections at once.
 LIFE_MS, SHORTEST_LIFE = 23 * HOUR_MS + HOUR_MS // 2, 0.97
-# How long a new connection and the old one both speak: whoever is told twice can tell by the ids.
+# Time in which a new connection and the old one both deliver; listeners recognise duplicates by their IDs.
 OVERLAP_MS = 1_500
-# A connection that says nothing for this long is dead, or all its symbols are quiet; a second one finds out.
+# A connection silent for this long is dead, or all its symbols are quiet; a second connection finds out.
 SILENCE_MS, LONGEST_SILENCE_MS = 30_000, 600_000
-# One that lived this long was well: the next attempt need not wait.
+# A connection that lived this long was healthy: the next attempt follows after the shortest pause.
 WELL_MS = 60_000
 # Five messages a second are allowed, pongs included.
 MESSAGE_PAUSE_MS = 300
 NAMES_A_MESSAGE = 150
-# A burst must not keep everybody else waiting.
+# A burst must not keep all other tasks waiting.
 FRAMES_A_TURN = 64
 
 
 class FrameWire(msgspec.Struct):
-    """What a connection says: an event under the name of its stream, a notice, or the answer to a request."""
+    """A frame of a connection: an event with the name of its stream, a notice, or the answer to a request."""
 
     stream: str = ""
     data: msgspec.Raw = NOTHING
@@ -49,7 +49,7 @@ class FrameWire(msgspec.Struct):
 
 
 class DepthEventWire(msgspec.Struct):
-    """What changed in a book; the levels stay as written, so that nothing is lost and little is spent."""
+    """A change of a book; the levels stay as written, which is exact and cheap."""
 
     symbol: str = msgspec.field(name="s")
     event_time: EpochMs = msgspec.field(name="E")
@@ -69,13 +69,13 @@ class DepthEventWire(msgspec.Struct):
 
 
 class TradeEventWire(AggregateTradeWire):
-    """An aggregate trade as it happens."""
+    """An aggregate trade at the moment it happens."""
 
     symbol: str = msgspec.field(name="s")
 
 
 class QuoteEventWire(msgspec.Struct):
-    """The best bid and ask after a change; the exchange gives no time with it."""
+    """Best bid and ask after a change; the exchange sends no time with them."""
 
     symbol: str = msgspec.field(name="s")
     update_id: Count = msgspec.field(name="u")
@@ -86,7 +86,7 @@ class QuoteEventWire(msgspec.Struct):
 
 
 class TickerEventWire(msgspec.Struct):
-    """The statistics of the last 24 hours, sent once a second."""
+    """Statistics of the last 24 hours, sent once a second."""
 
     symbol: str = msgspec.field(name="s")
     price_change: SignedAmount = msgspec.field(name="p")
@@ -105,12 +105,12 @@ class TickerEventWire(msgspec.Struct):
     count: Count = msgspec.field(name="n")
 
     def to_domain(self) -> Ticker:
-        # The same members as in the answer to a request, under other names.
+        # The same fields as in the answer to a request, under other names.
         return TickerWire(**msgspec.structs.asdict(self)).to_domain()
 
 
 def control_message(method: str, names: list[str], identity: int) -> str:
-    """Write a request to begin or end streams."""
+    """Format a request to start or stop streams."""
     return msgspec.json.encode({"method": method, "params": names, "id": identity}).decode()
 
 
@@ -118,7 +118,7 @@ _FRAME = msgspec.json.Decoder(FrameWire)
 
 
 class Listener(Protocol):
-    """Who is told what a socket hears; every call is brief and never waits."""
+    """Receiver of a socket's events; every call is brief and never waits."""
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None: ...
 
@@ -129,7 +129,7 @@ class Listener(Protocol):
 
 @dataclass
 class SocketCounts:
-    """What happened on one socket."""
+    """Counters of one socket."""
 
     opened: int = 0
     lost: int = 0
@@ -140,7 +140,7 @@ class SocketCounts:
 
 @dataclass(eq=False)
 class MarketSocket:
-    """Keeps one connection open and its streams subscribed until its task is cancelled."""
+    """A connection that is kept open, with its streams subscribed, until its task is cancelled."""
 
     url: str
     dialer: Dialer
@@ -164,7 +164,7 @@ class MarketSocket:
         self._tell_links()
 
     async def run(self) -> None:
-        """Connect, listen, connect again."""
+        """Connect, listen, reconnect."""
         failures = 0
         while True:
             await self.pacer.wait(failures)
@@ -186,7 +186,7 @@ class MarketSocket:
             return None
 
     async def _listen(self, connection: StreamConnection) -> None:
-        """Serve one connection and its successors until one is lost before its successor stands."""
+        """Serve one connection and its successors, until a connection is lost before its successor is up."""
         async with anyio.create_task_group() as tasks:
             link = self._begin(tasks, connection)
             self.is_open = True
@@ -201,7 +201,7 @@ class MarketSocket:
                 tasks.cancel_scope.cancel()
 
     async def _relieve(self, tasks: anyio.abc.TaskGroup, link: "_Link") -> "_Link":
-        """Put a new connection beside the old one, and let that go once the new one speaks."""
+        """Open a new connection next to the old one, and close the old one after an overlap."""
         await self.pacer.wait(0)
         connection = await self._dial()
         if connection is None:
@@ -210,7 +210,7 @@ class MarketSocket:
         successor = self._begin(tasks, connection)
         await self.clock.sleep_ms(OVERLAP_MS)
         if link.is_silent:
-            # Two connections without a word: the symbols are quiet, so ask less often.
+            # Two connections without a frame: the symbols are quiet, so check less often.
             longer = self.silence_ms if successor.has_spoken else 2 * link.silence_ms
             successor.silence_ms = min(LONGEST_SILENCE_MS, longer)
         self.counts.renewed += 1
@@ -233,12 +233,12 @@ class MarketSocket:
 
 
 def _is_worth_a_line(count: int) -> bool:
-    # The first, then ever more seldom: who sends a thousand of them must not fill the log.
+    # The first, then ever fewer: a thousand of them must not fill the log.
     return count.bit_count() == 1
 
 
 class _Link:
-    """One real connection: it reads, it subscribes, and it says when it should be relieved or is over."""
+    """One real connection: it reads, subscribes, and signals that it needs a successor or is over."""
 
     def __init__(self, socket: MarketSocket, connection: StreamConnection) -> None:
         self.news = anyio.Event()
@@ -273,7 +273,7 @@ class _Link:
         self._scope.cancel()
 
     def postpone(self) -> None:
-        """Wait for a while before the next attempt to be relieved."""
+        """Delay the next attempt to open a successor."""
         self.news = anyio.Event()
         self._ends_ms = self._socket.clock.monotonic_ms() + self._socket.random.uniform(1_000, 30_000)
         self._heard_ms = self._socket.clock.monotonic_ms()
@@ -293,7 +293,8 @@ class _Link:
         self._heard_ms = self._socket.clock.monotonic_ms()
         try:
             frame = _FRAME.decode(raw)
-        except (ValueError, RecursionError):  # bytes that are no text, or nested too deep, are none of msgspec's errors
+        # bytes that are not text, or nested too deep, raise other errors than msgspec's
+        except (ValueError, RecursionError):
             counts = self._socket.counts
             counts.unreadable += 1
             if _is_worth_a_line(counts.unreadable):
@@ -318,7 +319,7 @@ class _Link:
             await self.changed.wait()
 
     async def _catch_up(self) -> bool:
-        """Send one request towards what is wanted; false when all is as it should be."""
+        """Send one request towards the wanted subscriptions; return False if none is needed."""
         wanted, held = self._socket.names, self._subscribed
         for method, names in (("SUBSCRIBE", wanted - held), ("UNSUBSCRIBE", held - wanted)):
             if batch := sorted(names)[:NAMES_A_MESSAGE]:
@@ -332,7 +333,7 @@ class _Link:
         return False
 
     async def _watch(self) -> None:
-        """Ask to be relieved when the connection is old, or has said nothing for too long."""
+        """Signal the need of a successor when the connection is old, or silent for too long."""
         clock = self._socket.clock
         while True:
             quiet_until = self._heard_ms + self.silence_ms

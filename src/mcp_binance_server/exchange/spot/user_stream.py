@@ -1,4 +1,4 @@
-"""The stream of one account over the WebSocket API: subscribed by signature, replaced once a day, opened again."""
+"""The stream of one account over the WebSocket API: subscribed by signature, replaced once a day, reconnected."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -33,12 +33,12 @@ from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeRefusal
 LOG = logging.getLogger(__name__)
 
 METHOD = "userDataStream.subscribe.signature"
-# Two for the connection and two for the subscription, out of the same minute as every request of this address.
+# Two for the connection and two for the subscription, from the same minute as all requests of this address.
 SUBSCRIPTION = signed(METHOD, 4)
-# The exchange ends a connection after 24 hours; leave before it does.
+# The exchange ends a connection after 24 hours; leave earlier.
 LIFE_MS, SHORTEST_LIFE = 23 * HOUR_MS, 0.97
 ANSWER_MS = 10_000
-# How soon a successor is tried again while the old connection still speaks.
+# Delay before the next attempt at a successor, while the old connection still delivers.
 POSTPONED_MS = (1_000, 30_000)
 
 _FRAME = msgspec.json.Decoder(UserFrameWire)
@@ -48,16 +48,16 @@ _SUBSCRIPTION = msgspec.json.Decoder(SubscriptionWire)
 
 
 class ReportListener(Protocol):
-    """Who is told what an account's stream says; every call is brief and never waits."""
+    """Receiver of the events of an account's stream; every call is brief and never waits."""
 
     def on_subscribed(self) -> None:
-        """From now on it is told what happens; what happened before is not told again."""
+        """Handle the start of reports; earlier events are not repeated."""
         ...
 
     def on_report(self, report: Report) -> None: ...
 
     def on_missed(self) -> None:
-        """Something was told that could not be read."""
+        """Handle an event that could not be read."""
         ...
 
     def on_lost(self) -> None: ...
@@ -65,7 +65,7 @@ class ReportListener(Protocol):
 
 @dataclass(eq=False)
 class UserStream:
-    """Keeps one account subscribed until its task is cancelled, or the exchange no longer takes its key."""
+    """Subscription of one account, kept until its task is cancelled, or the exchange rejects its key."""
 
     url: str
     dialer: Dialer
@@ -81,7 +81,7 @@ class UserStream:
         """Subscribe, listen, subscribe again.
 
         Raises:
-            InvalidCredentials: the key is not taken, or no longer; it is not tried again.
+            InvalidCredentials: the key is not accepted, or no longer; it is not tried again.
         """
         clock, failures, self._refusal = self.caller.clock, 0, None
         while True:
@@ -93,7 +93,7 @@ class UserStream:
             failures = 1 if clock.monotonic_ms() - began_ms >= WELL_MS else failures + 1
 
     async def _serve(self, listener: ReportListener) -> None:
-        """Serve one connection and its successors until one is lost before its successor stands."""
+        """Serve one connection and its successors, until a connection is lost before its successor is up."""
         async with anyio.create_task_group() as tasks:
             link = await self._begin(tasks, listener)
             if link is not None:
@@ -110,7 +110,7 @@ class UserStream:
             tasks.cancel_scope.cancel()
 
     async def _relieve(self, tasks: anyio.abc.TaskGroup, link: "_UserLink", listener: ReportListener) -> "_UserLink":
-        """Subscribe on a new connection beside the old one, and let that go once both have spoken for a while."""
+        """Subscribe on a new connection next to the old one, and close the old one after an overlap."""
         await self.pacer.wait(0)
         successor = await self._begin(tasks, listener)
         if successor is None:
@@ -122,7 +122,7 @@ class UserStream:
         return successor
 
     async def _begin(self, tasks: anyio.abc.TaskGroup, listener: ReportListener) -> "_UserLink | None":
-        """Open a connection and subscribe on it; None if that failed."""
+        """Open a connection and subscribe on it; return None if that failed."""
         budget = self.caller.budget
         try:
             if not await budget.spend(SUBSCRIPTION):
@@ -154,7 +154,8 @@ class UserStream:
     async def _request(self) -> str:
         time = self.caller.time
         if time.is_due:
-            # Without it the machine's clock must do; one that is wrong is told so (-1021), and asked again.
+            # If this fails the machine's clock is used; the exchange reports a wrong one (-1021), and its time is read
+            # again.
             with suppress(NoAnswer, ExchangeRefused, AppError, *UNREADABLE):
                 await self.caller.sync_time()
         params: dict[str, str | int] = {
@@ -177,7 +178,7 @@ class UserStream:
 
 
 class _UserLink:
-    """One real connection: it subscribes, reads, and says when it should be relieved or is over."""
+    """One real connection: it subscribes, reads, and signals that it needs a successor or is over."""
 
     def __init__(
         self,
@@ -216,7 +217,7 @@ class _UserLink:
         self._scope.cancel()
 
     def postpone(self, pause_ms: float) -> None:
-        """Wait for a while before the next attempt to be relieved."""
+        """Delay the next attempt to open a successor."""
         if not self.is_over:
             self.news = anyio.Event()
             self._ends_ms = self._caller.clock.monotonic_ms() + pause_ms
@@ -243,7 +244,7 @@ class _UserLink:
             await clock.sleep_until_ms(max(self._ends_ms, now_ms + POSTPONED_MS[0]))
 
     def _take(self, raw: bytes) -> None:
-        # Bytes that are no text, or nested too deep, are none of msgspec's errors.
+        # Bytes that are not text, or nested too deep, raise other errors than msgspec's.
         try:
             frame = _FRAME.decode(raw)
             if frame.status is None:
@@ -251,7 +252,7 @@ class _UserLink:
             elif frame.id == METHOD and not self.answered.is_set():
                 self._hear_answer(frame)
             elif (refusal := frame.refusal(self._now_ms)) is not None and refusal.is_credentials:
-                # Said unasked: the key is revoked.
+                # Sent without a request: the key is revoked.
                 self.refusal = refusal
                 self.end()
         except (ValueError, RecursionError):

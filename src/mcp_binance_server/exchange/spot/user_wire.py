@@ -1,6 +1,7 @@
-"""What the WebSocket API says to one who follows an account: answers, events, and one order after each execution.
+"""Messages of an account's stream on the WebSocket API: answers, events, and an order after each execution.
 
-Names differ by case only: `E` and `e`, `t` and `T`. https://developers.binance.com/docs/binance-spot-api-docs/user-data-stream
+Names differ by case only: `E` and `e`, `t` and `T`.
+https://developers.binance.com/docs/binance-spot-api-docs/user-data-stream
 """
 
 import msgspec
@@ -40,7 +41,7 @@ class UserFrameWire(msgspec.Struct):
     error: _UserErrorWire | None = None
 
     def refusal(self, now_ms: int) -> ExchangeRefusal | None:
-        """Return what an answer that is no success says; how long to wait is told here as a moment."""
+        """Return the refusal in an answer, or None for a success; the wait is given here as a moment."""
         if self.error is None:
             return None if self.status == OK else ExchangeRefusal(self.status or 0, None, "", None)
         until_ms = None if self.error.data is None else self.error.data.retry_after
@@ -49,13 +50,13 @@ class UserFrameWire(msgspec.Struct):
 
 
 class EventHeadWire(msgspec.Struct):
-    """Which event it is."""
+    """The kind of an event."""
 
     kind: str = msgspec.field(default="", name="e")
 
 
 class ExecutionReportWire(msgspec.Struct):
-    """What happened to an order; the exchange adds members without notice, and leaves out those that say nothing."""
+    """An event of an order; the exchange adds fields without notice, and leaves out empty ones."""
 
     event_time: EpochMs = msgspec.field(name="E")
     symbol: str = msgspec.field(name="s")
@@ -81,7 +82,7 @@ class ExecutionReportWire(msgspec.Struct):
     expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
 
     def __post_init__(self) -> None:
-        # A zero is told here as any other number: nothing may be executed of nothing.
+        # A zero here is a real number, not a missing one: of an order for nothing, nothing can be executed.
         if not quantity(self.traded) <= quantity(self.executed) <= quantity(self.quantity):
             raise ValueError("more was traded than executed, or more executed than ordered")
 
@@ -90,7 +91,7 @@ class ExecutionReportWire(msgspec.Struct):
         return Report(
             order=Order(
                 order_id=self.order_id,
-                # A cancel and an amendment have an id of their own, and name the order by the one it had.
+                # A cancel and an amendment have an ID of their own, and give the order's ID in addition.
                 client_order_id=word(self.original_client_order_id or self.client_order_id),
                 symbol=Symbol(word(self.symbol)),
                 side=word(self.side),

@@ -1,4 +1,4 @@
-"""Market answers as Binance spells them; each struct has one way out, `to_domain`.
+"""Market answers in Binance's spelling; each struct has one exit, `to_domain`.
 
 Unknown fields pass: the API adds some without notice. https://developers.binance.com/docs/binance-spot-api-docs
 """
@@ -69,7 +69,7 @@ class TickerWire(BinanceWire):
 
 
 class QuotedDayRowWire(DayRowWire):
-    """A pair among all of them: its best bid and ask are told with its day."""
+    """A pair among all of them, with the best bid and ask in the same row."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]] = (*DayRowWire.FIELDS, "bid", "ask")
     FORM: ClassVar[re.Pattern[str]] = form_of(*DayRowWire.KINDS, "number", "number")
@@ -154,7 +154,7 @@ class AggregateTradeWire(msgspec.Struct):
 
 
 class FilterWire(BinanceWire):
-    """Any filter: only the fields we read; other fields, and filters of a type we do not know, pass."""
+    """Any filter: only the fields we read; other fields, and filters of unknown types, pass."""
 
     filter_type: str
     min_price: Amount = "0"
@@ -249,7 +249,8 @@ class SymbolWire(BinanceWire):
         said: dict[Ability, bool] = {
             "oco": self.oco_allowed,
             "oto": self.oto_allowed,
-            # It is an OTO that sells what it received: https://developers.binance.com/docs/binance-spot-api-docs/faqs/opo
+            # An OPO is an OTO that sells what it received:
+            # https://developers.binance.com/docs/binance-spot-api-docs/faqs/opo
             "opo": self.opo_allowed and self.oto_allowed,
             "amend": self.amend_allowed,
             "replace": self.cancel_replace_allowed,
@@ -267,7 +268,7 @@ class ExchangeInfoWire(ExchangeLimitsWire):
 
 
 class ExchangeListWire(ExchangeLimitsWire):
-    """The same with its symbols left as they came: read one at a time, megabytes do not hold up other threads."""
+    """The same answer with its symbols left raw: decoded one at a time, megabytes do not block other threads."""
 
     symbols: list[msgspec.Raw]
 

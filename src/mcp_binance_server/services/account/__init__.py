@@ -1,1 +1,1 @@
-"""What an account holds and has ordered."""
+"""Holdings, orders and trades of an account."""

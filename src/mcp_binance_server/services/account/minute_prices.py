@@ -1,4 +1,4 @@
-"""What assets cost in USDT in past minutes, by the closes of their candles; a minute that has ended is read once."""
+"""USDT prices of assets in past minutes, from candle closes; a minute that has ended is read once."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import MINUTE_MS, SpotClient
 from mcp_binance_server.services.gathering import gather_in_turns
 
-# The exchange gives a thousand candles in one call.
+# The exchange returns at most a thousand candles per call.
 MOST_MINUTES = 1000
 AT_ONCE = 8
 MOST_KEPT = 20_000
 ONE = Price(EXACT.create_decimal(1))
 
 Moment = tuple[str, int]
-"""An asset and the minute, by when it began."""
+"""An asset and the start of a minute in ms."""
 
 
 def minute_of(time_ms: int) -> int:
@@ -29,7 +29,7 @@ def minute_of(time_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PastPrices:
-    """The prices that are known of some minutes, how many calls it took, and how many more it would take."""
+    """The known prices of requested minutes, the calls made, and the calls still needed for the rest."""
 
     known: Mapping[Moment, Price]
     calls: int
@@ -41,7 +41,7 @@ class PastPrices:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Minutes of one asset that one call gives."""
+    """Minutes of one asset that fit into one call."""
 
     asset: str
     symbol: Symbol
@@ -52,20 +52,20 @@ class _Window:
 
 @dataclass
 class MinutePrices:
-    """Reads and keeps closes of minutes; they are public, and the same for everybody."""
+    """Reader and cache of minute closes; they are public, so all callers share them."""
 
     client: SpotClient
     time: ServerTime
     _kept: dict[Moment, Price] = field(default_factory=dict[Moment, Price], init=False, repr=False)
 
     async def read(self, wanted: Iterable[tuple[str, int]], table: SymbolTable, most_calls: int) -> PastPrices:
-        """Return what is known of the moments, the newest first where the calls do not reach for all of them.
+        """Return the known prices of the moments; if the calls do not suffice, the newest moments have priority.
 
-        An asset without a market against USDT has no price here: a way over a third asset would be two closes of which
-        neither is of the trade.
+        An asset without a market against USDT has no price here: a route over a third asset would combine two closes,
+        neither of them from the trade.
 
         Raises:
-            RateLimited: the exchange may not be asked now.
+            RateLimited: the rate limit allows no request now.
         """
         moments = {(asset, minute_of(time_ms)) for asset, time_ms in wanted}
         windows = _windows(moments - self._kept.keys(), table)
@@ -92,7 +92,7 @@ class MinutePrices:
 
 
 def _windows(moments: Iterable[Moment], table: SymbolTable) -> list[_Window]:
-    """Return the calls that give these minutes, those of the newest first."""
+    """Return the calls that cover these minutes, newest first."""
     windows: list[_Window] = []
     by_asset: dict[str, list[int]] = {}
     for asset, minute_ms in sorted(moments, reverse=True):

@@ -1,4 +1,4 @@
-"""Orders and trades of one account, by a symbol in the caller's own spelling or over all symbols."""
+"""Orders and trades of one account, by symbol in the caller's spelling or over all symbols."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ ReadT = TypeVar("ReadT")
 HISTORY_SYMBOLS = 5
 HISTORY_ROWS = 50
 STABLE = ("USDT", "USDC", "FDUSD")
-# Where a holding is most likely traded, best first.
+# Likely quote assets of a holding's market, most likely first.
 QUOTES = (*STABLE, "BTC", "ETH", "BNB")
 
 
 @dataclass(frozen=True, slots=True)
 class OrdersService:
-    """Orders of one principal; a missing key is said before anything is asked."""
+    """Orders of one principal; a missing key is reported before any request."""
 
     client: AccountReader
     directory: Directory
@@ -58,15 +58,15 @@ class OrdersService:
     async def all(
         self, text: str, limit: int, start: Written | None = None, end: Written | None = None
     ) -> OrdersOfSymbol:
-        """Return the newest orders of a symbol, whatever became of them, inside a period if one is given.
+        """Return the newest orders of a symbol in any status, inside a period if one is given.
 
         Raises:
-            InvalidArguments: the period cannot be read, or is one that the exchange refuses.
+            InvalidArguments: the period is malformed, or the exchange would refuse it.
         """
         self.client.require_key()
         period = _day_at_most(read_period(start, end, self.time.now_ms()))
         rules = await self.directory.find(text)
-        # With a start the exchange begins there and stops when it has enough: ask for the most, keep the newest.
+        # With a start the exchange returns the oldest rows up to its limit: request the most rows, keep the newest.
         asked_for = min(limit + 1, MOST_ROWS) if period.start_ms is None else MOST_ROWS
         reading = await self._asked(
             lambda: self.client.order_history(rules.symbol, asked_for, period.start_ms, period.end_ms)
@@ -92,18 +92,18 @@ class OrdersService:
     async def fills(
         self, texts: Sequence[str], limit: int, start: Written | None = None, end: Written | None = None
     ) -> AccountFills:
-        """Return a page of the account's trades on some symbols: the newest, or with a start the first from then on.
+        """Return a page of the account's trades on some symbols: the newest, or with a start the first since then.
 
-        One call for each symbol is enough for a page: the first of all are among the first of each.
+        One call per symbol is enough for a page: the first trades overall are among the first of each symbol.
 
         Raises:
-            InvalidArguments: the period cannot be read.
+            InvalidArguments: the period is malformed.
         """
         self.client.require_key()
         period = read_period(start, end, self.time.now_ms())
         rules = {each.symbol: each for each in [await self.directory.find(text) for text in texts]}
         parts = await gather(*(partial(self._fills_of, symbol, period) for symbol in rules))
-        # A history with a hole looks like a whole one: none of it is shown then.
+        # A history with a gap looks complete, so one failed symbol fails the whole page.
         readings = [part.required() for part in parts]
         until_ms = LATEST_MS if period.end_ms is None else period.end_ms
         found = [[fill for fill in each.value if fill.time_ms <= until_ms] for each in readings]
@@ -119,7 +119,7 @@ class OrdersService:
         )
 
     async def fills_of_order(self, text: str, order_id: int, limit: int) -> AccountFills:
-        """Return the newest trades of one order, at a quarter of the weight."""
+        """Return the newest trades of one order, at a quarter of the weight of a query by symbol."""
         self.client.require_key()
         rules = await self.directory.find(text)
         asked_for = min(limit + 1, MOST_ROWS)
@@ -134,7 +134,7 @@ class OrdersService:
         )
 
     async def history(self) -> OrderHistory:
-        """Return the newest orders over a few symbols; the exchange tells the past of one symbol at a time."""
+        """Return the newest orders over a few symbols; the exchange returns the history of one symbol per call."""
         account = await self.client.account()
         open_now = (await self.client.open_orders()).value
         table = await self.directory.table()
@@ -142,7 +142,7 @@ class OrdersService:
         asked, not_asked = symbols[:HISTORY_SYMBOLS], symbols[HISTORY_SYMBOLS:]
         parts = await gather(*(partial(self._history_of, symbol) for symbol in asked))
         for part in parts:
-            # One symbol that does not answer is a gap; a refused key is the whole answer.
+            # A symbol that does not answer is a gap; a refused key fails the whole answer.
             if part.failure is not None and not isinstance(part.failure, ExchangeUnavailable):
                 raise part.failure
         readings: list[Sourced[tuple[Order, ...]] | None] = [part.value for part in parts]
@@ -163,7 +163,7 @@ class OrdersService:
         )
 
     async def _fills_of(self, symbol: Symbol, period: Period) -> Sourced[tuple[Fill, ...]]:
-        # The exchange takes both ends only a day apart, so a start is asked for alone and the end is kept to here.
+        # The exchange allows both ends only within one day: request the start alone and apply the end afterwards.
         end_ms = period.end_ms if period.start_ms is None else None
         return await self._asked(lambda: self.client.fills(symbol, MOST_ROWS, start_ms=period.start_ms, end_ms=end_ms))
 
@@ -200,7 +200,7 @@ def _listed(table: SymbolTable, orders: Iterable[Order]) -> dict[Symbol, SymbolR
 def _symbols_of_interest(
     table: SymbolTable, open_orders: Iterable[Order], holdings: Iterable[Balance]
 ) -> tuple[Symbol, ...]:
-    """Name the symbols with open orders, newest first, then the best market of each holding, stable coins last."""
+    """Return the symbols with open orders, newest first, then the best market of each holding, stablecoins last."""
     ordered = [order.symbol for order in reversed(_newest_last(open_orders))]
     risky_first = sorted((each.asset for each in holdings), key=lambda asset: asset in STABLE)
     held = (_market_of(asset, table) for asset in risky_first)

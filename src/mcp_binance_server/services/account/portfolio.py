@@ -1,4 +1,4 @@
-"""Balances, what they are worth, and the analysis of the whole."""
+"""Balances, their value, and the portfolio analysis."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.gathering import gather
 
-# Ninety closes are eighty-nine returns; one more for today's candle, which has not ended.
+# Ninety closes give eighty-nine returns; one more row for today's unfinished candle.
 DAYS = 91
 INVERSE = "1/"
 
 
 @dataclass(frozen=True, slots=True)
 class ValuedAccount:
-    """What the holdings are worth at which prices, who answered, and when."""
+    """The valued holdings, the prices used, the venue that answered, and the time."""
 
     portfolio: Portfolio
     prices: Mapping[Symbol, Price]
@@ -34,7 +34,7 @@ class ValuedAccount:
 
 @dataclass(frozen=True, slots=True)
 class AccountService:
-    """Balances and rights of one principal, and what they are worth."""
+    """Balances and rights of one principal, and the value of the balances."""
 
     client: AccountReader
     market: SpotClient
@@ -44,18 +44,18 @@ class AccountService:
         return self.client.has_key
 
     async def account(self) -> AccountView:
-        """Return the account; its answer has no time of its own, so it is dated by the exchange's clock."""
+        """Return the account, dated by the exchange's clock because its answer has no timestamp."""
         reading = await self.client.account()
         return AccountView(reading.value, self.client.venue(reading.host), reading.at_ms)
 
     async def with_key_rights(self) -> tuple[AccountView, KeyRights | None]:
-        """Return the account and what its key may do, where the exchange tells it; both are read at once."""
+        """Return the account and, if the exchange reports them, the rights of its key; both are read concurrently."""
         self.client.require_key()
         told, rights = await gather(self.account, self.client.key_rights)
         return told.required(), rights.value
 
     async def valued(self) -> ValuedAccount:
-        """Value the holdings at the last prices, both read at once."""
+        """Return the holdings valued at the last prices; both are read concurrently."""
         self.client.require_key()
         held, priced = await gather(self.client.account, self.market.prices)
         reading, prices = held.required(), priced.required()
@@ -66,7 +66,7 @@ class AccountService:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPortfolio:
-    """What an account holds, who answered, and what it risks."""
+    """The holdings of an account, the venue that answered, and the risk report."""
 
     valued: ValuedAccount
     report: PortfolioReport
@@ -74,7 +74,7 @@ class JudgedPortfolio:
 
 @dataclass(frozen=True, slots=True)
 class PortfolioService:
-    """Measures what the account risks with what it holds."""
+    """Risk analysis of the account's holdings."""
 
     account: AccountService
     client: SpotClient
@@ -82,11 +82,11 @@ class PortfolioService:
     thresholds: Thresholds = DEFAULTS
 
     async def risk(self) -> PortfolioReport:
-        """Return the portfolio judged by ninety daily closes of its largest holdings."""
+        """Return the risk report, based on ninety daily closes of the largest holdings."""
         return (await self.judged()).report
 
     async def judged(self) -> JudgedPortfolio:
-        """Return the same with the account that was judged."""
+        """Return the risk report together with the account that was judged."""
         valued = await self.account.valued()
         routes = _routes(valued, self.thresholds.risk_max_assets)
         legs = tuple(dict.fromkeys(leg for route in routes.values() for leg in route))
@@ -112,7 +112,7 @@ class PortfolioService:
 
 
 def _routes(valued: ValuedAccount, most: int) -> dict[str, tuple[str, ...]]:
-    """Return which daily candles make the history of each holding; bitcoin's too, which the others are held against."""
+    """Return the symbols whose daily candles form each holding's history. Bitcoin is included as the reference."""
     holdings = valued.portfolio.holdings
     wanted = [each.asset for each in holdings[:most]]
     if any(not each.is_stable for each in holdings):

@@ -1,4 +1,4 @@
-"""An order tried out against the live book and the account's balances; nothing here can send one."""
+"""Preview of an order against the live book and the account's balances; this module cannot send an order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,14 +17,14 @@ from mcp_binance_server.trading.judgement.filters import STOP_PRICE, Broken, Fil
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import NOTHING, PreviewedOrder, preview, written
 
-# A hundred levels a side are the most that the cheapest depth call gives.
+# Levels per side: the most that the cheapest depth call returns.
 LEVELS = 100
 REASONS = {LIMIT_MAKER: "it would immediately match and take", STOP_PRICE: "it would trigger immediately"}
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewService:
-    """Reads the rules, the book and, with a key, the account."""
+    """Order previews from the rules, the book and, with a key, the account."""
 
     client: SpotClient
     directory: Directory
@@ -33,12 +33,12 @@ class PreviewService:
     async def preview(
         self, text: str, intent: OrderIntent, released: Mapping[str, Quantity] = MappingProxyType({})
     ) -> PreviewedOrder:
-        """Say what an order on the symbol a caller wrote would do; `released` is what another one gives free for it.
+        """Preview an order on a symbol in the caller's spelling; `released` are amounts freed by the order it replaces.
 
         Raises:
-            InvalidArguments: an amount is missing, zero, or not for this type; found out without any request.
-            OrderRuleBroken: the exchange would refuse the order; the account is not asked then.
-            InsufficientBalance: the account does not have free what the order needs.
+            InvalidArguments: an amount is missing, zero or not allowed for this type; raised before any request.
+            OrderRuleBroken: the exchange would refuse the order; most rules are checked before the account is read.
+            InsufficientBalance: the order needs more than the account's free balance.
         """
         _require_amounts(intent)
         rules = await self.directory.find(text)
@@ -98,10 +98,10 @@ def _require_open(rules: SymbolRules, intent: OrderIntent) -> None:
 
 
 def kept_to(rules: SymbolRules, asked: OrderIntent, verdict: FilterVerdict) -> FilterVerdict:
-    """Return the verdict on an order that keeps to the rules.
+    """Return the verdict if the order keeps to the rules.
 
     Raises:
-        OrderRuleBroken: it does not.
+        OrderRuleBroken: the order breaks a rule.
     """
     if not verdict.broken:
         return verdict

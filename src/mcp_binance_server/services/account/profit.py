@@ -1,4 +1,4 @@
-"""The account's own trades read back as far as the bounds allow, and the profit that they explain."""
+"""Profit explained by the account's own trades, which are read back as far as the bounds allow."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from mcp_binance_server.services.account.portfolio import ValuedAccount
 from mcp_binance_server.services.account.trade_pages import MOST_ROWS
 from mcp_binance_server.services.gathering import gather_in_turns
 
-# At most 20 x 20 for the newest pages, 20 x 20 for those before them, 200 x 2 for prices: 1,200 of a minute's 6,000.
+# Weight at most: 20 x 20 for the newest pages, 20 x 20 for older pages, 200 x 2 for prices: 1,200 of 6,000 a minute.
 MOST_PAIRS = 20
 MORE_PAGES = 20
 PRICE_CALLS = 200
@@ -30,7 +30,7 @@ PRICE_CALLS = 200
 
 @dataclass(frozen=True, slots=True)
 class _PairHistory:
-    """The trades of one pair, how many calls they took, and whether there are older ones."""
+    """The trades of one pair, the calls made, and whether older trades are missing."""
 
     fills: tuple[Fill, ...]
     calls: int
@@ -39,18 +39,18 @@ class _PairHistory:
 
 @dataclass(frozen=True, slots=True)
 class ProfitService:
-    """Reads the trades of one principal; prices of past minutes are everybody's."""
+    """Profit from the trades of one principal; prices of past minutes are shared by all callers."""
 
     client: AccountReader
     directory: Directory
     prices: MinutePrices
 
     async def of(self, valued: ValuedAccount, named: Sequence[str] = ()) -> AccountProfit:
-        """Return the profit of an account that was just valued, by the trades on its pairs and on those that are named.
+        """Return the profit of a just valued account, from the trades on its pairs and on the `named` pairs.
 
         Raises:
-            InvalidSymbol: a pair that was named does not exist.
-            AppError: a pair did not answer; without its trades the others would explain something else.
+            InvalidSymbol: a named pair does not exist.
+            AppError: a pair did not answer; without its trades the profit would be wrong.
         """
         self.client.require_key()
         asked = [await self.directory.find(text) for text in named]
@@ -92,7 +92,7 @@ class ProfitService:
         return histories
 
     async def _before(self, symbol: Symbol, page: tuple[Fill, ...], room: int) -> _PairHistory:
-        """Read the pages before a full one; the millisecond at which they meet is read twice, and counted once."""
+        """Read the pages before a full page. The shared millisecond of two pages is read twice and counted once."""
         known = {each.trade_id: each for each in page}
         calls = 1
         while len(page) >= MOST_ROWS and calls <= room:
@@ -107,7 +107,7 @@ class ProfitService:
 
 
 def _pairs_of(assets: Iterable[str], table: SymbolTable) -> list[SymbolRules]:
-    """Return where assets may have been bought, every asset's likeliest pair before any asset's second."""
+    """Return pairs on which the assets were likely bought: the likeliest pair of each asset before any second pair."""
     coins = [each for each in assets if each not in CASH]
     found = (table.find(f"{asset}{quote}") for quote in QUOTES for asset in coins)
     return [each for each in found if each is not None]

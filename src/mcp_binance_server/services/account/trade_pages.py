@@ -1,17 +1,17 @@
-"""Pages of the account's trades over several pairs, cut so that no trade is skipped or told twice. Pure."""
+"""Pages of the account's trades over several pairs, cut so that no trade is skipped or repeated. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.orders import Fill
 
-# What the exchange answers at most in one call; the weight is the same for one row and for all of them.
+# Most rows of one answer; the weight does not depend on the number of rows.
 MOST_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class TradePage:
-    """Trades in the order of time, and whether there are more in the direction that was walked."""
+    """Trades ordered by time; `goes_on` is True if more exist in the direction of paging."""
 
     fills: tuple[Fill, ...]
     goes_on: bool
@@ -22,13 +22,13 @@ def oldest_first(fill: Fill) -> tuple[int, str, int]:
 
 
 def cut_page(found: Sequence[Sequence[Fill]], limit: int, *, forward: bool) -> TradePage:
-    """Return the first trades of several pairs, or walking back the last of them.
+    """Return the first trades of several pairs or, when paging backward, the last ones.
 
-    An order often has several trades in one millisecond. The next page begins at another one, so this page ends with
-    all of its last; only a single millisecond with more trades than the limit makes a longer page.
+    An order often has several trades in one millisecond. The next page starts at a different millisecond, so this page
+    holds all trades of its last one. Only a millisecond with more trades than the limit makes a page longer.
     """
     rows = sorted((fill for each in found for fill in each), key=oldest_first, reverse=not forward)
-    # Behind the end of a full answer there is more of that pair, and some of it may be of the same millisecond.
+    # A full answer can leave out more trades of that pair, some of them in the millisecond of its last row.
     ends = {each[-1 if forward else 0].time_ms for each in found if len(each) >= MOST_ROWS}
     known = next((place for place, fill in enumerate(rows) if fill.time_ms in ends), len(rows))
     cut = min(limit, known)

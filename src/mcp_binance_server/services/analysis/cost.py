@@ -1,4 +1,4 @@
-"""What a market order may take cheaply: the book now, the seconds before, and what its quote asset is worth."""
+"""Cheap size of a market order: from the current book, the seconds before, and the value of its quote asset."""
 
 from mcp_binance_server.analytics.book.cost import MarketOrderCost, market_order_cost
 from mcp_binance_server.domain.money import STABLECOINS
@@ -9,10 +9,10 @@ DOLLAR = "USDT"
 
 
 async def order_cost(live: LiveService, watch: Watch, view: BookView) -> MarketOrderCost | None:
-    """Measure the cost of a market order by the least of the last half minute, where it was watched.
+    """Measure the cost of a market order by the smallest depth of the last half minute, if the symbol was watched.
 
     Raises:
-        RateLimited: asking what the quote asset is worth met the limit.
+        RateLimited: the price request for the quote asset hit the rate limit.
     """
     feed = watch.live
     before = tuple(feed.cheap) if feed is not None and view.is_live else ()
@@ -21,7 +21,7 @@ async def order_cost(live: LiveService, watch: Watch, view: BookView) -> MarketO
 
 
 async def _dollars(live: LiveService, asset: str) -> float | None:
-    """Return what an asset is worth by its own market against USDT, either way round; None without one."""
+    """Return the value of an asset in USDT from its own market, direct or inverse; None without one."""
     table = await live.market.directory.table()
     for text, is_inverse in ((f"{asset}{DOLLAR}", False), (f"{DOLLAR}{asset}", True)):
         rules = table.find(text)

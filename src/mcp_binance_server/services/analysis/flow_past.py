@@ -1,4 +1,4 @@
-"""What candles tell of a symbol's earlier flow: the windows a word is ranked among, and the week of VPIN."""
+"""Past flow of a symbol from candles: windows for ranking the current one, and a week for VPIN."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ from mcp_binance_server.services.analysis.tape_window import (
 )
 
 MINUTE_MS = 60_000
-# The past of a window moves on in steps of this, so that who asks again in between pays nothing for it.
+# Step in which the past of a window advances; repeated requests within a step cost nothing.
 STEP_MS = 300_000
 VPIN_STEP_MS = 900_000
 WEEK_MS = 7 * 86_400_000
@@ -28,17 +28,17 @@ MOST_KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class FlowPasts:
-    """Earlier windows of each symbol and length, and VPIN, kept until the next step of time."""
+    """Cache of earlier windows by symbol and length, and of VPIN, until the next time step."""
 
     client: SpotClient
     _pasts: RecentResults[FlowPast] = field(default_factory=lambda: RecentResults[FlowPast](MOST_KEPT), repr=False)
     _vpins: RecentResults[Vpin] = field(default_factory=lambda: RecentResults[Vpin](MOST_KEPT), repr=False)
 
     async def before(self, symbol: Symbol, window: Window, thresholds: Thresholds) -> FlowPast | WhyNull:
-        """Return the windows of the same length that ended before this one began, or why there are none.
+        """Return the windows of equal length before this one, or the reason for their absence.
 
         Raises:
-            RateLimited: half an answer would only invite the next question.
+            RateLimited: a partial answer would only cause more requests.
         """
         length_ms = window.to_ms - window.from_ms
         until_ms = window.from_ms // STEP_MS * STEP_MS
@@ -46,7 +46,7 @@ class FlowPasts:
         kept = self._pasts.get(key)
         if kept is not None:
             return kept
-        # Whole minutes are one call where seconds would be many; 1 s candles reach as far as four calls.
+        # Whole minutes take one call where seconds would take many; 1 s candles reach as far as four calls.
         interval = "1s" if length_ms % MINUTE_MS else "1m"
         page_ms = A_PAGE * INTERVAL_MS[interval]
         pages = min(MOST_PAGES, -(-MOST_WINDOWS * length_ms // page_ms))
@@ -64,7 +64,7 @@ class FlowPasts:
         """Return VPIN of the last week, as of the last quarter of an hour.
 
         Raises:
-            RateLimited: half an answer would only invite the next question.
+            RateLimited: a partial answer would only cause more requests.
         """
         to_ms = settled_ms(now_ms, VPIN_STEP_MS)
         kept = self._vpins.get((symbol, to_ms))

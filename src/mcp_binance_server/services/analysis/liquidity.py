@@ -1,4 +1,4 @@
-"""Volume by price, and where a book can take size."""
+"""Volume by price, and the prices at which a book can absorb size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -49,18 +49,18 @@ from mcp_binance_server.services.market.service import MarketService
 
 MINUTE_MS = 60_000
 MOST_PAGES = 5
-# Up to here bars of a second are asked for, fifteen calls at most; longer windows have bars of a minute enough.
+# Longest window for 1 s bars, fifteen calls at most; 1 min bars are enough for longer windows.
 SECOND_BARS_MINUTES = 239
 PROMPT_WAIT_MS = 1_500
 LIVE_LEVELS = 1_000
-# Half the weight of a thousand levels, for a book that nobody streams.
+# Half the weight of a thousand levels, for a book without a stream.
 ASKED_LEVELS = 500
 MOST_KEPT = 20
 
 HOUR_MS = 3_600_000
-# Bars of a minute for a day are two calls, bars of five for a week three.
+# Longest span for 1 min bars: a day of them is two calls, a week of 5 min bars three.
 MINUTE_HOURS = 24
-# More rows than these say no more to a reader; a narrower bin is widened, and the answer states it.
+# More rows do not help a reader; a narrower bin is widened, and the answer states it.
 MOST_BINS = 200
 
 
@@ -76,7 +76,7 @@ class _TradedNow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiquidityService:
-    """Maps of one market around its price."""
+    """Liquidity maps of one market around its price."""
 
     live: LiveService
     client: SpotClient
@@ -86,7 +86,7 @@ class LiquidityService:
     async def thin_ranges(
         self, text: str, minutes: int, percentile: int | None, *, side: StopSide = "long", horizon_ms: int = DAY_MS
     ) -> ThinRangeReport:
-        """Find thin ranges in what was traded; a large size that stands counts for the stop."""
+        """Find thin ranges in past trading; large standing sizes also count for the stop."""
         async with self.live.watching(text) as watch:
             quoted, traded, noise = await gather(
                 lambda: self.live.quoted(watch), lambda: self._traded(watch, minutes), lambda: self._noise(watch)
@@ -107,7 +107,7 @@ class LiquidityService:
             )
 
     async def map(self, text: str, minutes: int) -> LiquidityReport:
-        """Gather thin ranges, standing sizes and costs; a part that cannot be had is marked and the rest stays."""
+        """Collect thin ranges, standing sizes and costs; a failed part is marked and the rest is kept."""
         async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
             quoted, traded, book, noise = await gather(
                 lambda: self.live.quoted(watch),
@@ -144,12 +144,12 @@ class LiquidityService:
             )
 
     async def _noise(self, watch: Watch) -> Noise | None:
-        """Measure the usual move by the bars of a day; there is none where hardly anything trades."""
+        """Measure the usual price move from the bars of a day; None if hardly anything trades."""
         to_ms = settled_ms(self.live.time.now_ms(), INTERVAL_MS["5m"])
         return noise_of(await closed_candles(self.client, watch.rules.symbol, "5m", to_ms - DAY_MS, to_ms))
 
     async def _traded(self, watch: Watch, minutes: int) -> _TradedNow:
-        """Take every trade where they can be had for little, else bars as fine as the window allows."""
+        """Use every trade if few calls suffice, else bars as fine as the window allows."""
         now_ms, span_ms = self.live.time.now_ms(), minutes * MINUTE_MS
         to_ms = settled_ms(now_ms)
         window = Window(to_ms - span_ms, to_ms)
@@ -168,7 +168,7 @@ class LiquidityService:
         bars = await closed_candles(self.client, symbol, "1m", window.from_ms, window.to_ms)
         count = sum(each.trade_count for each in bars)
         coverage = len(bars) / minutes
-        # Candles count every fill, so there are at most as many aggregates, and as many pages.
+        # Candles count every fill, so their count bounds the number of aggregate trades, and of pages.
         if count <= MOST_PAGES * A_PAGE:
             trades = await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)
             if trades is not None:
@@ -188,12 +188,12 @@ class LiquidityService:
     ) -> _TradedNow:
         profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
         path = path_of_trades(trades, tick, thresholds=self.live.thresholds)
-        # Counted as the page's other figures are: an aggregate is one trade.
+        # Counted like the page's other figures: an aggregate is one trade.
         flow = replace(flow_of_tape(trades, window.to_ms - window.from_ms, window.to_ms), trades=len(trades))
         return _TradedNow(profile, path, window, coverage, len(trades), source, flow)
 
     def _judge(self, watch: Watch, traded: _TradedNow, quoted: Quoted) -> ThinRanges:
-        """Hold a window against its shuffles, or take what was found in the same one before: they cost most here."""
+        """Compare a window with its shuffles, the most expensive step here, or return the cached result."""
         key = watch.rules.symbol, traded.window, traded.source, quoted.spread
         made = self._judged.get(key)
         if made is not None:
@@ -268,7 +268,7 @@ def _stop(
 
 
 def _standing(watch: Watch, now_ms: int) -> StandingReport:
-    """Take what the feed made of the last whole minute; it ended at most one minute ago."""
+    """Return the feed's verdict on the last whole minute, if that minute ended less than two minutes ago."""
     feed = watch.feed
     if feed is None:
         return StandingReport(unknown=watch.unknown)
@@ -294,7 +294,7 @@ class _Traded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VolumeProfileService:
-    """Profiles of the hours up to the newest closed bar."""
+    """Volume profiles of the hours up to the newest closed bar."""
 
     market: MarketService
     client: SpotClient
@@ -304,7 +304,7 @@ class VolumeProfileService:
     async def profile(
         self, text: str, hours: int, *, bin_size: Price | None = None, rows: Rows | None = None, with_price: bool = True
     ) -> ProfileReport:
-        """Return the profile of the last hours, and the price now unless the caller has it."""
+        """Return the profile of the last hours, and the current price unless `with_price` is False."""
         rules = await self.market.rules(text)
         interval: Interval = "1m" if hours <= MINUTE_HOURS else "5m"
         now_ms = self.market.time.now_ms()
@@ -329,7 +329,7 @@ class VolumeProfileService:
     async def _traded(
         self, rules: SymbolRules, interval: Interval, window: Window, bin_size: Price | None, rows: Rows
     ) -> _Traded:
-        """Make the profile of a window that has ended, or take the one that was made before."""
+        """Return the profile of a finished window, from the cache if it was made before."""
         key = rules.symbol, window, bin_size, rows
         made = self._made.get(key)
         if made is not None:
@@ -349,7 +349,7 @@ class VolumeProfileService:
         return (await self.market.priced(symbol)).reading
 
     async def _trades(self, symbol: Symbol, window: Window, bars: Sequence[Candle]) -> tuple[Trade, ...] | None:
-        # Candles count every fill, so there are at most as many aggregates, and as many pages.
+        # Candles count every fill, so their count bounds the number of aggregate trades, and of pages.
         if sum(each.trade_count for each in bars) > MOST_PAGES * A_PAGE:
             return None
         return await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)

@@ -39,25 +39,25 @@ BOOK_LEVELS = 1_000
 PAID_MS = 300_000
 FLOW_MS = 60_000
 DAY_MS = 86_400_000
-# How many of the last whole minutes an analysis looks at; the deepest also asks what a day's minutes moved.
+# Window of whole minutes by analysis depth, in ms; the deepest analysis also reads a day of bars.
 WINDOW_MS: dict[AnalysisDepth, int] = {"quick": 60_000, "standard": 180_000, "deep": 300_000}
 RESILIENCE_MS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
 class MarketHealthService:
-    """Scores a symbol's book by its own last hour."""
+    """Health scores of a symbol's book, relative to its own last hour."""
 
     live: LiveService
 
     async def measure(self, text: str, window_secs: int) -> HealthReport:
-        """Return the health of now, and how the book recovered over the last seconds; the symbol is streamed on."""
+        """Return the current health, and the book's recoveries in the last seconds; the symbol stays streamed."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, COLD_LEVELS if watch.live is None else MOST_LEVELS)
             return self.assess(watch, view, window_secs * SECOND_MS)
 
     def assess(self, watch: Watch, view: BookView, window_ms: int) -> HealthReport:
-        """Tell the health of a book that was just read."""
+        """Return the health of a book that was just read."""
         now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         book, feed = view.snapshot, watch.feed
         hour = feed.seconds.since(now_ms - HOUR_SECONDS * SECOND_MS) if feed is not None else []
@@ -104,7 +104,7 @@ def _recoveries(rows: Sequence[Second], thresholds: Thresholds) -> Recoveries:
 
 
 def _unknown(watch: Watch, view: BookView, top: TopOfBook) -> Unknown | None:
-    """Say why a book has no health at all: it is broken, nobody tells of it, or it has been silent for too long."""
+    """Return the reason why a book has no health: broken, without a stream, or silent for too long; else None."""
     if (why := NO_SCORE.get(top.state)) is not None:
         return Unknown(why)
     if watch.feed is None:
@@ -119,7 +119,7 @@ def _is_truncated(band: BandImbalance) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MicrostructureService:
-    """Puts together what is known of how one market trades."""
+    """Microstructure page of one market, from several services."""
 
     live: LiveService
     client: SpotClient
@@ -128,11 +128,11 @@ class MicrostructureService:
     health: MarketHealthService
 
     async def analyse(self, text: str, hours: int, depth: AnalysisDepth) -> MicrostructureReport:
-        """Gather the page; it waits a little for the first book, and a part that fails is left out.
+        """Collect the page; wait briefly for the first book, and leave out a part that fails.
 
         Raises:
-            RateLimited: half a page would only invite the next question.
-            AppError: nothing could be read at all.
+            RateLimited: a partial page would only cause more requests.
+            AppError: nothing could be read.
         """
         rules = await self.live.market.rules(text)
         profile, market, quoted = await gather(
@@ -175,7 +175,7 @@ class MicrostructureService:
             )
 
     async def _day_volatility(self, symbol: Symbol) -> float | None:
-        """Return what a minute usually moves, from a day of bars; without them the hour has to do."""
+        """Return the usual move of a minute from a day of bars; None if they cannot be read, then the hour is used."""
         step_ms = INTERVAL_MS["5m"]
         to_ms = settled_ms(self.live.time.now_ms(), step_ms)
         try:
@@ -188,7 +188,7 @@ class MicrostructureService:
 
 
 def _taped_flow(watch: Watch, now_ms: int) -> TakerFlow | None:
-    """Add up what takers did in the last whole minute of seconds; None while the tape does not hold all of it."""
+    """Return the takers' flow in the last sixty whole seconds; None while the tape does not cover them."""
     to_ms = settled_ms(now_ms)
     trades = taped(watch, Window(to_ms - FLOW_MS, to_ms))
     return None if trades is None else flow_of_tape(trades, FLOW_MS, to_ms)

@@ -1,4 +1,4 @@
-"""The size of one trade, from the book and the account of this moment, held against the rules preview_order uses."""
+"""Size of one trade, from the current book and account, checked against the rules of preview_order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import USUAL
 
 ROUND_SUM = Decimal(10_000)
-# Counted as dollars, so that they need no price list.
+# Quote assets that count as dollars; they need no price list.
 DOLLAR_QUOTES = frozenset({"USDT", "USDC", "FDUSD"})
 
 
 @dataclass(frozen=True, slots=True)
 class SizeReadings:
-    """What was read for a size at one moment; account, orders and prices are there with a key that could be used."""
+    """Inputs of a size, read at one moment; account, orders and prices are None without a usable key."""
 
     book: BookSnapshot
     account: Account | None
@@ -48,14 +48,14 @@ class SizeReadings:
 
 @dataclass(frozen=True, slots=True)
 class SizeService:
-    """Reads the book and, with a key, the account and its open orders on the symbol."""
+    """Trade sizes from the book and, with a key, the account and its open orders on the symbol."""
 
     client: SpotClient
     account: AccountReader
     thresholds: Thresholds = DEFAULTS
 
     async def read(self, symbol: Symbol) -> SizeReadings:
-        """Read what a size is counted from; an account that cannot be read is named among the missing.
+        """Read the inputs of a size; `missing` names an account that cannot be read.
 
         Raises:
             AppError: the book cannot be read.
@@ -72,7 +72,10 @@ class SizeService:
         return SizeReadings(book, account.value, orders.value, prices.value, missing)
 
     async def size(self, view: MarketView, outlook: Outlook, read: SizeReadings | None) -> SizeReport:
-        """Size the trade of the first rule, or say why there is none; what is sized here preview_order accepts."""
+        """Size the trade of the first rule, or return the reason for no order.
+
+        A size from here is accepted by preview_order.
+        """
         basis = None if read is None else await self._basis(view.rules, read)
         return SizeReport(self._verdict(view, outlook, basis), basis.funds if basis else None)
 
@@ -117,14 +120,14 @@ class SizeService:
         return (await self.account.account()).value if self.account.has_key else None
 
     async def _orders(self, symbol: Symbol) -> tuple[Order, ...] | None:
-        # Of this symbol alone: all of them cost thirteen times as much.
+        # Only orders of this symbol: a request for all symbols costs thirteen times as much.
         return (await self.account.open_orders(symbol)).value if self.account.has_key else None
 
 
 def _kept(
     rules: SymbolRules, levels: TradeLevels, sized: SizedOrder, touch: Touch, funds: OwnFunds | None
 ) -> SizedOrder | NoOrder:
-    """Return the order if the exchange takes it at both ends of the band, else the rule that it breaks."""
+    """Return the order if the exchange accepts it at both ends of the band, else the rule that it breaks."""
     if funds is not None and rules.max_num_orders and funds.open_orders >= rules.max_num_orders:
         return NoOrder("orders_full")
     for price in (levels.entry_high, levels.entry_low):

@@ -1,4 +1,4 @@
-"""The trades of a window, from the stream where it reaches back far enough, and results kept for a moment."""
+"""Trades of a window, from the stream if it reaches back far enough, and a cache of recent results."""
 
 from collections.abc import Hashable
 from functools import partial
@@ -13,7 +13,7 @@ from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.services.live.service import Watch
 
 A_PAGE = 1_000
-# A trade, or the end of a candle, may be this long on its way to where it is asked for.
+# Longest delay in ms until a trade, or the end of a candle, is available to a request.
 SETTLE_MS = 300
 INTERVAL_MS: dict[Interval, int] = {"1s": 1_000, "1m": 60_000, "5m": 300_000}
 
@@ -23,14 +23,14 @@ SECOND_MS = 1_000
 
 
 def settled_ms(now_ms: int, step_ms: int = 1_000) -> int:
-    """Return the newest whole step of time that nothing can be added to any more."""
+    """Return the end of the newest whole time step that is final."""
     return (now_ms - SETTLE_MS) // step_ms * step_ms
 
 
 async def closed_candles(
     client: SpotClient, symbol: Symbol, interval: Interval, from_ms: int, to_ms: int
 ) -> tuple[Candle, ...]:
-    """Return the candles between two moments that are both settled, oldest first; long spans are asked for in parts."""
+    """Return the candles between two settled moments, oldest first; long spans take several calls."""
     step_ms = INTERVAL_MS[interval]
     ends = [*range(to_ms, from_ms, -A_PAGE * step_ms)][::-1]
     parts = await gather(
@@ -46,7 +46,7 @@ async def closed_candles(
 async def trades_between(
     client: SpotClient, symbol: Symbol, from_ms: int, to_ms: int, most_pages: int
 ) -> tuple[Trade, ...] | None:
-    """Return every aggregate trade between two moments, page by page; None when there are more pages than that."""
+    """Return every aggregate trade between two moments, page by page; None if there are more pages."""
     page = (await client.aggregate_trades_since(symbol, from_ms)).value
     trades = list(page)
     for _ in range(most_pages - 1):
@@ -59,7 +59,7 @@ async def trades_between(
 
 
 class RecentResults(Generic[ValueT]):
-    """The newest results, at most so many; the oldest makes room."""
+    """Cache of the newest `most` results; the oldest result is evicted."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -76,20 +76,20 @@ class RecentResults(Generic[ValueT]):
 
 
 def covered_from_ms(watch: Watch) -> int | None:
-    """Return the first whole second from which on every trade is on the tape; None while that is not certain."""
+    """Return the first whole second from which the tape has every trade; None while that is uncertain."""
     feed = watch.live
     newest = feed.tape.newest if feed is not None else None
     if feed is None or newest is None or feed.unbroken_ms is None:
         return None
     from_ms = feed.tape.coverage.from_ms
-    # After a break only the next trade tells whether others were missed.
+    # After a break, only the next trade shows whether others were missed.
     if from_ms is None or (from_ms < feed.unbroken_ms and newest.time_ms < feed.unbroken_ms):
         return None
     return -(-from_ms // SECOND_MS) * SECOND_MS
 
 
 def taped(watch: Watch, window: Window) -> tuple[Trade, ...] | None:
-    """Return the trades of a window from the tape; None when it does not hold all of them."""
+    """Return the trades of a window from the tape; None if the tape does not hold all of them."""
     covered_ms = covered_from_ms(watch)
     if watch.feed is None or covered_ms is None or covered_ms > window.from_ms:
         return None
@@ -98,7 +98,7 @@ def taped(watch: Watch, window: Window) -> tuple[Trade, ...] | None:
 
 
 def tape_progress(watch: Watch, need_ms: int, now_ms: int) -> Unknown:
-    """Say how far the tape is from covering so long a window, or that there is none."""
+    """Return the tape's progress towards covering a window, or the reason why there is no tape."""
     if watch.feed is None:
         return watch.unknown
     covered_ms = covered_from_ms(watch)
@@ -107,6 +107,6 @@ def tape_progress(watch: Watch, need_ms: int, now_ms: int) -> Unknown:
 
 
 def collecting(have_ms: int, need_ms: int, now_ms: int) -> Unknown:
-    """Say that a measure is still collecting."""
+    """Return the progress of a measure that is still collecting."""
     progress = Progress(have_ms=have_ms, need_ms=need_ms, ready_ms=now_ms + need_ms - have_ms)
     return Unknown("collecting", progress)

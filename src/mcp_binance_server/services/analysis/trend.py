@@ -1,4 +1,4 @@
-"""Analyses: gather what one needs, side by side, and let pure functions judge."""
+"""Trend analysis: concurrent reads of its inputs, judged by pure functions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ PROFILE_BARS = 480
 
 @dataclass(frozen=True, slots=True)
 class AnalysisService:
-    """What the prompts and the analysis tools ask."""
+    """Queries of the prompts and the analysis tools."""
 
     market: MarketService
     client: SpotClient
@@ -29,7 +29,7 @@ class AnalysisService:
     thresholds: Thresholds = DEFAULTS
 
     async def trading(self, text: str, strategy: Strategy, risk: RiskTolerance) -> TradingReport:
-        """Judge a symbol for one long trade; without candles the day alone is judged, and the page says so."""
+        """Judge a symbol for one long trade; without candles only the day is judged, and the page states it."""
         symbol = await self.market.directory.expect(text)
         ticker, hourly, day, sizing = await gather(
             lambda: self.market.priced(text),

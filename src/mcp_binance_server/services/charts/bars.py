@@ -1,4 +1,4 @@
-"""A chart as numbers for the page that draws it live."""
+"""Chart data for the page that draws a chart live."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,21 +26,21 @@ MOST_READY: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class BarsReading:
-    """What a chart shows, when its candles were read, and what it could not show ("code: sentence")."""
+    """Data of a chart, the time of its candles, and warnings about missing parts ("code: sentence")."""
 
     request: "Request"
     as_of_ms: int
     last_bar_closed: bool
     is_over: bool
-    """Whether nothing of it will change any more."""
+    """Whether the chart is final."""
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChartBars:
-    """Computes what a picture would show, without drawing it, from candles that are kept while somebody watches.
+    """Chart data without a picture, from candles that are cached while a client watches.
 
-    Equal questions of one second have one answer. One is computed at a time, of each party in its turn.
+    Equal requests within a second share one answer. One chart is computed at a time, and parties take turns.
     """
 
     local: LocalCharts
@@ -51,14 +51,14 @@ class ChartBars:
     _ready: dict[str, BarsReading] = field(default_factory=dict[str, BarsReading], init=False, repr=False)
 
     async def read(self, config: Mapping[str, Any]) -> BarsReading:
-        """Return what a configuration shows now.
+        """Return the current data of a chart configuration.
 
         Raises:
-            InvalidChartConfig: it is wrong, or nothing of Binance spot.
-            InvalidSymbol: the exchange has no such pair.
-            ChartNotDrawn: too many are waiting, of this party or of all.
+            InvalidChartConfig: the configuration is wrong, or not about Binance spot.
+            InvalidSymbol: the exchange does not list the pair.
+            ChartNotDrawn: too many charts are waiting, of this party or in total.
         """
-        # Loaded late: a server whose user draws nothing should not start slower for it.
+        # Imported lazily: a server without charts should not start slower.
         from mcp_binance_server.charts.spec import to_spec  # noqa: PLC0415
 
         now = moment_of(self.local.market.time.now_ms())

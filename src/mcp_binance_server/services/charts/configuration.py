@@ -1,4 +1,4 @@
-"""Words to a chart's configuration, and whether a configuration can be drawn."""
+"""Chart configurations from words, and validation of chart configurations."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 LOG = logging.getLogger(__name__)
-# Who describes a chart waits for the network no longer; loading goes on for the next one.
+# Longest wait for the symbol list; loading goes on for later requests.
 LONGEST_WAIT_MS: Final = 300
 
 
 @dataclass
 class ChartLanguageService:
-    """Reads words with the exchange's own symbols; what was arranged for reading is kept as long as they are."""
+    """Reader of chart descriptions, with an index of the exchange's symbols; it is cached until they change."""
 
     directory: Directory
     time: ServerTime
@@ -53,7 +53,7 @@ class ChartLanguageService:
         Raises:
             InvalidArguments: the text is empty, too long, or names no market.
         """
-        # Loaded late: a server whose user draws nothing should not start slower for it.
+        # Imported lazily: a server without charts should not start slower.
         from mcp_binance_server.charts.language.construct import construct  # noqa: PLC0415
 
         knowledge = await self._knowledge(await self._symbols())
@@ -65,14 +65,14 @@ class ChartLanguageService:
         return made
 
     def _obstacles(self, config: Mapping[str, object], in_use: PlanInUse) -> tuple[str, ...]:
-        """Say what may keep a chart from being drawn, as the validator would."""
+        """Return the obstacles to drawing a chart, in the validator's words."""
         if not self.plans.has_key:
             symbol = config.get("symbol")
             return () if is_binance_spot(symbol) else (key_needed(str(symbol)),)
         return () if in_use.binds else doubts(usage_of(config, in_use.default_size), in_use.plan)
 
     async def _symbols(self) -> SymbolTable | None:
-        # Words can be read without the list; every pair is then marked as unverified.
+        # Words can be read without the symbol list; every pair is then marked as unverified.
         clock, found = self.directory.clock, self.directory.loaded
         async with anyio.create_task_group() as waiting:
 
@@ -96,7 +96,7 @@ class ChartLanguageService:
 
         catalogue = self.catalogue()
         if self._arranged is None or self._arranged[0] is not catalogue or self._arranged[1] is not table:
-            # Thousands of names, each by every word it is known by: nobody else has to wait for that.
+            # Indexes thousands of names, each by all of its words: in a thread, so that other requests do not wait.
             known = await anyio.to_thread.run_sync(Knowledge.of, catalogue, table)
             self._arranged = (catalogue, table, known)
         return self._arranged[2]
@@ -104,7 +104,7 @@ class ChartLanguageService:
 
 @dataclass(frozen=True, slots=True)
 class JudgedChart:
-    """A verdict, and the plan it was reached by."""
+    """A verdict, and the plan that it is based on."""
 
     verdict: "ConfigVerdict"
     by: PlanInUse
@@ -112,7 +112,7 @@ class JudgedChart:
 
 @dataclass(frozen=True, slots=True)
 class ChartValidationService:
-    """Judges by the plan a caller names or this server has, and by the symbol list if it happens to be loaded."""
+    """Validation by the requested plan or this server's plan, and by the symbol list if it is loaded."""
 
     directory: Directory
     time: ServerTime
@@ -121,8 +121,8 @@ class ChartValidationService:
     catalogue: Callable[[], ChartCatalogue] = bundled_catalogue
 
     def validate(self, config: Mapping[str, object], plan_level: str | None = None) -> JudgedChart:
-        """Say what is wrong with a configuration and what would mend it."""
-        # Loaded late: a server whose user draws nothing should not start slower for it.
+        """Return the problems of a configuration with their fixes."""
+        # Imported lazily: a server without charts should not start slower.
         from mcp_binance_server.charts.validate import Conditions, validate_chart  # noqa: PLC0415
 
         catalogue = self.catalogue()

@@ -1,4 +1,4 @@
-"""What can be drawn: the documentation of chart-img.com, its exchanges, and the symbols of each."""
+"""Drawable content: the documentation of chart-img.com, its exchanges, and the symbols of each exchange."""
 
 import re
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from mcp_binance_server.exchange.spot.directory import Directory
 
 BINANCE: Final = "BINANCE"
 _EXCHANGE_ID: Final = re.compile(r"[A-Z0-9_]{1,40}")
-# As TradingView calls it.
+# Names used by TradingView.
 _QUOTE_NAMES: Final = {"USDT": "TetherUS"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChartFactsService:
-    """Answers from what is kept; for Binance it needs nobody's key."""
+    """Cached chart facts; facts about Binance need no key."""
 
     docs: DocumentationSource
     listings: Listings
@@ -32,7 +32,7 @@ class ChartFactsService:
     time: ServerTime
 
     async def documentation(self, *, force: bool = False) -> Held[Documentation]:
-        """Return what chart-img.com documents."""
+        """Return the documentation of chart-img.com."""
         return await self.docs.read(force=force)
 
     async def exchanges(self) -> Held[tuple[Exchange, ...]]:
@@ -40,11 +40,11 @@ class ChartFactsService:
         return await self.listings.exchanges()
 
     async def symbols(self, exchange: str, search: str = "") -> Held[SymbolList]:
-        """Return the symbols of an exchange that hold a text in their name or description.
+        """Return the symbols of an exchange that contain a text in their name or description.
 
         Raises:
-            InvalidArguments: that is no exchange's id.
-            ChartServiceError: the list is chart-img.com's to give, and it did not.
+            InvalidArguments: the text is not a valid exchange id.
+            ChartServiceError: only chart-img.com has the list, and it did not answer.
         """
         place, wanted = exchange.strip().upper(), search.strip()
         if not _EXCHANGE_ID.fullmatch(place):
@@ -65,7 +65,7 @@ class ChartFactsService:
         held = await self.listings.symbols(place, wanted.upper())
         found = _closest((_symbol(each, kind) for each in held.value), wanted)
         if wanted and not found:
-            # The service looks at names only; a description is found in the whole list.
+            # The service searches names only; descriptions are searched in the whole list.
             held = await self.listings.symbols(place)
             found = _closest((_symbol(each, kind) for each in held.value), wanted)
         return Held(SymbolList(place, found), held.source, held.at_ms, held.warning)
@@ -80,7 +80,7 @@ class ChartFactsService:
 def _closest(symbols: Iterable[ListedSymbol], wanted: str) -> tuple[ListedSymbol, ...]:
     folded = wanted.casefold()
     ranked = [(rank, each) for each in symbols if (rank := _rank(each, folded)) is not None]
-    return tuple(each for _, each in sorted(ranked, key=lambda pair: pair[0]))  # stable: their own order stays
+    return tuple(each for _, each in sorted(ranked, key=lambda pair: pair[0]))  # stable sort keeps their order
 
 
 def _rank(symbol: ListedSymbol, folded: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Candles of pairs that somebody watches, kept for a while so that only the newest are asked for."""
+"""Cache of candles for watched pairs; after the first load only the newest candles are requested."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -17,14 +17,14 @@ NEWEST: Final = 3
 FRESH_MS: Final = 1_000
 KEPT_MS: Final = 5 * 60_000
 MOST_SERIES: Final = 32
-# About a kilobyte each.
+# Candles in the cache; about a kilobyte each.
 MOST_KEPT: Final = 32_000
 LONGEST_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedPair:
-    """Whose candles: the newest, or those that opened until a moment."""
+    """Key of a candle series: the newest candles, or those opened until a moment."""
 
     symbol: Symbol
     interval: Interval
@@ -33,7 +33,7 @@ class WatchedPair:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSeries:
-    """Candles, oldest first, and the exchange's time when the newest of them were asked for."""
+    """Candles, oldest first, and the exchange's time at the request for the newest of them."""
 
     candles: tuple[Candle, ...]
     as_of_ms: int
@@ -43,13 +43,13 @@ class LoadedSeries:
         return bool(self.candles) and self.candles[-1].close_time_ms < self.as_of_ms
 
     def followed_by(self, newest: "LoadedSeries") -> "LoadedSeries | None":
-        """Return the series with its newest candles as they are now; None where they do not fit to those it has."""
+        """Return the series with its newest candles updated; None if they do not continue the series."""
         if not newest.candles:
             return None
         first_ms = newest.candles[0].open_time_ms
         before = [each for each in self.candles[-NEWEST - 1 :] if each.open_time_ms >= first_ms]
         now = {each.open_time_ms: each for each in newest.candles}
-        # The last one must be among them: what it was when it closed is not known otherwise.
+        # The last known candle must be among the new ones: its final value is unknown otherwise.
         if not before or any(self._changed(each, now.get(each.open_time_ms)) for each in before):
             return None
         older = self.candles[: len(self.candles) - len(before)]
@@ -63,7 +63,7 @@ class LoadedSeries:
 
 
 async def load_series(client: SpotClient, pair: WatchedPair, count: int) -> LoadedSeries:
-    """Ask for so many candles; a young market has fewer."""
+    """Request `count` candles; a young market has fewer."""
     asked = min(count, MOST_CANDLES)
     page = await client.candles(pair.symbol, pair.interval, asked, until_ms=pair.until_ms)
     candles = page.value
@@ -88,10 +88,10 @@ class _KeptSeries:
 
 @dataclass
 class KeptCandles:
-    """Loads a series once and then its newest candles, at most once a second, for all who ask.
+    """Cache that loads a series once and then its newest candles, at most once a second, for all clients.
 
-    A series is kept for five minutes after it was last asked for. Where room is short it is taken from the party that
-    has most of it: one who looks at many pairs makes nobody else load anew.
+    A series is kept for five minutes after its last request. If space is short, a series of the party with the largest
+    share is evicted: reading many pairs does not make other parties load theirs again.
     """
 
     client: SpotClient
@@ -108,10 +108,10 @@ class KeptCandles:
         return len(self._kept)
 
     async def newest(self, pair: WatchedPair, count: int) -> LoadedSeries:
-        """Return so many candles up to now, or up to the moment that is watched.
+        """Return the last `count` candles up to now, or up to the end of the watched range.
 
         Raises:
-            AppError: the exchange did not say.
+            AppError: the exchange did not answer.
         """
         now_ms = self.clock.monotonic_ms()
         self._kept = {each: kept for each, kept in self._kept.items() if now_ms - kept.asked_ms < KEPT_MS}
@@ -126,7 +126,7 @@ class KeptCandles:
         return found.series.last(count)
 
     def _is_current(self, pair: WatchedPair, kept: _KeptSeries, now_ms: float) -> bool:
-        # What lies in the past does not change; its last bar may still run, though.
+        # Past candles do not change, but the last one may still be open.
         is_over = pair.until_ms is not None and (kept.series.last_closed or not kept.series.candles)
         return is_over or now_ms - kept.read_ms < FRESH_MS
 
@@ -151,5 +151,5 @@ class KeptCandles:
             for pair, kept in self._kept.items():
                 held[kept.party] += 1 if len(self._kept) > MOST_SERIES else sizes[pair]
             most = max(held.values())
-            # The first one was asked for longest ago.
+            # The first match is the least recently requested one.
             del self._kept[next(pair for pair, kept in self._kept.items() if held[kept.party] == most)]

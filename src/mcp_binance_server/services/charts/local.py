@@ -1,4 +1,4 @@
-"""Charts of Binance pairs drawn here: candles of our own, two at a time, equal ones once, each party in its turn."""
+"""Charts of Binance pairs drawn locally from own candles: two at a time, equal ones once, parties in turn."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -33,7 +33,7 @@ Load = Callable[[WatchedPair, int], Awaitable[LoadedSeries]]
 
 @dataclass(frozen=True, slots=True)
 class LocalPicture:
-    """What was drawn, and when, by the exchange's clock."""
+    """A rendered chart, and its time by the exchange's clock."""
 
     rendered: "Rendered"
     at_ms: int
@@ -41,7 +41,7 @@ class LocalPicture:
 
 @dataclass(frozen=True, slots=True)
 class LocalCharts:
-    """Loads candles and draws them beside the event loop."""
+    """Local renderer: loads candles and draws them outside the event loop."""
 
     market: MarketService
     flights: Flights[LocalPicture]
@@ -51,16 +51,16 @@ class LocalCharts:
 
     @property
     def network(self) -> Network:
-        """Which Binance the candles come from."""
+        """The Binance network of the candles."""
         return self.market.client.caller.network
 
     async def draw(self, chart: "LocalChart") -> LocalPicture:
-        """Draw a chart; all who ask for the same one meanwhile get the same picture.
+        """Draw a chart; concurrent requests for an equal chart share one picture.
 
         Raises:
-            InvalidSymbol: the exchange has no such pair.
-            InvalidChartConfig: there is no candle in the range.
-            ChartNotDrawn: the renderer failed, or too many wait for it, of this party or of all.
+            InvalidSymbol: the exchange does not list the pair.
+            InvalidChartConfig: the range has no candles.
+            ChartNotDrawn: the renderer failed, or too many charts are waiting, of this party or in total.
         """
         name = f"{self.market.time.now_ms() // MINUTE_MS} {name_of(chart)}"
         return await in_turn(
@@ -72,7 +72,7 @@ class LocalCharts:
         )
 
     async def _drawn(self, chart: "LocalChart", *, gives_way: bool) -> LocalPicture:
-        # Loaded late: a server whose user draws nothing should not start slower for it.
+        # Imported lazily: a server without charts should not start slower.
         from mcp_binance_server.charts.render.chart import render_apart  # noqa: PLC0415
 
         candles, spec = await self.loaded(chart, partial(load_series, self.market.client))
@@ -86,11 +86,11 @@ class LocalCharts:
         return LocalPicture(rendered, self.market.time.now_ms())
 
     async def loaded(self, chart: "LocalChart", load: Load) -> "tuple[tuple[Candle, ...], ChartSpec]":
-        """Return the candles of a chart and, with what only the exchange knows, how to draw them.
+        """Return the candles of a chart, and its spec completed with facts from the exchange.
 
         Raises:
-            InvalidSymbol: the exchange has no such pair.
-            InvalidChartConfig: there is no candle in the range.
+            InvalidSymbol: the exchange does not list the pair.
+            InvalidChartConfig: the range has no candles.
         """
         from mcp_binance_server.charts.render.spec import bars_to_load  # noqa: PLC0415
 
@@ -118,7 +118,7 @@ class LocalCharts:
 
 
 def name_of(chart: "LocalChart") -> str:
-    """Return everything but the moment of asking: it differs between requests that mean the same."""
+    """Return a key of the chart without the request time, which differs between equal requests."""
     asked = replace(chart, spec=replace(chart.spec, as_of_ms=None))
     return msgspec.json.encode(asked, order="deterministic").decode()
 

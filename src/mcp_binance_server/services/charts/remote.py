@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 ImageFormat = Literal["png", "jpeg"]
 
 MINUTE_MS: Final = 60_000
-# Half a minute as asked for, and half a minute in a size that fits the plan.
+# Half a minute for the requested size, and half a minute for a size that fits the plan.
 LONGEST_MS: Final = 70_000
 
 
 @dataclass(frozen=True, slots=True)
 class ChartOrder:
-    """A configuration in either dialect, whether the image is to be kept, and when this was asked."""
+    """A configuration in either dialect, the storage option, and the time of the request."""
 
     config: Mapping[str, object]
     storage: bool
@@ -34,16 +34,16 @@ class ChartOrder:
 
     @property
     def wants_jpeg(self) -> bool:
-        """Whether the argument, or else the configuration, asks for a JPEG."""
+        """Whether the `format` argument, or else the configuration, asks for a JPEG."""
         return str(self.format or self.config.get("format")).casefold() in {"jpeg", "jpg"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChartImage:
-    """An image, or where it is kept and until when; who drew it, and what to tell the user ("code: sentence").
+    """An image, or its URL and expiry; its renderer, and warnings for the user ("code: sentence").
 
-    What was drawn here has its legend in words, and when its candles were read.
-    `status` is what chart-img.com answered, 0 if it did not or was not asked.
+    A locally drawn image has its legend in words, and the time of its candles. `status` is chart-img.com's HTTP status,
+    0 without a request or an answer.
     """
 
     renderer: Literal["chart-img", "local"]
@@ -66,7 +66,7 @@ class ChartImage:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """What is posted, and what to tell the user about it."""
+    """The request body, and notes about it for the user."""
 
     body: Mapping[str, object]
     notes: tuple[str, ...]
@@ -74,7 +74,7 @@ class Translated:
 
 @dataclass(frozen=True, slots=True)
 class RemoteCharts:
-    """The service's part of drawing."""
+    """Drawing by chart-img.com."""
 
     client: ChartImgClient
     time: ServerTime
@@ -86,8 +86,8 @@ class RemoteCharts:
         return self.client.has_key
 
     def translated(self, order: ChartOrder) -> Translated | InvalidChartConfig:
-        """Return what to post, or all that is wrong with it."""
-        # Loaded late: a server whose user draws nothing should not start slower for it.
+        """Return the request body, or all problems of the configuration."""
+        # Imported lazily: a server without charts should not start slower.
         from mcp_binance_server.charts.wire import to_wire  # noqa: PLC0415
 
         try:
@@ -103,7 +103,7 @@ class RemoteCharts:
         return Translated(wire.body, wire.notes)
 
     def over_plan(self, order: ChartOrder) -> str | None:
-        """Say what exceeds the plan of the key; None if nothing does, or the key may allow more."""
+        """Return the excess over the key's plan; None if there is none, or if the key may allow more."""
         from mcp_binance_server.charts.plans import usage_of  # noqa: PLC0415
 
         in_use = self.client.plans.current()
@@ -113,13 +113,13 @@ class RemoteCharts:
         return f"{usage.resolution} with {usage.count} studies and drawings exceeds the {in_use.plan.name} plan"
 
     async def draw(self, order: ChartOrder, asked: Translated) -> ChartImage:
-        """Have it drawn; all who ask for the same meanwhile share one image.
+        """Draw the chart at chart-img.com; concurrent equal requests share one image.
 
         Raises:
-            ChartServiceError: it was not.
-            InvalidChartConfig: the service does not understand it.
+            ChartServiceError: chart-img.com did not draw the chart.
+            InvalidChartConfig: chart-img.com rejected the configuration.
         """
-        # A range that ends now has another end in every request; what was asked for is the same.
+        # A range that ends now has a different end in every request; the key uses the range as requested.
         same = {**asked.body, "range": order.config.get("range"), "storage": order.storage}
         key = f"{self.time.now_ms() // MINUTE_MS} {msgspec.json.encode(same, order='deterministic').decode()}"
         post = self._stored if order.storage else self._drawn

@@ -1,4 +1,4 @@
-"""A chart becomes an image: by chart-img.com where key, plan and symbol allow, by ourselves where they do not."""
+"""Chart images: from chart-img.com if key, plan and symbol allow, else drawn locally."""
 
 import logging
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# Problems of these fields alone say that the chart is chart-img.com's to draw.
+# If only these fields have problems, only chart-img.com can draw the chart.
 _SERVICE_ONLY: Final = frozenset({"symbol", "interval"})
 
 
 @dataclass(frozen=True, slots=True)
 class ChartingService:
-    """Decides who draws, and has the answer say so."""
+    """Choice between both renderers; the answer names the renderer and the reason."""
 
     remote: RemoteCharts
     local: LocalCharts
@@ -35,13 +35,13 @@ class ChartingService:
     async def image(
         self, config: Mapping[str, object], *, storage: bool = False, image_format: ImageFormat | None = None
     ) -> ChartImage:
-        """Have a configuration drawn.
+        """Draw a configuration.
 
         Raises:
-            InvalidChartConfig: nobody can draw it as it is described.
-            InvalidSymbol: it is ours to draw, and Binance has no such pair.
-            ChartServiceError: only chart-img.com could draw it, and did not.
-            ChartNotDrawn: our own renderer failed.
+            InvalidChartConfig: no renderer can draw the configuration.
+            InvalidSymbol: the chart is drawn locally, and Binance does not list the pair.
+            ChartServiceError: only chart-img.com could draw the chart, and it failed.
+            ChartNotDrawn: the local renderer failed.
         """
         order = ChartOrder(config, storage, image_format, moment_of(self._now_ms()))
         there, here = self.remote.translated(order), self._drawable(order)
@@ -59,15 +59,15 @@ class ChartingService:
             return await self._drawn_instead(order, here, failure)
 
     async def picture(self, uri: str) -> bytes:
-        """Return a picture that was kept.
+        """Return a stored picture.
 
         Raises:
-            PictureGone: it is kept no longer.
+            PictureGone: the picture is not stored any more.
         """
         return await self.pictures.read(uri)
 
     def _drawable(self, order: ChartOrder) -> "LocalChart | InvalidChartConfig":
-        # Loaded late: a server whose user draws nothing should not start slower for it.
+        # Imported lazily: a server without charts should not start slower.
         from mcp_binance_server.charts.spec import to_spec  # noqa: PLC0415
 
         try:
@@ -97,7 +97,7 @@ class ChartingService:
     async def _drawn_instead(
         self, order: ChartOrder, chart: "LocalChart", failure: ChartServiceError | InvalidChartConfig
     ) -> ChartImage:
-        # What the service calls wrong is wrong, unless it is the symbol: it does not know every pair of Binance.
+        # A rejection is final unless it is about the symbol: the service does not know every Binance pair.
         if isinstance(failure, InvalidChartConfig) and {each["field"] for each in failure.details} != {"symbol"}:
             raise failure
         if order.wants_jpeg and self.jpeg is None:

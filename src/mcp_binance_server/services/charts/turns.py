@@ -1,4 +1,4 @@
-"""Work on charts of which little is done at a time: equal pieces once, each party in its turn."""
+"""Chart work with limited concurrency: equal requests run once, and parties take turns."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
@@ -7,9 +7,9 @@ from mcp_binance_server.charts.errors import ChartNotDrawn
 from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 from mcp_binance_server.state.flight import Flights
 
-# Fifty pictures in a row take less; who would wait longer is told so.
+# Longer than fifty pictures in a row; a longer wait is refused.
 LONGEST_WAIT_SECS: Final = 30.0
-# Waiting, loading and drawing together, with room to spare.
+# Limit of waiting, loading and drawing together, with a margin.
 LONGEST_MS: Final = 90_000
 
 ValueT = TypeVar("ValueT")
@@ -23,10 +23,10 @@ async def in_turn(
     turns: FairTurns,
     longest_wait_secs: float = LONGEST_WAIT_SECS,
 ) -> ValueT:
-    """Do a piece of work when its turn comes; all who want the same one meanwhile get what it gives.
+    """Run work when its turn comes; concurrent requests with an equal `name` share the result.
 
     Raises:
-        ChartNotDrawn: too many wait for a turn, of this party or of all.
+        ChartNotDrawn: too many charts are waiting, of this party or in total.
     """
 
     async def do(turn: FairTurn) -> ValueT:
@@ -40,10 +40,10 @@ async def in_turn(
             turns.end(turn)
 
     if flights.is_under_way(name):
-        # What waits among the many pieces of one party is done sooner where another wants it too.
+        # Work in one party's long queue runs sooner if another party wants it too.
         turns.join(name)
         return await flights.join(name, lambda: do(_asked(turns, name)), lock_ms=LONGEST_MS)
-    # Asked for out here: who has too many waiting is refused alone, not with all who want the same.
+    # Queue before joining: only the party with a full queue is refused, not every party that wants this chart.
     turn = _asked(turns, name)
     return await flights.join(name, lambda: do(turn), lock_ms=LONGEST_MS)
 

@@ -1,1 +1,1 @@
-"""What the public futures data says of one perpetual."""
+"""Public futures data about one perpetual."""

@@ -1,4 +1,4 @@
-"""What was seen of one symbol's liquidations, as a sample that says for how long somebody listened."""
+"""Observed liquidations of one symbol, as a sample with its observation time."""
 
 from dataclasses import dataclass
 
@@ -18,13 +18,13 @@ LISTENING: dict[Hearing, Listening] = {
 
 @dataclass(frozen=True, slots=True)
 class LiquidationService:
-    """Asks the one who listens; where nobody does, `setting` is why."""
+    """Liquidations from the stream. Without a stream, `setting` names the setting that is missing."""
 
     watch: LiquidationWatch | None
     setting: str | None = None
 
     async def heard(self, symbol: Symbol) -> LiquidationReport:
-        """Return what was seen of a symbol in the last hour at most; the first question begins to listen."""
+        """Return a symbol's liquidations of at most the last hour; the first call starts the stream."""
         if self.watch is None:
             return LiquidationReport("off", NOTHING, self.setting)
         told = await self.watch.ask()

@@ -1,4 +1,4 @@
-"""One perpetual in eleven reads at once: funding, open interest, basis, positioning, liquidations."""
+"""One perpetual from eleven concurrent requests: funding, open interest, basis, positioning, liquidations."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -53,7 +53,7 @@ SHARE_NAMES: dict[ShareKind, str] = {
 }
 ValueT = TypeVar("ValueT")
 
-# A page about a spot pair does not wait for its perpetual.
+# Timeout of a glance: a page about a spot pair must not wait for its perpetual.
 GLANCE_SECS = 2.0
 BPS = 10_000
 ZERO = Decimal(0)
@@ -61,7 +61,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class _SpotSeen:
-    """The spot pair that may be the contract's, its quote, and between which moments that was true."""
+    """The likely spot pair of the contract, its quote, and the interval in which the quote was valid."""
 
     pair: SpotPair
     quote: Quote
@@ -74,29 +74,29 @@ class _SpotSeen:
 
 @dataclass(frozen=True, slots=True)
 class DerivativesService:
-    """Public futures data; without a futures side every question is refused and names what to set."""
+    """Public futures data; without a futures side each call is refused with the missing setting."""
 
     side: FuturesSide | None
     market: MarketService
     liquidations: LiquidationService
     setting: str = "BINANCE_FUTURES_REST_URL"
-    """What would have to be set, where futures are not offered."""
+    """Name of the missing setting if futures are not offered."""
 
     async def symbols(self, prefix: str) -> list[Symbol]:
-        """Return the perpetuals that trade and begin like what a caller has typed so far."""
+        """Return the trading perpetuals that start with a prefix typed by the caller."""
         if self.side is None:
             return []
         typed = fold(prefix)
         return [each for each in (await self.side.contracts.table()).perpetuals if each.startswith(typed)]
 
     async def read(self, text: str) -> DerivativesReport:
-        """Return everything there is to know of the perpetual a caller wrote.
+        """Return all data about a perpetual in the caller's spelling.
 
         Raises:
-            FuturesNotOffered: this server knows no futures host.
-            InvalidSymbol: there is no such perpetual, or it does not trade.
-            RateLimited: any of the reads met the limit; half a page would only invite the next question.
-            ExchangeError: nothing about the present could be read.
+            FuturesNotOffered: no futures host is configured.
+            InvalidSymbol: the perpetual does not exist or does not trade.
+            RateLimited: a read hit the rate limit; a partial page would only cause more requests.
+            ExchangeError: no current data could be read.
         """
         side = offered(self.side, self.setting)
         client, contracts = side.client, side.contracts
@@ -177,7 +177,7 @@ class DerivativesService:
         )
 
     async def glance(self, text: str) -> PerpetualGlance | None:
-        """Say in a moment what the perpetual of a spot pair does; None where there is none, or none could be read."""
+        """Return a summary of a spot pair's perpetual within 2 s, or None if it does not exist or cannot be read."""
         if self.side is None:
             return None
         with anyio.move_on_after(GLANCE_SECS), suppress(AppError):
@@ -233,7 +233,7 @@ class DerivativesService:
         clock = self.market.client.caller.clock
         began_ms = clock.monotonic_ms()
         reading = await self.market.client.quote(pair.symbol)
-        # The exchange does not say when: it was on the way there and back.
+        # The answer has no timestamp: the quote was valid between request and response.
         took_ms = round(clock.monotonic_ms() - began_ms)
         return _SpotSeen(pair, reading.value, reading.at_ms, reading.at_ms + took_ms)
 
@@ -249,7 +249,7 @@ def _rows(part: Part[Sourced[tuple[ValueT, ...]]]) -> tuple[ValueT, ...]:
 
 
 def _confirmed(seen: _SpotSeen | None, perpetual: FuturesQuote | None, index: PremiumIndex | None) -> _SpotSeen | None:
-    """Return the spot pair unless its price denies that the contract is a multiple of it, or nobody can tell."""
+    """Return the spot pair unless prices contradict the contract's multiplier or are missing to confirm it."""
     if seen is None:
         return None
     price = index.mark if index else (perpetual.bid + perpetual.ask) / 2 if perpetual else ZERO

@@ -1,1 +1,1 @@
-"""What is streamed: books as they are now, and who is told of changes."""
+"""Streamed data: current books, and notification of subscribers."""

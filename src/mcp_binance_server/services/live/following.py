@@ -1,4 +1,4 @@
-"""Symbols followed as they move: a reader is woken, and takes what is newest when it is ready for it. No queue."""
+"""Live updates of symbols: a reader is woken and takes the newest state when it is ready. There is no queue."""
 
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -19,13 +19,13 @@ from mcp_binance_server.services.live.service import LiveService
 
 Kind = Literal["ticker", "book", "trades"]
 
-# Then the other symbols have their turn.
+# Trades of one symbol per turn; then the other symbols have their turn.
 TRADES_A_TURN = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TickerNews:
-    """The last 24 hours, as told a moment ago, and how often the stream had been lost by then."""
+    """The latest 24-hour ticker, and the number of stream losses until then."""
 
     view: MarketView
     lost: int
@@ -33,7 +33,7 @@ class TickerNews:
 
 @dataclass(frozen=True, slots=True)
 class BookNews:
-    """The best levels of a book in step, and when its last change arrived."""
+    """The best levels of a synchronised book, and the time of its last change."""
 
     rules: SymbolRules
     book: BookSnapshot
@@ -43,7 +43,7 @@ class BookNews:
 
 @dataclass(frozen=True, slots=True)
 class TradeNews:
-    """The next trade; `missed` of those before it this reader will not see."""
+    """The next trade; `missed` counts earlier trades that this reader does not get."""
 
     rules: SymbolRules
     trade: Trade
@@ -52,7 +52,7 @@ class TradeNews:
 
 @dataclass(frozen=True, slots=True)
 class FeedNews:
-    """Whether a symbol's book can be shown, and how often it was broken since its stream was opened."""
+    """State of a symbol's feed, and the number of breaks since its stream was opened."""
 
     rules: SymbolRules
     state: FeedState
@@ -65,7 +65,7 @@ News = TickerNews | BookNews | TradeNews | FeedNews
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a reader wants to be told, and at most how often."""
+    """Kinds of updates that a reader wants, and the shortest pause between them."""
 
     kinds: frozenset[Kind]
     book_levels: int
@@ -74,7 +74,7 @@ class Wish:
 
 @dataclass(eq=False)
 class _Followed:
-    """One symbol, and how much of it this reader has seen."""
+    """One symbol, and the state that this reader has seen last."""
 
     rules: SymbolRules
     feed: SymbolFeed
@@ -90,7 +90,7 @@ class _Followed:
         self._trade_id = newest.trade_id if newest else None
 
     def news(self) -> Generator[News]:
-        """Tell what is new; each state is read when the reader comes for it."""
+        """Yield new events; each state is read when the reader takes it."""
         if "ticker" in self.wish.kinds:
             yield from self._ticker()
         if "trades" in self.wish.kinds:
@@ -101,14 +101,14 @@ class _Followed:
 
     @property
     def may_have_news(self) -> bool:
-        """Whether to wake the reader: most events are of the book and the tape, which not everybody wants."""
+        """Whether to wake the reader: most events concern the book and the tape, which not every reader wants."""
         if "book" in self.wish.kinds or "trades" in self.wish.kinds:
             return True
         return self._has_new_ticker or self._shown_state() != self._state
 
     @property
     def has_more(self) -> bool:
-        """Whether a turn was too short for all trades."""
+        """Whether trades are left over after a turn."""
         newest = self.feed.tape.newest
         return "trades" in self.wish.kinds and newest is not None and newest.trade_id != self._trade_id
 
@@ -153,7 +153,7 @@ class _Followed:
 
 @dataclass(eq=False)
 class Following:
-    """The symbols of one reader: those with news, each at most once, and a way to wait for more."""
+    """The symbols of one reader: a set of those with news, and a way to wait for more."""
 
     clock: Clock
     pause_ms: int
@@ -163,7 +163,7 @@ class Following:
     _closed: anyio.Event = field(default_factory=anyio.Event)
 
     def hear(self, followed: _Followed) -> None:
-        """Take an event of a symbol: it wakes the reader if it may be news."""
+        """Handle an event of a symbol: wake the reader if the event may be news."""
         if followed.feed.state == "closed":
             self._closed.set()
         if followed not in self._due and followed.may_have_news:
@@ -174,10 +174,10 @@ class Following:
         self._woken.set()
 
     def news(self) -> Generator[News]:
-        """Tell what is new of each symbol; a slow reader is told less, and always the newest.
+        """Yield the news of each symbol; a slow reader gets fewer updates, and always the newest.
 
         Raises:
-            StreamsFull: the place of one of them was given to another party.
+            StreamsFull: the place of a symbol was given to another party.
         """
         due, self._due = self._due, {}
         for followed in due:
@@ -188,14 +188,14 @@ class Following:
                 self.touch(followed)
 
     async def wait(self) -> None:
-        """Wait until there may be news, and not less than the pause that was asked for."""
+        """Wait until there may be news, at least for the requested pause."""
         await (self._pause() if self.pause_ms else anyio.lowlevel.checkpoint())
         if not self._due:
             self._woken = anyio.Event()
             await self._woken.wait()
 
     async def _pause(self) -> None:
-        """Sleep, but not through the end of what is followed."""
+        """Sleep for the pause, or until a followed feed closes."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._wake_at_the_end, tasks.cancel_scope)
             await self.clock.sleep_ms(self.pause_ms)
@@ -208,12 +208,12 @@ class Following:
 
 @asynccontextmanager
 async def following(live: LiveService, texts: Iterable[str], wish: Wish) -> AsyncGenerator[Following]:
-    """Follow the symbols a caller wrote until the block ends.
+    """Follow symbols in the caller's spelling until the block ends.
 
     Raises:
-        InvalidSymbol: one of them is none.
-        NotStreamed: one has no live market.
-        StreamsFull: there is no room for one of them.
+        InvalidSymbol: a symbol does not exist.
+        NotStreamed: a symbol has no live market.
+        StreamsFull: there is no free place for a symbol.
     """
     found = [await live.market.rules(text) for text in texts]
     with following_known(live, found, wish) as reader:
@@ -222,11 +222,11 @@ async def following(live: LiveService, texts: Iterable[str], wish: Wish) -> Asyn
 
 @contextmanager
 def following_known(live: LiveService, found: Iterable[SymbolRules], wish: Wish) -> Generator[Following]:
-    """Follow symbols whose rules were looked up before.
+    """Follow symbols whose rules are already known.
 
     Raises:
-        NotStreamed: one has no live market.
-        StreamsFull: there is no room for one of them.
+        NotStreamed: a symbol has no live market.
+        StreamsFull: there is no free place for a symbol.
     """
     reader = Following(live.client.caller.clock, wish.pause_ms, live.hub.most if live.hub else 0)
     with ExitStack() as held:

@@ -1,4 +1,4 @@
-"""Symbols that are streamed without a reader, so that the first question about them already has a past."""
+"""Symbols streamed without a reader, so that the first question about them finds a history."""
 
 import logging
 from collections.abc import AsyncGenerator
@@ -23,10 +23,10 @@ LEASE_MS = 3 * LOOK_MS
 
 @dataclass(eq=False)
 class LearningService:
-    """Holds the streams of some symbols for as long as the server runs.
+    """Streams of configured symbols, open while the server runs.
 
-    Of the processes that share an engine one does it, and another when that one is gone: what it learns is kept where
-    all of them read it. Whoever is refused, by the exchange or for want of room, is looked at again.
+    Of the processes on one engine, the lease holder streams; another process takes over when it is gone. The learned
+    history is stored where all of them read it. A symbol refused by the exchange or for lack of a place is retried.
     """
 
     live: LiveService
@@ -39,12 +39,12 @@ class LearningService:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["LearningService"]:
-        """Learn until the block ends."""
+        """Stream the symbols until the block ends."""
         if self.live.hub is None or not self.symbols:
             yield self
             return
         async with anyio.create_task_group() as tasks:
-            with acting_for(""):  # nobody in particular has asked for it
+            with acting_for(""):  # on behalf of this process, not of a client
                 tasks.start_soon(self._learn, self.live.hub)
             try:
                 yield self
@@ -56,7 +56,7 @@ class LearningService:
         lease: Lease | None = None
         try:
             while True:
-                with suppress(EngineUnavailable):  # who followed them goes on; somebody else begins when it is back
+                with suppress(EngineUnavailable):  # the leader goes on; a new leader starts after recovery
                     lease = await self.engine.lease(name, owner, ttl_ms=LEASE_MS)
                 if lease is None:
                     await self._let_go()

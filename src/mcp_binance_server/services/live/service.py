@@ -1,4 +1,4 @@
-"""Books as they are now, streamed or asked for, with their age."""
+"""Current books, streamed or requested, with their age."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -28,16 +28,16 @@ from mcp_binance_server.services.market.service import MarketService
 
 Status = Literal["ok", "degraded", "error"]
 
-# A hundred levels a side are the most that the cheapest depth call gives; what a live book holds costs nothing.
+# Levels per side: the most that the cheapest depth call returns. Levels of a live book cost nothing.
 CHEAP_LEVELS = 100
 DEEP_LEVELS = 1_000
-# As many as the portfolio asks for, so that they share an answer: 90 whole days and the one that has begun.
+# Same count as the portfolio's request, so that both share an answer: 90 whole days and the current day.
 DAILY_ROWS = 91
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A symbol that is being read: its rules, and its feed if it has one."""
+    """A symbol in use by a reader: its rules, and its feed if it has one."""
 
     rules: SymbolRules
     feed: SymbolFeed | None
@@ -48,12 +48,12 @@ class Watch:
 
     @property
     def unknown(self) -> Unknown:
-        """Why nothing is known of what only a stream can tell."""
+        """Reason for the absence of measures that need a stream."""
         return Unknown("stream_late" if self.no_feed == "late" else "upstream_unavailable")
 
     @property
     def live(self) -> SymbolFeed | None:
-        """The feed, once its book can be relied on and is not older than may be shown at all."""
+        """The feed, or None while its book is unreliable or older than `dead_ms`."""
         feed = self.feed
         if feed is None or not feed.is_live:
             return None
@@ -61,7 +61,7 @@ class Watch:
 
 
 class Quoted(NamedTuple):
-    """The price to measure from, None where nothing was traded, and what lies between bid and ask."""
+    """The reference price, None if nothing was traded, and the spread between bid and ask."""
 
     reading: PriceReading | None
     spread: Price | None
@@ -73,9 +73,9 @@ class Quoted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiveService:
-    """Opens feeds for those who read them; without streams every book is asked for.
+    """Feeds for readers of the live market; without streams each book is requested.
 
-    Its thresholds are those of every analysis of the live market.
+    Its thresholds apply to every analysis of the live market.
     """
 
     market: MarketService
@@ -87,7 +87,7 @@ class LiveService:
 
     @asynccontextmanager
     async def watching(self, text: str, *, wait_ms: int = 0, needs: Need = "events") -> AsyncGenerator[Watch]:
-        """Hold the feed of the symbol a caller wrote, and wait a little for its first book if asked to."""
+        """Hold the feed of a symbol in the caller's spelling; wait up to `wait_ms` for its first book."""
         rules = await self.market.rules(text)
         if self.hub is None or not rules.is_trading:
             yield Watch(rules, None, "off", self.time.now_ms(), self.thresholds)
@@ -97,7 +97,7 @@ class LiveService:
                 opened.minutes.measure_in(PriceGrid.of(rules))
             if opened is not None and wait_ms:
                 await self.hub.wait_until_live(rules.symbol, wait_ms)
-            # Meanwhile another party may have needed its place.
+            # Another party can have taken the place during the wait.
             feed = None if opened is None or opened.state == "closed" else opened
             if feed is not None and feed.is_late(self.thresholds.dead_ms):
                 yield Watch(rules, None, "late", self.time.now_ms(), self.thresholds, feed.lag_ms)
@@ -105,7 +105,7 @@ class LiveService:
             yield Watch(rules, feed, None if feed else "full", self.time.now_ms(), self.thresholds)
 
     async def book(self, watch: Watch, levels: int) -> BookView:
-        """Return the symbol's book: as it stands here while that is fresh, else as the exchange answers now."""
+        """Return the symbol's book: the local copy if it is fresh, else a snapshot requested now."""
         feed = watch.live
         if feed is not None:
             return self._live_view(watch.rules, feed, levels)
@@ -123,7 +123,7 @@ class LiveService:
         )
 
     async def quoted(self, watch: Watch) -> Quoted:
-        """Return the last trade, or the mid where that is history: of the stream, or as the exchange answers now."""
+        """Return the last trade, or the mid price if that trade is outdated; from the stream or requested now."""
         feed = watch.live
         newest = feed.tape.newest if feed else None
         if feed is None or newest is None:
@@ -156,7 +156,7 @@ class LiveService:
 
 @dataclass(frozen=True, slots=True)
 class FeedHealth:
-    """How one symbol's stream is doing."""
+    """State of one symbol's stream."""
 
     symbol: Symbol
     status: Status
@@ -171,7 +171,7 @@ class FeedHealth:
 
 @dataclass(frozen=True, slots=True)
 class HubHealth:
-    """Every stream, the connections they share, and the weight spent this minute."""
+    """All streams, their shared connections, and the request weight spent this minute."""
 
     feeds: tuple[FeedHealth, ...]
     most: int
@@ -185,16 +185,16 @@ class HubHealth:
 
 @dataclass(frozen=True, slots=True)
 class OrderBookService:
-    """What the order-book tools ask."""
+    """Queries of the order-book tools."""
 
     live: LiveService
     _microprices: Microprices = field(default_factory=Microprices, repr=False)
 
     async def metrics(self, text: str) -> tuple[BookView, BookReport]:
-        """Describe the book of the symbol a caller wrote; the first time from a hundred levels, then from all known.
+        """Describe the book of a symbol in the caller's spelling: a hundred levels at first, later all known levels.
 
         Raises:
-            RateLimited: half an answer would only invite the next question.
+            RateLimited: a partial answer would only cause more requests.
         """
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, DEEP_LEVELS if watch.live else CHEAP_LEVELS)
@@ -205,7 +205,7 @@ class OrderBookService:
         return view, replace(report, microprice=fitted, illiquidity=await self._illiquidity(view.rules.symbol))
 
     async def _illiquidity(self, symbol: Symbol) -> IlliquidityRank | Unknown:
-        """Measure the whole days of three months; the one that has begun is left out."""
+        """Measure illiquidity over the whole days of three months, without the current day."""
         try:
             days = (await self.live.client.daily_candles(symbol, DAILY_ROWS)).value
         except RateLimited:
@@ -220,7 +220,7 @@ class OrderBookService:
             return await self.live.book(watch, count)
 
     async def cost(self, text: str, amount: Decimal, side: Taker, unit: AmountUnit) -> tuple[BookView, CostReport]:
-        """Price a market order; when a hundred levels cannot fill it, a thousand are asked for."""
+        """Price a market order; if a hundred levels cannot fill it, request a thousand."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, DEEP_LEVELS if watch.live else CHEAP_LEVELS)
             report = cost_of(view.snapshot, float(amount), side, unit)

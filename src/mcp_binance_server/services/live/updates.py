@@ -1,4 +1,4 @@
-"""Who watches which page, and when it has changed."""
+"""Subscriptions to pages, and detection of page changes."""
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# A page is told to have changed at most so often.
+# Shortest interval between two notifications of a page.
 PAUSE_MS = 1_000
 _TICKER = Wish(frozenset({"ticker"}), book_levels=0)
 Shown = tuple[Decimal | int, ...]
 End = Callable[[AppError], None]
-"""Told, once, why a page is not told of any more; brief, and it never raises."""
+"""Callback with the reason for the end of notifications; called once, brief, and it never raises."""
 
 MOST_STREAMS = 200
-# By all clients together; each may be told of once a second.
+# Limit over all clients; each page can cause one notification per second.
 MOST_PAGES = 2_000
 
 
 def shown(ticker: Ticker) -> Shown:
-    """Return what the page says of a ticker but the time: that the window of 24 hours has moved on is no news."""
+    """Return the fields of a ticker that the page shows, without times: a moved 24-hour window is not a change."""
     return (
         ticker.last_price, ticker.change, ticker.change_percent, ticker.high, ticker.low, ticker.volume,
         ticker.quote_volume, ticker.weighted_average, ticker.trade_count,
@@ -50,23 +50,23 @@ def shown(ticker: Ticker) -> Shown:
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """Somebody who waits for a page: how to tell that it has changed, and that they will not be told again."""
+    """A subscriber of a page: callbacks for a change and for the end of notifications."""
 
     tell: Tell
     end: End
 
 
 class PageNews(Protocol):
-    """What one page is known to have changed by, for as long as somebody waits for that."""
+    """Source of changes of one page, open while the page has subscribers."""
 
     @property
     def clock(self) -> Clock: ...
 
     def has_changed(self) -> bool:
-        """Tell, once, whether the page differs from what was told last.
+        """Return True, once per change, if the page differs from the last report.
 
         Raises:
-            StreamsFull: another party needs what it is known by.
+            StreamsFull: another party took the place of the source.
         """
         ...
 
@@ -78,17 +78,17 @@ class PageNews(Protocol):
 
 
 class ToldPage(Protocol):
-    """A page that tells when it changes; equal keys are pages that change together."""
+    """A page that reports its changes; pages with equal keys change together."""
 
     @property
     def key(self) -> str: ...
 
     def open(self) -> PageNews:
-        """Begin to look for news of it.
+        """Open the source of changes.
 
         Raises:
-            NotStreamed: it has no live market.
-            StreamsFull: there is no room for it.
+            NotStreamed: the page has no live market.
+            StreamsFull: there is no free place for it.
         """
         ...
 
@@ -110,7 +110,7 @@ class MarketPage:
 
 @dataclass(eq=False)
 class MarketNews:
-    """What is known of a symbol's page, and what of that was told."""
+    """The newest state of a symbol's page, and the last reported state."""
 
     reader: Following
     held: ExitStack
@@ -120,15 +120,15 @@ class MarketNews:
 
     @classmethod
     def of(cls, live: LiveService, rules: SymbolRules) -> "MarketNews":
-        """Begin to follow a symbol.
+        """Start to follow a symbol.
 
         Raises:
-            NotStreamed: it has no live market.
-            StreamsFull: as many symbols are streamed as may be.
+            NotStreamed: the symbol has no live market.
+            StreamsFull: the limit of streamed symbols is reached.
         """
         held = ExitStack()
         news = cls(held.enter_context(following_known(live, (rules,), _TICKER)), held)
-        news.has_changed()  # what is known by now, whoever subscribes can read
+        news.has_changed()  # discards the current state: a new subscriber can read it
         return news
 
     @property
@@ -136,13 +136,13 @@ class MarketNews:
         return self.reader.clock
 
     def has_changed(self) -> bool:
-        """Tell, once, whether the page differs from what was told last; after a lost stream it may have, so it has."""
+        """Return True, once per change, if the page differs from the last report; a lost stream counts as a change."""
         for news in self.reader.news():
             if isinstance(news, TickerNews):
                 self._newest = news.lost, shown(news.view.ticker)
             elif isinstance(news, FeedNews):
                 self._state = news.state
-        # Until the book is in step a page is asked for, and could be older than the news of it.
+        # Until the book is synchronised, the page is read from the exchange and could be older than its notification.
         if self._state != "live" or self._newest == self._told:
             return False
         self._told = self._newest
@@ -157,14 +157,14 @@ class MarketNews:
 
 @dataclass(eq=False)
 class PageWatch:
-    """Who of one party waits for a page."""
+    """The subscribers of one party to a page."""
 
     news: PageNews
     waiting: dict[object, Waiter] = field(default_factory=dict[object, Waiter])
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     async def run(self) -> StreamsFull | None:
-        """Tell everybody who waits, until stopped; return why, if another party needed the symbol's place."""
+        """Notify subscribers until stopped; return the error if another party took the symbol's place."""
         with self.scope:
             while True:
                 try:
@@ -173,7 +173,7 @@ class PageWatch:
                         await self.news.clock.sleep_ms(PAUSE_MS)
                 except StreamsFull as given_away:
                     return given_away
-                except Exception:  # a page that cannot be told of must not end the others
+                except Exception:  # an error of one page must not end the others
                     LOG.exception("a page's news could not be told")
                     await self.news.clock.sleep_ms(CRASH_PAUSE_MS)
                 await self.news.wait()
@@ -183,7 +183,7 @@ class PageWatch:
         for key, waiter in tuple(self.waiting.items()):
             try:
                 waiter.tell()
-            except Exception:  # nor one who waits the others who wait
+            except Exception:  # an error of one subscriber must not affect the others
                 LOG.exception("somebody who waited for a page could not be told")
                 self.waiting.pop(key, None)
 
@@ -193,7 +193,7 @@ class PageWatch:
 
 
 class UpdateService:
-    """Who waits for which page. Nothing runs, and nothing is streamed, before the first of them."""
+    """Subscriptions to pages. Nothing runs, and nothing is streamed, before the first subscription."""
 
     def __init__(self, live: LiveService) -> None:
         self.live = live
@@ -205,17 +205,17 @@ class UpdateService:
 
     @property
     def is_on(self) -> bool:
-        """Whether there are live markets at all."""
+        """Whether this server streams live markets."""
         return self.live.hub is not None
 
     @property
     def streams(self) -> int:
-        """How many streams of their own clients have open."""
+        """Number of streams that clients have open for themselves."""
         return len(self._closers)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["UpdateService"]:
-        """Be ready to follow; at the end nobody waits any more."""
+        """Accept subscriptions until the block ends; then close all of them."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -232,20 +232,20 @@ class UpdateService:
         return MarketPage(self.live, rules)
 
     def watch(self, page: ToldPage, tell: Tell, end: "End") -> Release:
-        """Tell whenever the page has changed, at most once a second, until released.
+        """Call back after each change of the page, at most once a second, until released.
 
-        `end` is called when that is over because another party needs the place more: it says why.
+        `end` is called with the reason if another party needs the place more.
 
         Raises:
-            NotStreamed: it has no live market.
-            StreamsFull: as many symbols are streamed, or pages watched, as may be.
+            NotStreamed: the page has no live market.
+            StreamsFull: the limit of streamed symbols or watched pages is reached.
         """
         party = PARTY.get()
         give_back = self._watched.take(party, partial(end, page_given_away(self._watched.most)))
         if give_back is None:
             raise StreamsFull(what="Too many pages are watched", most=self._watched.most)
         try:
-            # Each party has a watch of its own, so that the hub knows whose symbol it is.
+            # Each party has its own watch, so that the hub can assign the symbol to a party.
             watch = self._pages.get((page.key, party)) or self._open(page, party)
         except AppError:
             give_back()
@@ -261,18 +261,18 @@ class UpdateService:
         return release
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run what carries news to somebody; it ends with the server, or when they have left."""
+        """Run a delivery task; it ends with the server or when its client leaves."""
         if self._tasks is not None:
             self._tasks.start_soon(work)
 
     @contextmanager
     def streaming(self, close: Tell, end: Tell) -> Generator[None]:
-        """Hold a place for a stream of a client's own; it is closed when the server winds down.
+        """Hold a place for a client's own stream; `close` is called when the server shuts down.
 
-        It is ended at once when the party at hand has the most of them and another needs its place.
+        `end` is called at once if the current party holds the most places and another party needs one.
 
         Raises:
-            StreamsFull: there is no place, and nobody has too many.
+            StreamsFull: all places are taken, and no party holds too many.
         """
         release = self.places.take(PARTY.get(), end)
         if release is None:
@@ -286,7 +286,7 @@ class UpdateService:
             del self._closers[key]
 
     def wind_down(self) -> None:
-        """Close every stream: none has an end of its own that could be waited for."""
+        """Close every stream: none has an end of its own to wait for."""
         for close in tuple(self._closers.values()):
             close()
 

@@ -1,4 +1,4 @@
-"""Every pair of a market at one moment: asked for when somebody wants it, once for all who do, kept for seconds."""
+"""Snapshot of every pair of a market: read on request, shared by all requests, and cached for seconds."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -22,12 +22,12 @@ from mcp_binance_server.services.market.board_parts import OpenBoard, packed, pe
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.flight import Flights
 
-# Three answers that lie further apart are of no one moment.
+# Largest distance in time between three answers that form one snapshot.
 APART_MS = 2_000
 ROUNDS = 2
-# A board this old is better than an error, as long as its age is said.
+# A board up to this age is better than an error, as long as the answer states its age.
 OLDEST_MS = 120_000
-# Who has an old board need not wait for a new one as long as a call may take.
+# Longest wait for a new board if an old one exists; shorter than the deadline of a call.
 PATIENCE_SECS = 5.0
 # Two rounds of calls, each within its own deadline.
 LONGEST_MS = 45_000
@@ -38,16 +38,16 @@ Make = Callable[[], Awaitable[Made]]
 
 @dataclass
 class BoardService:
-    """Reads the board of a market; each process keeps it open, and asks the engine when it is too old.
+    """Boards by market; each process caches the unpacked board and asks the engine when it is too old.
 
-    Nothing runs by itself: while nobody asks, nothing is sent.
+    There is no background task: without requests nothing is sent.
     """
 
     client: SpotClient
     directory: Directory
     futures: FuturesSide | None
     missing_setting: str
-    """What would have to be set for there to be futures."""
+    """Name of the missing setting if futures are not offered."""
     engine: StateEngine
     clock: Clock
     fresh_ms: int
@@ -63,11 +63,11 @@ class BoardService:
         self.flights = Flights(self.clock)
 
     async def read(self, market: BoardMarket) -> BoardView:
-        """Return the board, at most as old as is fresh; where the exchange fails an older one, which says so.
+        """Return a fresh board; if the exchange fails, return an older board with the reason.
 
         Raises:
-            FuturesNotOffered: perpetuals of a server without futures.
-            AppError: the exchange fails, and has for minutes; or it told us to wait.
+            FuturesNotOffered: the server has no futures, so no board of perpetuals.
+            AppError: the exchange has failed for minutes, or the rate limit was hit.
         """
         if market == "perpetual":
             offered(self.futures, self.missing_setting)
@@ -89,11 +89,11 @@ class BoardService:
             return self._view(kept, failure.message)
 
     def made(self, market: BoardMarket) -> OpenBoard | None:
-        """Return the board that is at hand, however old."""
+        """Return the cached board, regardless of its age."""
         return self._kept.get(market)
 
     def ages_secs(self) -> dict[BoardMarket, float]:
-        """Return how old the boards at hand are."""
+        """Return the age of each cached board in seconds."""
         now_ms = self.engine.now_ms()
         return {market: max(0, now_ms - kept.asked_ms) / 1000 for market, kept in self._kept.items()}
 
@@ -101,11 +101,11 @@ class BoardService:
         return BoardView(kept.board, kept.origin, max(0, self.engine.now_ms() - kept.asked_ms), failure)
 
     async def _renewed(self, market: BoardMarket) -> OpenBoard:
-        # A crowd opens it once.
+        # Concurrent requests unpack the board once.
         return await self.flights.join(market, lambda: self._renew(market), lock_ms=LONGEST_MS)
 
     async def _renew(self, market: BoardMarket) -> OpenBoard:
-        # Everybody's, whoever came first: it counts for nobody's share.
+        # The board is shared, so its cost counts for no party.
         with acting_for(""):
             make = await (self._spot() if market == "spot" else self._perpetual())
             content = await self.engine.single_flight(
@@ -144,7 +144,7 @@ class BoardService:
                 read = await gather(client.all_days, client.all_premiums, client.all_quotes)
                 days, premiums, quotes = (part.required() for part in read)
                 if _apart_ms(days, premiums, quotes) <= APART_MS:
-                    # Ten milliseconds of lists: others go on meanwhile.
+                    # Takes ten milliseconds: in a thread, so that other requests do not wait.
                     made = await anyio.to_thread.run_sync(perpetual_board, days, premiums, quotes, table, rules)
                     return made, days.origin
             raise ExchangeUnavailable(reason=f"the parts of an answer lie more than {APART_MS // 1000} s apart")
@@ -163,6 +163,6 @@ def _apart_ms(*parts: BoardPart) -> int:
 
 
 def _moment_ms(part: BoardPart) -> int:
-    """Return when an answer was true: it may come from a copy of some seconds ago, and its newest row tells."""
+    """Return the time of an answer from its newest row; the answer can be a copy that is some seconds old."""
     told = part.columns.get("marked_ms") or part.columns.get("closed_ms")
     return max(map(int, told), default=part.at_ms) if told else part.at_ms

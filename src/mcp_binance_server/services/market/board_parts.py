@@ -1,4 +1,4 @@
-"""A board from what the exchange answered, and its packing for other processes."""
+"""Boards from answers of the exchange, and their packing for other processes."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from mcp_binance_server.domain.market import Origin
 from mcp_binance_server.domain.symbols import Symbol, SymbolTable
 from mcp_binance_server.exchange.board_part import BoardPart
 
-# Twice as small as nothing at all, and three times as quick as the usual level.
+# Half the size of no compression, and three times as fast as the default level.
 QUICK = 1
 
 
 class PackedBoard(msgspec.Struct, array_like=True, frozen=True):
-    """A board as processes hand it on, with when it was asked for and made by the engine's time."""
+    """A board in transfer between processes, with the engine's time of the request and of the result."""
 
     market: BoardMarket
     host: str
@@ -32,7 +32,7 @@ class PackedBoard(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class OpenBoard:
-    """A board, who answered, and when it was asked for and made by the engine's time."""
+    """A board, its origin, and the engine's time of the request and of the result."""
 
     board: Board
     origin: Origin
@@ -41,12 +41,12 @@ class OpenBoard:
 
 
 async def packed(opened: OpenBoard) -> bytes:
-    """Pack a board beside the loop."""
+    """Pack a board in a thread."""
     return await anyio.to_thread.run_sync(pack, opened)
 
 
 async def unpacked(content: bytes) -> OpenBoard:
-    """Open a packed board beside the loop."""
+    """Unpack a board in a thread."""
     return await anyio.to_thread.run_sync(unpack, content)
 
 
@@ -72,7 +72,7 @@ def unpack(content: bytes) -> OpenBoard:
 
 
 def spot_board(part: BoardPart, table: SymbolTable) -> Board:
-    """Lay out the pairs that the list of symbols knows: what a name is made of is told there alone."""
+    """Return a board of the pairs in the symbol list; only the list knows the assets in a name."""
     symbols = part.columns["symbol"]
     listed = [(place, rules) for place, each in enumerate(symbols) if (rules := table.find(each)) is not None]
     columns = _chosen(part, [place for place, _ in listed])
@@ -89,7 +89,7 @@ def perpetual_board(
     table: ContractTable,
     rules: Mapping[Symbol, FundingRule],
 ) -> Board:
-    """Join three answers by symbol; a contract that is no perpetual or does not trade now is left out."""
+    """Join three answers by symbol; contracts that are not perpetuals or do not trade now are left out."""
     listed = [
         (place, contract)
         for place, each in enumerate(days.columns["symbol"])
@@ -112,7 +112,7 @@ def _chosen(part: BoardPart, places: Sequence[int]) -> dict[BoardField, list[str
 
 
 def _beside(symbols: Sequence[str], part: BoardPart) -> dict[BoardField, list[str]]:
-    """Return the columns of another answer in the order of these symbols; empty where it has no such row."""
+    """Return the columns of another answer in the order of these symbols; empty texts for missing rows."""
     rows = {symbol: place for place, symbol in enumerate(part.columns["symbol"])}
     places = [rows.get(symbol) for symbol in symbols]
     return {
@@ -123,5 +123,5 @@ def _beside(symbols: Sequence[str], part: BoardPart) -> dict[BoardField, list[st
 
 
 def _hours(rule: FundingRule | None) -> str:
-    # The exchange tells of those alone whose funding is not the usual one.
+    # The exchange lists only contracts with an unusual funding interval.
     return str(USUAL_FUNDING_HOURS if rule is None else rule.interval_hours)

@@ -1,4 +1,4 @@
-"""The market at a glance, from the boards of spot and perpetuals alone."""
+"""Overview of the market, from the boards of spot and perpetuals alone."""
 
 from dataclasses import dataclass
 
@@ -12,23 +12,23 @@ from mcp_binance_server.exchange.futures.side import FuturesNotOffered
 from mcp_binance_server.services.market.board import BoardService
 from mcp_binance_server.services.market.scan import ScanService, least_volume, no_such_quote
 
-# A page about spot does not wait longer for what is only beside it.
+# Timeout of the perpetual part, which is secondary on a page about spot.
 PERPETUAL_SECS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewService:
-    """Sums up what all pairs did; a futures host that fails costs its own part of the page only."""
+    """Summary of all pairs; a failure of the futures host affects only its own part of the page."""
 
     boards: BoardService
     scans: ScanService
 
     async def read(self, quote: str, count: int) -> MarketOverview:
-        """Sum up the pairs against an asset, with so many rows of each kind.
+        """Summarise the pairs against an asset, with `count` rows of each kind.
 
         Raises:
-            InvalidArguments: nothing is traded against that asset.
-            AppError: there is no board of spot.
+            InvalidArguments: no pair is traded against that asset.
+            AppError: the spot board cannot be read.
         """
         asset = fold(quote)
         least = least_volume(asset)
@@ -55,7 +55,7 @@ class OverviewService:
             group.start_soon(read_perpetual)
             try:
                 views.append(await self.boards.read("spot"))
-            except AppError as error:  # the group would wrap it
+            except AppError as error:  # the group would wrap the error
                 failures.append(error)
                 group.cancel_scope.cancel()
         if failures:

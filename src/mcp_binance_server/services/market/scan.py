@@ -1,4 +1,4 @@
-"""Screens of a whole market: what the board says at once, candles of those alone that pass it, in stages."""
+"""Scans of a whole market in stages: by the board at first, then by the candles of the pairs that pass it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,23 +20,23 @@ from mcp_binance_server.state.flight import Flights
 
 # Chat clients cut long calls.
 ANSWER_MS = 8_000
-# Who waits for a screen asks again; what nobody asks for any more is not read.
+# Scans that no client polls for this long are dropped.
 WANTED_MS = 60_000
 AT_A_TIME = 8
-# A party that asks for more has its oldest screen given up.
+# Limit per party; one scan more drops the party's oldest scan.
 MOST_UNDER_WAY = 4
 LONGEST_TURN_SECS = 30.0
 LONGEST_MS = 24 * 60 * 60 * 1000
 DOLLARS = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "DAI", "USD1", "BUSD", "USD"})
 DOLLAR_VOLUME = 1_000_000.0
 MOST_NAMED = 8
-# Most ask the same; who asks a thousand things has none of them kept.
+# Cached reports. Most clients send equal questions; a client with a thousand questions gains nothing.
 MOST_MOVERS = 16
 
 
 @dataclass(eq=False)
 class _UnderWay:
-    """A screen that is read on, as long as it is wanted."""
+    """A scan whose missing data is read while clients poll it."""
 
     party: str
     screen: Screen
@@ -47,7 +47,7 @@ class _UnderWay:
 
 @dataclass
 class ScanService:
-    """Answers screens within seconds, and goes on reading what they lack for whoever asks again."""
+    """Market scans, answered within seconds; reading of missing data goes on for the next poll."""
 
     boards: BoardService
     store: ColumnStore
@@ -68,15 +68,15 @@ class ScanService:
 
     @property
     def waiting(self) -> int:
-        """How many screens are being read on."""
+        """Number of scans whose data is still being read."""
         return len(self._under_way)
 
     async def scan(self, question: ScanQuestion) -> ScanReport:
-        """Judge every pair of the question, or as many as eight seconds and the scan's share of the weight allow.
+        """Judge every pair of the question, or as many as eight seconds and the scans' share of the weight allow.
 
         Raises:
-            InvalidArguments: nothing is traded against that asset.
-            AppError: there is no board.
+            InvalidArguments: no pair is traded against that asset.
+            AppError: the board cannot be read.
         """
         view = await self.boards.read(question.market)
         kept = self._movers.get(question)
@@ -93,7 +93,7 @@ class ScanService:
         return report
 
     def numbers_of(self, view: BoardView) -> BoardNumbers:
-        """Return a board's numbers, made once for all questions on it."""
+        """Return the numbers of a board, computed once for all questions."""
         kept = self._numbers.get(view.board.market)
         if kept is None or kept.board is not view.board:
             kept = self._numbers[view.board.market] = BoardNumbers(view.board)
@@ -110,7 +110,7 @@ class ScanService:
         return None if numbers is None else numbers.board
 
     async def _read_on(self, screen: Screen, question: ScanQuestion) -> None:
-        """Read what is missing, here or with whoever of the same party does it already, for eight seconds."""
+        """Read missing data for eight seconds, together with an equal scan of this party if one is running."""
         now_ms, party = self.clock.monotonic_ms(), PARTY.get()
         key = f"{party} {replace(question, limit=0)!r}"
         under_way = self._under_way.get(key)
@@ -163,7 +163,7 @@ class ScanService:
                 step = await self._read(under_way, screen, place, step)
 
     async def _read(self, under_way: _UnderWay, screen: Screen, place: int, step: ScanStep) -> ScanStep | None:
-        """Read one step of a pair in this party's turn; return what is to be read of it next."""
+        """Read one step of a pair in this party's turn; return the next step, or None."""
         market, symbol = screen.question.market, screen.numbers.symbols[place]
         try:
             turn = self.turns.ask(f"{market} {step} {symbol}")
@@ -175,7 +175,7 @@ class ScanService:
         except TimeoutError:
             return step
         except RateLimited as limited:
-            # What was not granted is asked for again when the minute is over.
+            # Wait for the rate limit, then try the step again.
             again_ms = self.clock.monotonic_ms() + limited.retry_after_secs * 1000
             await self.clock.sleep_until_ms(min(again_ms, under_way.wanted_until_ms))
             return step
@@ -193,12 +193,12 @@ class ScanService:
 
 
 def least_volume(quote: str) -> float:
-    """Return what must be traded against an asset in a day where nobody says: a million, of what is worth a dollar."""
+    """Return the default minimum of a day's volume: a million for dollar assets, else zero."""
     return DOLLAR_VOLUME if quote in DOLLARS else 0.0
 
 
 def no_such_quote(market: BoardMarket, quote: str, board: Board) -> InvalidArguments:
-    """Say that nothing is traded against an asset, and against what something is."""
+    """Return the error for an asset without pairs; it names the most common quote assets."""
     quotes = Counter(board.texts("quote"))
     shown = ", ".join(name for name, _ in quotes.most_common(MOST_NAMED))
     problem = f"no {market} pair of that kind is traded against {echo(quote)}; most are against {shown}"

@@ -1,4 +1,4 @@
-"""The derived columns of pairs: read once per candle for the fleet, kept without the candles they are from."""
+"""Derived columns of pairs: read once per candle for all processes, stored without their candles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,23 +26,23 @@ from mcp_binance_server.exchange.futures.rest import FuturesClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.state.engine import StateEngine
 
-# One request, and enough for an average of 200.
+# One request; enough rows for an average of 200.
 SERIES_ROWS = 250
 SERIES_WEIGHT = 2
-# A candle is final a moment after it has closed, and is not asked for before.
+# Delay in ms after which a closed candle is final; it is not requested before.
 SETTLING_MS = 3_000
 INTEREST_MS = 300_000
 INTEREST_HOURS = 30
-# Three thousand pairs by four intervals would be more, and nobody asks for them all at once.
+# Less than three thousand pairs by four intervals; no client needs all of them at once.
 MOST_AT_HAND = 8_000
 SeriesOutcome = Literal["fetched", "shared", "limited", "failed"]
-"""Asked of the exchange; had from who asked before; not granted in that minute; not answered."""
+"""Requested from the exchange; shared with an earlier request; over the limit of that minute; not answered."""
 _SERIES = tuple(SeriesColumns.__dataclass_fields__)
 _DAYS = tuple(DayColumns.__dataclass_fields__)
 
 
 def pack_columns(columns: PairColumns) -> bytes:
-    """Write the numbers of a series without their names: an eighth of a kilobyte."""
+    """Encode the numbers of a series without their names: an eighth of a kilobyte."""
     days = columns.days
     written = [getattr(columns.series, name) for name in _SERIES]
     written += [] if days is None else [getattr(days, name) for name in _DAYS]
@@ -50,7 +50,7 @@ def pack_columns(columns: PairColumns) -> bytes:
 
 
 def open_columns(content: bytes) -> PairColumns:
-    """Read what `pack_columns` has written."""
+    """Decode the output of `pack_columns`."""
     numbers = msgspec.msgpack.decode(content, type=list[int | float | None])
     series, days = numbers[: len(_SERIES)], numbers[len(_SERIES) :]
     return PairColumns(
@@ -61,7 +61,7 @@ def open_columns(content: bytes) -> PairColumns:
 
 @dataclass
 class ColumnStore:
-    """Columns by market, step and symbol: those at hand in this process, and how to get the others."""
+    """Columns by market, step and symbol: a cache of this process, with loading of missing columns."""
 
     spot: SpotClient
     futures: FuturesClient | None
@@ -70,22 +70,22 @@ class ColumnStore:
     series: dict[SeriesOutcome, int] = field(
         default_factory=lambda: dict[SeriesOutcome, int].fromkeys(get_args(SeriesOutcome), 0), init=False
     )
-    """Series of candles that were not at hand, since the start."""
+    """Number of candle series since the start that were not in the cache, by outcome."""
     _at_hand: dict[tuple[BoardMarket, ScanStep, str], tuple[int, ReadColumns]] = field(
         default_factory=dict[tuple[BoardMarket, ScanStep, str], tuple[int, ReadColumns]], init=False, repr=False
     )
 
     def at_hand(self, market: BoardMarket, step: ScanStep, symbol: str) -> ReadColumns | None:
-        """Return columns that are known here and still the newest."""
+        """Return columns from the cache, or None if they are missing or outdated."""
         until_ms, columns = self._at_hand.get((market, step, symbol), (0, None))
         return columns if self.engine.now_ms() < until_ms else None
 
     async def load(self, market: BoardMarket, step: ScanStep, symbol: str) -> None:
-        """Have columns at hand: from another process, or by asking the exchange within what scans may spend.
+        """Load columns into the cache, from another process or from the exchange within the scans' allowance.
 
         Raises:
-            RateLimited: that is used up in this minute.
-            AppError: the exchange could not answer.
+            RateLimited: the allowance of this minute is used up.
+            AppError: the exchange did not answer.
         """
         if self.at_hand(market, step, symbol) is None:
             columns, left_ms = await (
@@ -103,7 +103,7 @@ class ColumnStore:
             nonlocal outcome
             await self.allowances[market].spend(SERIES_WEIGHT, party=PARTY.get())
             rows = await client.closed_series(Symbol(symbol), interval, SERIES_ROWS)
-            await client.pace.step()  # a millisecond each, and eight may have arrived at once
+            await client.pace.step()  # takes a millisecond, and eight answers can arrive at once
             days = day_columns(rows, settled_ms) if interval == "1d" else None
             outcome = "fetched"
             return pack_columns(PairColumns(series_columns(rows, settled_ms, interval_ms), days))

@@ -1,4 +1,4 @@
-"""Prices, trades, candles and symbols, streamed where a stream has them."""
+"""Prices, trades, candles and symbols, streamed if a stream has them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from mcp_binance_server.services.gathering import gather
 
 ValueT = TypeVar("ValueT")
 
-# Shorter pieces are in too many names to mean one.
+# Shorter texts occur in too many names.
 SHORTEST_NAME = 3
 Question = Callable[[Symbol], Awaitable[Sourced[ValueT]]]
 Stream = Callable[[SymbolRules], Observation[ValueT] | None]
@@ -43,7 +43,7 @@ Stream = Callable[[SymbolRules], Observation[ValueT] | None]
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """Reads the feeds that somebody else has opened, while they are as fresh as an answer would be."""
+    """Values from feeds that other readers opened, while they are as fresh as an answer of the exchange."""
 
     hub: Hub | None
     network: Network
@@ -51,26 +51,26 @@ class Streamed:
     thresholds: Thresholds = DEFAULTS
 
     def ticker(self, rules: SymbolRules) -> Observation[Ticker] | None:
-        """Return the last 24 hours, if they were told a moment ago."""
+        """Return the 24-hour ticker, or None if it is not fresh."""
         feed = self._fresh(rules)
         if feed is None or feed.ticker is None or not self._is_fresh(feed.ticker.close_time_ms):
             return None
         return self._told(feed.ticker, rules, feed.ticker.close_time_ms)
 
     def last_trade_ms(self, rules: SymbolRules) -> int | None:
-        """Return when the newest trade was."""
+        """Return the time of the newest trade, or None without a fresh feed."""
         feed = self._fresh(rules)
         return None if feed is None else feed.last_trade_ms
 
     def book(self, rules: SymbolRules, levels: int) -> Observation[BookSnapshot] | None:
-        """Return the best levels of a book that is in step."""
+        """Return the best levels of a synchronised book, or None."""
         feed = self._fresh(rules)
         if feed is None or (feed.is_finished and levels > FINISHED_LEVELS):
             return None
         return self._told(feed.book.top(levels), rules, feed.book_ms)
 
     def trades(self, rules: SymbolRules, count: int) -> Observation[tuple[Trade, ...]] | None:
-        """Return the newest aggregate trades, if so many are held and none among them is missing."""
+        """Return the newest aggregate trades, or None if fewer than `count` are held or one is missing."""
         feed = self._fresh(rules)
         newest = None if feed is None else feed.tape.last(count)
         if feed is None or newest is None:
@@ -92,7 +92,7 @@ class Streamed:
 
 
 def matching(query: str, quote: str | None, table: SymbolTable) -> list[SymbolRules]:
-    """Return every symbol that fits: trading ones first, then the closest, then as the table orders them."""
+    """Return every symbol that matches: trading symbols first, then the closest match, then the table's order."""
     wanted = _bare(query)
     named = _named(wanted)
     against = None if quote is None else fold(quote)
@@ -100,11 +100,11 @@ def matching(query: str, quote: str | None, table: SymbolTable) -> list[SymbolRu
     listed = [rules for rules in everything if against is None or rules.quote == against]
     ranked = [(rank, rules) for rules in listed if (rank := _rank(rules, wanted, named)) is not None]
     if not ranked:
-        # A second name (ripple, ether) or a misspelling: whatever the suggestions make of it.
+        # A second name (ripple, ether) or a misspelling: use the suggested symbols.
         suggested = suggest(query, table)
         bases = {rules.base for rules in everything if rules.symbol in suggested}
         ranked = [(0, rules) for rules in listed if rules.base in bases]
-    ranked.sort(key=lambda found: (not found[1].is_trading, found[0]))  # stable: the table's order stays
+    ranked.sort(key=lambda found: (not found[1].is_trading, found[0]))  # stable sort keeps the table's order
     return [rules for _, rules in ranked]
 
 
@@ -137,7 +137,7 @@ def _no_stream(_: SymbolRules) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MarketService:
-    """Everything public: symbols and their rules, tickers, books, trades, candles, the exchange's clock."""
+    """Public data: symbols and their rules, tickers, books, trades, candles, and the exchange's clock."""
 
     client: SpotClient
     directory: Directory
@@ -145,32 +145,32 @@ class MarketService:
     streamed: Streamed
 
     async def clock_check(self) -> Sourced[ClockCheck]:
-        """Compare our clock with the exchange's."""
+        """Compare the local clock with the exchange's clock."""
         return await self.client.clock_check()
 
     async def rules(self, text: str) -> SymbolRules:
-        """Return what the exchange says of the symbol a caller wrote."""
+        """Return the exchange's rules for a symbol in the caller's spelling."""
         return await self.directory.find(text)
 
     async def symbols(self, prefix: str) -> list[Symbol]:
-        """Return the symbols that begin like what a caller has typed so far."""
+        """Return the symbols that start with a prefix typed by the caller."""
         return (await self.directory.table()).starting_with(prefix)
 
     async def trading_count(self) -> int:
-        """Return how many symbols trade now."""
+        """Return the number of symbols that trade now."""
         return sum(each.is_trading for each in (await self.directory.table()).rules.values())
 
     async def search(self, query: str, quote: str | None) -> list[SymbolRules]:
-        """Return the symbols that a caller may look for, those that trade first."""
+        """Return the symbols that match a search, trading symbols first."""
         return matching(query, quote, await self.directory.table())
 
     async def ticker(self, text: str) -> MarketView:
-        """Return the last 24 hours of the symbol a caller wrote."""
+        """Return the 24-hour ticker of a symbol in the caller's spelling."""
         seen = await self._observe(text, self.client.ticker, self.streamed.ticker)
         return self._view(seen.value, seen.rules, seen.host, seen.origin)
 
     async def priced(self, text: str) -> MarketView:
-        """Return the last 24 hours with the price to measure from: the last trade, or the mid where that is history."""
+        """Return the 24-hour ticker with a reference price: the last trade, or the mid price if that is outdated."""
         seen, traded = await gather(lambda: self.ticker(text), lambda: self._last_trade_ms(text))
         view = seen.required()
         ticker = view.ticker
@@ -191,11 +191,11 @@ class MarketService:
             streamed = self.streamed.last_trade_ms(await self.directory.find(text))
             if streamed is not None:
                 return streamed
-        # Of all that tells when the last trade was, the average price costs least.
+        # The average price is the cheapest answer with the time of the last trade.
         return (await self.average(text)).value.last_trade_ms
 
     async def tickers(self, texts: Sequence[str]) -> TickerBoard:
-        """Return the last 24 hours of several symbols by one question, in the order they were asked for."""
+        """Return the 24-hour tickers of several symbols by one request, in the requested order."""
         found = [await self.directory.find(text) for text in texts]
         asked = {rules.symbol: rules for rules in found}
         try:
@@ -203,7 +203,7 @@ class MarketService:
         except InvalidSymbol:
             await self.directory.doubt()
             raise InvalidSymbol(provided_symbol=", ".join(asked)) from None
-        # One that has just been taken off the list is left out silently.
+        # The exchange silently leaves out a symbol that was just delisted.
         there = [each for each in asked if each in reading.value]
         missing = tuple(each for each in asked if each not in reading.value)
         views = tuple(self._view(reading.value[each], asked[each], reading.host, reading.origin) for each in there)
@@ -222,7 +222,7 @@ class MarketService:
         )
 
     async def trades(self, text: str, limit: int) -> Observation[tuple[Trade, ...]]:
-        """Return the newest trades, the newest last: aggregates, one taker at one price each, streamed or asked for."""
+        """Return the newest trades, newest last: aggregates, one taker at one price each, streamed or requested."""
         return await self._observe(
             text,
             lambda symbol: self.client.aggregate_trades(symbol, limit),
@@ -232,14 +232,14 @@ class MarketService:
     async def candles(
         self, text: str, interval: Interval, limit: int, start: Written | None = None, end: Written | None = None
     ) -> Observation[CandleSeries]:
-        """Return the newest candles that opened between two moments in a caller's own words.
+        """Return the newest candles that opened between two moments as written by the caller.
 
         Raises:
-            InvalidArguments: a moment cannot be read.
+            InvalidArguments: a moment is malformed.
         """
         await self.directory.expect(text)
         period = read_period(start, end, self.time.now_ms())
-        # One more than asked for tells whether there are older ones.
+        # One more than requested, to find out whether older candles exist.
         most = min(limit + 1, MOST_CANDLES)
         seen = await self._observe(
             text, lambda symbol: self.client.candles(symbol, interval, most, until_ms=period.end_ms)

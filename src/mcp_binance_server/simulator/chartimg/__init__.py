@@ -1,1 +1,1 @@
-"""What chart-img.com knows, allows and draws."""
+"""The simulated chart-img.com: its catalog, its rules and its images."""

@@ -1,4 +1,4 @@
-"""What chart-img.com knows, and the page that documents it."""
+"""Catalog of chart-img.com, and the page that documents it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ EXAMPLE: dict[str, object] = {
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one key may hold."""
+    """Rule for the value of one key: its type, default, bounds and options."""
 
     type: str
     label: str = ""
@@ -95,7 +95,7 @@ class ExchangeFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """All of it, with look-ups by the names of the wire."""
+    """The whole catalog, with look-ups by wire name."""
 
     parameters: Mapping[str, Fact]
     plans: Mapping[str, PlanFact]
@@ -131,27 +131,27 @@ def is_list(value: object) -> TypeGuard[Sequence[object]]:
 
 @cache
 def read_facts() -> Facts:
-    """Read the data file that ships with the package; no code is shared with the client of the service."""
+    """Read the data file that ships with the package. No code is shared with the chart-img client."""
     path = files("mcp_binance_server").joinpath("charts", "chartimg_catalog.json")
     return msgspec.json.decode(path.read_bytes(), type=Facts)
 
 
 def rows_of(exchange_id: str, listing: Listing, search: str, kind: str) -> list[Row]:
-    """Return the symbols of an exchange whose name holds a text, of one type or of all."""
+    """Return the symbols of an exchange whose name contains `search`; an empty `kind` means all types."""
     rows = _binance(listing) if exchange_id == "BINANCE" else _elsewhere(exchange_id)
     wanted = search.upper()
     return [row for row in rows if wanted in str(row["symbol"]) and kind in {"", row["type"]}]
 
 
 def is_known(symbol: str, facts: Facts, listing: Listing) -> bool:
-    """Tell whether every ticker of a symbol or a formula can be drawn."""
+    """Return whether every ticker of a symbol or formula can be drawn."""
     return all(_is_listed(place, name, facts, listing) for place, name in TICKER.findall(symbol))
 
 
 def _is_listed(place: str, name: str, facts: Facts, listing: Listing) -> bool:
     if place != "BINANCE":
         return place in facts.exchange_ids
-    # Perpetuals are named after the pair; those settled in the coin after the dollar.
+    # A perpetual has the name of its pair plus `.P`; a coin-margined one that of its dollar pair, such as BTCUSD.P.
     pair = name.removesuffix(".P")
     return pair in listing.symbols or (pair != name and f"{pair}T" in listing.symbols)
 
@@ -181,7 +181,7 @@ def _row(place: str, symbol: str, description: str, kind: str, currency: str) ->
 
 
 def documentation(facts: Facts) -> str:
-    """Return the page: flat, one heading per thing, tables with named columns."""
+    """Return the documentation page: flat, one heading per item, tables with named columns."""
     parts = [
         *_limits(facts),
         _heading(1, "TradingView Snapshot v2"),

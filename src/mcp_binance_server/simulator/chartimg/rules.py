@@ -1,4 +1,4 @@
-"""What the simulated chart-img refuses in a body: every unknown name or key, and every value out of its rule."""
+"""Validation of request bodies by the simulated chart-img: unknown names and keys, and values that break a rule."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ UNKNOWN_NAME = "must be a supported name"
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One entry of the list that a refused body is answered with."""
+    """One entry in the list of problems that answers an invalid body."""
 
     value: object
     msg: str
@@ -27,7 +27,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def problems_of(body: Mapping[str, object], facts: Facts) -> list[Problem]:
-    """Return everything that is wrong with a body."""
+    """Return all problems of a body."""
     return [
         *_unknown(body, facts.parameters, ""),
         *(

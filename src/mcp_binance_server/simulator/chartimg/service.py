@@ -1,4 +1,4 @@
-"""What is counted, stored and drawn."""
+"""The simulated chart-img service: rate limit, daily limit, stored images and drawing."""
 
 import hashlib
 import string
@@ -20,7 +20,7 @@ DARK = {**LIGHT, "page": b"\x13\x17\x22"}
 
 
 class ChartImgRefusal(Exception):
-    """A request answered with a status and a message, or a list of problems."""
+    """A request answered with an error status, and a message or a list of problems."""
 
     def __init__(self, status: int, body: object) -> None:
         super().__init__(str(body))
@@ -33,7 +33,7 @@ def refusal(status: int, message: str) -> ChartImgRefusal:
 
 
 class SimulatedChartImg:
-    """One key on one plan; `page` replaces the documentation, `tells_remaining` adds a header nobody documents."""
+    """One key on one plan. `page` replaces the documentation; `tells_remaining` adds an undocumented header."""
 
     def __init__(self, clock: Clock, seed: int) -> None:
         self.clock = clock
@@ -64,12 +64,12 @@ class SimulatedChartImg:
 
     @property
     def remaining(self) -> int:
-        """Return how many images today still allows."""
+        """Return the number of images left today."""
         self._turn_day()
         return max(0, (self.plan.daily_max if self.daily_limit is None else self.daily_limit) - self._used_today)
 
     def admit(self, key: str) -> None:
-        """Let a request in.
+        """Check the key and the rate limit of a request.
 
         Raises:
             ChartImgRefusal: the key is wrong, or requests come too fast.
@@ -89,17 +89,17 @@ class SimulatedChartImg:
         self._tokens -= 1
 
     def count_image(self) -> None:
-        """Book one image of the day.
+        """Count one image against the daily limit.
 
         Raises:
-            ChartImgRefusal: the day is used up.
+            ChartImgRefusal: the daily limit is reached.
         """
         if self.remaining < 1:
             raise refusal(429, "Limit Exceeded")
         self._used_today += 1
 
     def store(self, image: bytes, content_type: str) -> tuple[str, str]:
-        """Keep an image; return its name and its etag."""
+        """Store an image; return its name and its ETag."""
         etag = hashlib.sha256(image).hexdigest()[:32]
         name = f"{etag}.{content_type.removeprefix('image/')}"
         self.stored[name] = (image, content_type)
@@ -114,7 +114,7 @@ class SimulatedChartImg:
 
 
 def png(width: int, height: int, *, dark: bool, seed: int) -> bytes:
-    """Return a truthful PNG: bars that rise and fall, the same for the same seed."""
+    """Return a valid PNG of rising and falling bars. Equal seeds give equal bars."""
     colours = DARK if dark else LIGHT
     row = [colours["page"]] * width
     tops = [height // 8 + draw % max(1, height // 2) for draw in draws(BARS, seed, "bars")]
@@ -137,7 +137,7 @@ def png(width: int, height: int, *, dark: bool, seed: int) -> bytes:
 
 
 def jpeg(width: int, height: int) -> bytes:
-    """Return a truthful JPEG: one grey component, every block the same, so each is the two bits 0 and 0."""
+    """Return a valid JPEG: one grey component with equal blocks, so each block is the two bits 0 and 0."""
     blocks = -(-width // 8) * -(-height // 8)
     bits = "00" * blocks
     bits += "1" * (-len(bits) % 8)

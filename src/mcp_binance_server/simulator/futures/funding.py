@@ -1,4 +1,4 @@
-"""Funding: what the premiums of an interval come to, settled and running."""
+"""Funding rates from the premiums of each interval, settled and current."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ DIVIDEND = -42 * UNIT // 10_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From one settlement to the next."""
+    """The time between two settlements."""
 
     start_ms: int
     hours: int
@@ -29,7 +29,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One settlement; the rate in 0.00000001."""
+    """One settlement; the rate is in units of 0.00000001."""
 
     at_ms: int
     rate: int
@@ -37,7 +37,7 @@ class Payment:
 
 
 def interval_at(plan: FundingPlan, at_ms: int) -> Interval:
-    """Return the interval that holds a moment; a moment of settlement begins the next one."""
+    """Return the interval that contains a time; a settlement time belongs to the next interval."""
     hours = plan.hours_before if at_ms < plan.changed_ms else plan.hours
     length = hours * HOUR_MS
     return Interval(at_ms // length * length, hours)
@@ -46,14 +46,14 @@ def interval_at(plan: FundingPlan, at_ms: int) -> Interval:
 def rate_of(average: int, hours: int, cap: int) -> int:
     """Return the rate of an average premium: average + clamp(interest - average, ±0.05 %), by the interval, capped.
 
-    The formula is for eight hours; that shorter intervals get their share of it is an assumption.
+    The formula is for eight hours. Its scaling to shorter intervals is an assumption.
     """
     whole = average + max(-DAMPER, min(DAMPER, INTEREST - average))
     return max(-cap, min(cap, _divided(whole * hours, FORMULA_HOURS)))
 
 
 class Funding:
-    """What one contract pays."""
+    """Funding of one contract."""
 
     def __init__(self, contract: Contract, plan: FundingPlan, premiums: Premiums) -> None:
         self._contract = contract
@@ -63,11 +63,11 @@ class Funding:
         self._running: tuple[int, int] = (-1, 0)
 
     def interval(self, now_ms: int) -> Interval:
-        """Return the running interval."""
+        """Return the current interval."""
         return interval_at(self._plan, now_ms)
 
     def estimate(self, now_ms: int) -> int:
-        """Return the rate of the running interval so far; in its last minute it is what will be settled."""
+        """Return the rate of the current interval so far; in its last minute it equals the settled rate."""
         minute = now_ms // MINUTE_MS
         if self._running[0] != minute:
             self._running = (minute, self._estimated(now_ms))
@@ -82,7 +82,7 @@ class Funding:
         return rate_of(_divided(total, minutes), running.hours, self._plan.cap)
 
     def settled(self, end_ms: int) -> int:
-        """Return the rate that was paid at the end of the interval that ended then."""
+        """Return the rate of the interval that ended at `end_ms`."""
         found = self._rates.get(end_ms)
         if found is None:
             ended = interval_at(self._plan, end_ms - 1)
@@ -103,6 +103,6 @@ class Funding:
 
 
 def _divided(total: int, count: int) -> int:
-    """Divide, rounded half away from zero."""
+    """Divide, rounding half away from zero."""
     rounded = (2 * abs(total) + count) // (2 * count)
     return rounded if total >= 0 else -rounded

@@ -1,4 +1,4 @@
-"""The two request counters that stand beside the weight."""
+"""Two request counters, in addition to the weight limit."""
 
 from mcp_binance_server.simulator import refusals
 
@@ -9,7 +9,7 @@ FUNDING_LIMIT = 500
 
 
 class RequestCounter:
-    """Requests of the running five minutes."""
+    """Requests in the current five minutes."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -18,21 +18,21 @@ class RequestCounter:
         self._used: int = 0
 
     def used(self, now_ms: int) -> int:
-        """Return how many were made in the five minutes of `now_ms`."""
+        """Return the number of requests in the five minutes of `now_ms`."""
         self._turn(now_ms)
         return self._used
 
     def charge(self, now_ms: int) -> None:
-        """Book a request.
+        """Count a request.
 
         Raises:
-            Refusal: the five minutes are used up.
+            Refusal: the limit of the five minutes is exceeded.
         """
         self._turn(now_ms)
         self._used += 1
         self.total += 1
         if self._used > self.limit:
-            # What the exchange really answers here is documented nowhere; the weight's own refusal, by its code.
+            # The real exchange's answer is not documented; this one has the code of an exceeded weight limit.
             told = f"Too many requests; current limit is {self.limit} requests per 5 minutes."
             raise refusals.Refusal(-1003, told, status=429)
 

@@ -1,4 +1,4 @@
-"""Forced orders: bursts of them in the minutes that move far, and what the stream tells of them."""
+"""Forced orders: bursts of them in minutes of large moves, and the part that the stream shows."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from mcp_binance_server.simulator.market.prices import HOUR_MS
 
 SECOND_MS = 1_000
 MINUTE_MS = 60_000
-CALM = 125  # an hour that goes less than one part in so many from its opening liquidates nobody
-MOST_OF_HOUR = 10  # at most the tenth part of what an hour trades is forced
-MOST_ORDERS = 12  # a side and minute
+CALM = 125  # an hour that moves less than 1/125 from its opening price has no liquidations
+MOST_OF_HOUR = 10  # at most a tenth of an hour's volume is forced
+MOST_ORDERS = 12  # per side and minute
 BURST_MS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class ForcedOrder:
-    """One liquidation: a long is sold, a short is bought back; prices in ticks of the contract."""
+    """One liquidation: a long is sold, a short is bought back. Prices are in ticks of the contract."""
 
     contract: Contract
     time_ms: int
@@ -32,7 +32,7 @@ class ForcedOrder:
 
 
 class Forced(NamedTuple):
-    """What an hour liquidates, in lots."""
+    """Liquidated lots of an hour."""
 
     longs: int
     shorts: int
@@ -43,7 +43,7 @@ class Forced(NamedTuple):
 
 
 class Liquidations:
-    """The true liquidations of one contract; `planted` ones were added by hand."""
+    """All liquidations of one contract; `planted` ones were added by hand."""
 
     def __init__(self, tape: ContractTape, seed: int) -> None:
         self.contract = tape.contract
@@ -54,7 +54,7 @@ class Liquidations:
         self._orders: Lru[int, tuple[ForcedOrder, ...]] = Lru(100)
 
     def hour(self, hour: int) -> Forced:
-        """Return what an hour liquidates, without the planted ones."""
+        """Return the liquidated lots of an hour, without the planted ones."""
         return self._hours.get(hour, lambda: self._forced(hour))
 
     def between(self, start_ms: int, end_ms: int) -> list[ForcedOrder]:
@@ -64,7 +64,7 @@ class Liquidations:
         return sorted(found + planted, key=_time) if planted else found
 
     def natural(self, start_ms: int, end_ms: int) -> list[ForcedOrder]:
-        """Return those that follow from the market, without the planted ones."""
+        """Return the liquidations that follow from the market, without the planted ones."""
         found: list[ForcedOrder] = []
         for hour in range(start_ms // HOUR_MS, -(-end_ms // HOUR_MS)):
             if self.hour(hour).lots:
@@ -129,11 +129,11 @@ def _time(order: ForcedOrder) -> int:
 
 def _excess(move: int, opened: int, most: int) -> int:
     over = move * CALM - opened
-    # An hour that goes three times as far as a calm one forces as much as any hour can.
+    # An hour that moves three times as far as a calm one has the maximum of forced lots.
     return max(0, min(most, most * over // (2 * opened)))
 
 
 def told(orders: list[ForcedOrder]) -> list[ForcedOrder]:
-    """Return what a stream tells of the orders of one second: per contract the newest alone."""
+    """Return the orders that a stream shows of one second: only the newest of each contract."""
     newest = {order.contract.name: order for order in orders}
     return list(newest.values())

@@ -1,4 +1,4 @@
-"""The contracts on offer, what each follows, and how it pays funding."""
+"""Listed contracts, the spot market that each follows, and its funding plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ from mcp_binance_server.simulator.market.listing import UNIT, Listing, Symbol, d
 from mcp_binance_server.simulator.market.noise import draws
 from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 
-FUTURES_HOST = "futures.simulator.invalid"  # by which a client in the same process finds this market
-ONBOARD_MS = 1_672_531_200_000  # 2023-01-01, as the spot market
-FOREVER_MS = 4_133_404_800_000  # 2100-12-25: the delivery date of what is never delivered
-SETTLED_MS = 1_735_689_600_000  # 2025-01-01: where the spot market of the settling ones ends
-FLOW = 3  # so many times what is traded on spot is traded here
-TRADFI_MODEL = "LTCUSDT"  # its tick and lot
+FUTURES_HOST = "futures.simulator.invalid"  # host name by which a client in the same process reaches this market
+ONBOARD_MS = 1_672_531_200_000  # 2023-01-01, as in the spot market
+FOREVER_MS = 4_133_404_800_000  # 2100-12-25: the delivery date of perpetuals
+SETTLED_MS = 1_735_689_600_000  # 2025-01-01: the end of the spot markets of settling contracts
+FLOW = 3  # volume of a contract as a multiple of its spot volume
+TRADFI_MODEL = "LTCUSDT"  # source of their tick and lot
 LARGEST_CONTRACT_CROWD = 900
 
 MULTIPLIED = {"1000SHIBUSDT": "SHIBUSDT", "1000PEPEUSDT": "PEPEUSDT"}
@@ -32,9 +32,9 @@ BASIS_POINT = UNIT // 10_000
 
 @dataclass(frozen=True, slots=True)
 class FundingPlan:
-    """How a contract pays: every `hours`, `hours_before` until it changed; rates and premiums in 0.00000001.
+    """Funding terms: every `hours`, or `hours_before` until `changed_ms`.
 
-    What is not `told` is missing in fundingInfo.
+    Rates and premiums are in units of 0.00000001. A plan can be missing in fundingInfo.
     """
 
     hours: int = 8
@@ -44,7 +44,7 @@ class FundingPlan:
     hours_before: int = 8
     special_ms: int = 0
     lean: int = 0
-    """Where its premium is at home."""
+    """Mean of the premium."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Contract:
         return decimal_string(ticks * self.tick)
 
     def quantity(self, lots: int) -> str:
-        """Format a quantity given in lots, without the zeros that every quantity of it ends with."""
+        """Format a quantity given in lots, without the trailing zeros that all quantities of the contract share."""
         return decimal_string(lots * self.lot)[: -zeros(self.lot) or None].rstrip(".")
 
     def value(self, scaled: int) -> str:
@@ -91,9 +91,9 @@ class Contract:
 
 
 class ContractListing:
-    """The contracts by name; those that are delivered come and go with their quarters.
+    """Contracts by name; delivery contracts are listed and removed with their quarters.
 
-    `began_ms` is when the exchange was opened: the histories that tests look for lie shortly before it.
+    `began_ms` is the start time of the exchange; the histories that tests look for lie shortly before it.
     """
 
     def __init__(self, spot: Listing, seed: int, began_ms: int) -> None:
@@ -104,10 +104,10 @@ class ContractListing:
         self._kept: dict[int, Mapping[str, Contract]] = {}
 
     def set_crowd(self, count: int) -> None:
-        """List the perpetuals of so many members of the crowd, whether or not spot lists them.
+        """List the perpetuals of `count` crowd members, even if spot does not list them.
 
         Raises:
-            ValueError: the number makes no sense.
+            ValueError: the number is out of range.
         """
         if not 0 <= count <= LARGEST_CONTRACT_CROWD:
             raise ValueError(f"A crowd has 0 to {LARGEST_CONTRACT_CROWD} contracts, not {count}.")
@@ -115,7 +115,7 @@ class ContractListing:
         self._kept.clear()
 
     def contracts(self, now_ms: int) -> Mapping[str, Contract]:
-        """Return the contracts that are listed at a moment."""
+        """Return the contracts listed at a time."""
         first, second = quarters(now_ms // HOUR_MS * HOUR_MS)
         found = self._kept.get(first)
         if found is None:
@@ -159,7 +159,7 @@ class ContractListing:
 
 
 def contract_on(symbol: Symbol, name: str, *, multiplier: int = 1, plan: FundingPlan | None = None) -> Contract:
-    """Return a contract on a spot pair, in units in which everything of the pair is a whole number."""
+    """Return a contract on a spot pair, in units in which all amounts of the pair are whole numbers."""
     prefix = "" if multiplier == 1 else str(multiplier)
     return Contract(
         name=name,
@@ -170,7 +170,7 @@ def contract_on(symbol: Symbol, name: str, *, multiplier: int = 1, plan: Funding
         quote=symbol.quote,
         spot=symbol,
         multiplier=multiplier,
-        # A thousand of something cheap is priced more finely than one of it.
+        # Relative to its price, a thousand units of a cheap asset have a finer tick than one unit.
         tick=symbol.tick if multiplier == 1 else symbol.tick * multiplier // 100,
         lot=symbol.lot * FLOW // multiplier,
         delivery_ms=FOREVER_MS,
@@ -215,7 +215,7 @@ def _last_friday(year: int, month: int) -> int:
 
 
 def zeros(units: int) -> int:
-    """Count the decimals at the end that no multiple of the units uses."""
+    """Count the trailing decimals that no multiple of the units uses."""
     count = 0
     while count < 8 and units % 10 == 0:
         units, count = units // 10, count + 1

@@ -1,4 +1,4 @@
-"""The simulated futures market at one moment: index, mark, quote, last trade and 24 hours of every contract."""
+"""The simulated futures market at one time: index, mark, quote, last trade and 24 hours of every contract."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Index and mark of one second, in 0.00000001."""
+    """Index and mark price of one second, in units of 0.00000001."""
 
     at_ms: int
     index: int
@@ -34,7 +34,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The best bid and ask, in ticks and lots of the contract; zeros where nothing trades."""
+    """The best bid and ask, in ticks and lots of the contract; zeros if the contract does not trade."""
 
     bid: int
     bid_lots: int
@@ -44,7 +44,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class ContractDay:
-    """The last 24 hours; `total` is None when nothing traded, `last` in ticks of the contract."""
+    """The last 24 hours. `total` is None without trades; `last` is in ticks of the contract."""
 
     opened_ms: int
     closed_ms: int
@@ -54,7 +54,7 @@ class ContractDay:
 
 
 class FuturesMarket:
-    """A function of seed and time over a spot market; `wild` premiums and flows follow from nothing."""
+    """A function of seed and time over a spot market. With `wild`, premiums and flows are independent draws."""
 
     def __init__(self, spot: Market, listing: ContractListing, seed: int, *, wild: bool = False) -> None:
         self.spot = spot
@@ -70,22 +70,22 @@ class FuturesMarket:
         self._liquidations: dict[str, Liquidations] = {}
 
     def set_members(self, members: Mapping[str, Member]) -> None:
-        """Take these for the spot markets of the crowd, where spot itself does not list them."""
+        """Set the spot markets of the crowd, for symbols that spot itself does not list."""
         self._members = members
 
     def contracts(self, now_ms: int) -> Mapping[str, Contract]:
-        """Return what is listed at a moment."""
+        """Return the contracts listed at a time."""
         return self.listing.contracts(now_ms)
 
     def tape(self, contract: Contract) -> ContractTape:
-        """Return what was traded of a contract."""
+        """Return the tape of a contract."""
         found = self._tapes.get(contract.name)
         if found is None:
             found = self._tapes[contract.name] = tape_of(contract, self.spot.history(contract.spot), self.premiums)
         return found
 
     def funding(self, contract: Contract) -> Funding | None:
-        """Return how a perpetual pays; None for what is delivered."""
+        """Return the funding of a perpetual; None for a delivery contract."""
         if contract.plan is None:
             return None
         found = self._funding.get(contract.name)
@@ -94,7 +94,7 @@ class FuturesMarket:
         return found
 
     def liquidations(self, contract: Contract) -> Liquidations:
-        """Return the forced orders of a contract, all of them."""
+        """Return all forced orders of a contract."""
         found = self._liquidations.get(contract.name)
         if found is None:
             found = self._liquidations[contract.name] = Liquidations(self.tape(contract), self.seed)
@@ -109,22 +109,22 @@ class FuturesMarket:
         return found
 
     def ratios(self, contract: Contract) -> Ratios:
-        """Return who is long of a contract."""
+        """Return the long shares of a contract."""
         found = self._ratios.get(contract.name)
         if found is None:
             found = self._ratios[contract.name] = Ratios(self.tape(contract), self.seed, wild=self.wild)
         return found
 
     def mark(self, contract: Contract, now_ms: int) -> Mark:
-        """Return index and mark of the second that holds a moment: they move once a second."""
+        """Return index and mark price of the second that contains `now_ms`; both change once a second."""
         at_ms = now_ms // SECOND_MS * SECOND_MS
         return self.mark_at(contract, at_ms)
 
     def mark_at(self, contract: Contract, at_ms: int) -> Mark:
-        """Return index, the mid of the spot market, and mark of exactly a moment.
+        """Return the index, which is the mid price of the spot market, and the mark price at an exact time.
 
-        On the full hour the index is spot's last price, half a spread from its mid: that costs nothing, and histories
-        have hundreds of full hours.
+        On the full hour the index is the last spot price, half a spread from the mid price. That price costs nothing to
+        compute, and histories have hundreds of full hours.
         """
         premium = self.premiums.at(contract, at_ms)
         unit = contract.spot.tick * contract.multiplier
@@ -150,7 +150,7 @@ class FuturesMarket:
         return Quote(bid, top.bid[1], max(bid + 1, scale.ask(top.ask[0])), top.ask[1])
 
     def day(self, contract: Contract, now_ms: int) -> ContractDay:
-        """Return the 24 hours up to now; they begin with a full minute."""
+        """Return the 24 hours up to now; they start at a full minute."""
         history, tape = self.spot.history(contract.spot), self.tape(contract)
         opened_ms = now_ms // MINUTE_MS * MINUTE_MS - DAY_MS + MINUTE_MS
         until = history.until(now_ms)

@@ -1,4 +1,4 @@
-"""How far each contract stands above its index: back and forth around its home, within bounds, new every hour."""
+"""Premium of each contract over its index: it varies around a mean, within bounds, and changes every hour."""
 
 from functools import lru_cache
 
@@ -10,18 +10,18 @@ from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 
 SHARES = (0.5, 0.3, 0.2)
 LEAST, SPAN = 5 * BASIS_POINT, 16 * BASIS_POINT
-WILD = 120 * BASIS_POINT  # where nothing follows from anything
+WILD = 120 * BASIS_POINT  # bound of wild premiums
 WILD_HOURS = 8
-CARRY = 3 * UNIT // 100  # a year, of what is delivered
+CARRY = 3 * UNIT // 100  # per year, for delivery contracts
 DELIVERY_NOISE = 5 * BASIS_POINT
 CALM_MS = 14 * DAY_MS
 
 
 class Premiums:
-    """Premiums in 0.00000001, each for a whole hour.
+    """Premiums in units of 0.00000001, each for a whole hour.
 
-    `wild` ones stay for the longest interval of funding and know nothing of the one before: so an estimate is as wide
-    as what is settled, however early it is asked for.
+    A `wild` premium lasts for the longest funding interval and is independent of the one before. An estimate therefore
+    varies as much as the settled rate, however early it is read.
     """
 
     def __init__(self, seed: int, *, wild: bool = False) -> None:
@@ -31,7 +31,7 @@ class Premiums:
         self._bounds: dict[str, int] = {}
 
     def at(self, contract: Contract, at_ms: int) -> int:
-        """Return the premium of the hour that holds a moment."""
+        """Return the premium of the hour that contains a time."""
         hour = at_ms // HOUR_MS
         height = self._wave(contract.name).at(hour - hour % WILD_HOURS if self._wild else hour)
         plan = contract.plan
@@ -41,11 +41,11 @@ class Premiums:
         return CARRY * left_ms // (365 * DAY_MS) + round(height * DELIVERY_NOISE * min(left_ms, CALM_MS) / CALM_MS)
 
     def hours(self, contract: Contract, first_hour: int, count: int) -> list[int]:
-        """Return the premiums of hours in a row."""
+        """Return the premiums of consecutive hours."""
         return [self.at(contract, hour * HOUR_MS) for hour in range(first_hour, first_hour + count)]
 
     def bound(self, contract: Contract) -> int:
-        """Return how far from home the premium of a perpetual may go."""
+        """Return the largest distance of a perpetual's premium from its mean."""
         if self._wild:
             return WILD
         found = self._bounds.get(contract.name)
@@ -63,5 +63,5 @@ class Premiums:
 
 @lru_cache(maxsize=16)
 def premiums_of(seed: int, *, wild: bool) -> Premiums:
-    """Return the premiums of a seed; what was worked out once is kept for every market that has it."""
+    """Return the premiums of a seed; all markets of the seed share the computed values."""
     return Premiums(seed, wild=wild)

@@ -1,4 +1,4 @@
-"""What may be wrong with the futures host alone, beside the faults every answer can have."""
+"""Faults of the futures host alone, in addition to the faults of all answers."""
 
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -8,11 +8,11 @@ import msgspec
 from mcp_binance_server.simulator import refusals
 
 QuirkKind = Literal[
-    "region",  # 451: not from here; spot knows nothing of it
-    "banned",  # 418 for `ms`, told in the text alone
-    "string_times",  # timestamps come as strings
+    "region",  # 451: restricted location; the spot host is not affected
+    "banned",  # 418 for `ms`; only the message contains the end of the ban
+    "string_times",  # timestamps are strings
     "missing_rows",  # the answer lacks the rows of `symbols`
-    "behind",  # the answer is that of `ms` ago
+    "behind",  # the answer is `ms` old
     "empty_list",  # the list is empty
 ]
 
@@ -23,7 +23,7 @@ REGION = (
 
 
 class Quirk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One thing that is wrong; `times` None means until cleared, `path` may hold * and ?."""
+    """One quirk; `times` None means until cleared, and `path` can contain the wildcards * and ?."""
 
     kind: QuirkKind
     path: str = "*"
@@ -33,25 +33,25 @@ class Quirk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Quirks:
-    """All of those that match a request strike it."""
+    """Pending quirks; all that match a request apply to it."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Quirk, int | None]] = []
 
     def add(self, quirk: Quirk) -> None:
-        """Let the quirk strike the next requests it matches."""
+        """Apply the quirk to the next requests that match it."""
         self._waiting.append((quirk, quirk.times))
 
     def clear(self) -> None:
-        """Forget every quirk."""
+        """Remove all quirks."""
         self._waiting.clear()
 
     def pending(self) -> list[Quirk]:
-        """Return the quirks that still wait."""
+        """Return the pending quirks."""
         return [quirk for quirk, _ in self._waiting]
 
     def take(self, path: str) -> list[Quirk]:
-        """Return what strikes this request, and count it."""
+        """Return the quirks that apply to this request, and count them."""
         struck = [(quirk, left) for quirk, left in self._waiting if fnmatchcase(path, quirk.path)]
         kept = [(quirk, left) for quirk, left in self._waiting if not fnmatchcase(path, quirk.path)]
         kept += [(quirk, left if left is None else left - 1) for quirk, left in struck if left is None or left > 1]
@@ -63,7 +63,7 @@ def refuse(quirks: list[Quirk], now_ms: int) -> None:
     """Refuse the request if one of the quirks does.
 
     Raises:
-        Refusal: the caller is banned, or in the wrong place.
+        Refusal: the caller is banned, or in a restricted location.
     """
     for quirk in quirks:
         if quirk.kind == "region":
@@ -74,7 +74,7 @@ def refuse(quirks: list[Quirk], now_ms: int) -> None:
 
 
 def spoiled(rows: list[dict[str, object]], quirks: list[Quirk]) -> list[dict[str, object]]:
-    """Return the rows as the quirks leave them."""
+    """Return the rows with the quirks applied."""
     for quirk in quirks:
         if quirk.kind == "empty_list":
             rows = []
@@ -86,5 +86,5 @@ def spoiled(rows: list[dict[str, object]], quirks: list[Quirk]) -> list[dict[str
 
 
 def behind_ms(quirks: list[Quirk]) -> int:
-    """Return how old the answer is made."""
+    """Return the age of the answer in ms."""
     return max((quirk.ms for quirk in quirks if quirk.kind == "behind"), default=0)

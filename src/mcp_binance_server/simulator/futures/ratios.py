@@ -1,4 +1,4 @@
-"""Which share of accounts and positions is long: slow moods, and what takers did in the hour before."""
+"""Long shares of accounts and positions: slow waves, plus the takers' flow of the hour before."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -11,14 +11,14 @@ from mcp_binance_server.simulator.market.prices import HOUR_MS
 RatioKind = Literal["accounts", "top_accounts", "top_positions"]
 
 SHARES = (0.5, 0.3, 0.2)
-LEAST, SPAN = 4_600, 1_500  # in 0.0001
+LEAST, SPAN = 4_600, 1_500  # in units of 0.0001
 MOOD = 700
-# How much of what takers do each crowd follows.
+# Weight of the takers' flow in each ratio.
 FOLLOWING: Mapping[RatioKind, float] = {"accounts": 0.15, "top_accounts": 0.1, "top_positions": 0.05}
 
 
 class Ratios:
-    """The long shares of one contract, in 0.0001; `wild` ones follow nothing."""
+    """The long shares of one contract, in units of 0.0001; with `wild` they are independent of the takers' flow."""
 
     def __init__(self, tape: ContractTape, seed: int, *, wild: bool) -> None:
         self._tape = tape
@@ -28,7 +28,7 @@ class Ratios:
         self._homes = {kind: LEAST + draws(1, seed, "home", name)[0] % SPAN for kind, name in names.items()}
 
     def long_share(self, kind: RatioKind, at_ms: int) -> int:
-        """Return the share at the end of a period."""
+        """Return the long share at the end of a period."""
         mood = self._homes[kind] + round(MOOD * self._waves[kind].at(at_ms // HOUR_MS))
         if self._wild:
             return mood

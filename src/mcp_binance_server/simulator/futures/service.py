@@ -1,4 +1,4 @@
-"""The futures side of one simulated exchange: its market, its limits, its faults, what it was asked."""
+"""The futures side of one simulated exchange: its market, limits, faults and received requests."""
 
 from collections.abc import Mapping
 
@@ -39,26 +39,26 @@ class SimulatedFutures:
         self.follow(Market(listing, seed), wild=False)
 
     def follow(self, market: Market, *, wild: bool) -> None:
-        """Stand on another spot market."""
+        """Switch to another spot market."""
         self.market = FuturesMarket(market, self.listing, self._seed, wild=wild)
         self.said = Said(REMEMBERED_EVENTS)
         self.market.set_members(members_of(self.listing, self._seed, self._began_ms))
 
     def set_crowd(self, count: int) -> None:
-        """List so many perpetuals of the crowd, in place of earlier ones.
+        """List `count` perpetuals of the crowd in place of the earlier ones.
 
         Raises:
-            ValueError: the number makes no sense.
+            ValueError: the number is out of range.
         """
         self.listing.set_crowd(count)
         self.follow(self.market.spot, wild=self.market.wild)
 
     def contracts(self, now_ms: int) -> Mapping[str, Contract]:
-        """Return what is listed at a moment."""
+        """Return the contracts listed at a time."""
         return self.listing.contracts(now_ms)
 
     def liquidations(self, start_ms: int, end_ms: int, symbol: str | None = None) -> list[ForcedOrder]:
-        """Return all the true liquidations with start <= time < end, oldest first, of one contract or of every one."""
+        """Return all liquidations with start <= time < end, oldest first, of one contract or of all."""
         listed = self.contracts(start_ms)
         chosen = listed.values() if symbol is None else [listed[symbol]]
         found = [
@@ -70,7 +70,7 @@ class SimulatedFutures:
         return sorted(found, key=lambda order: order.time_ms)
 
     def liquidate(self, symbol: str, at_ms: int, *, count: int = 1, lots: int = 1_000, sells: bool = True) -> None:
-        """Liquidate so many positions of a contract at a moment; longs are sold, shorts bought back."""
+        """Liquidate `count` positions of a contract at a time; longs are sold, shorts bought back."""
         contract = self.contracts(at_ms)[symbol]
         price = self.market.quote(contract, at_ms).bid
         order = ForcedOrder(contract, at_ms, sells=sells, lots=lots, price=price, average=price)
@@ -78,7 +78,7 @@ class SimulatedFutures:
         self.said = Said(REMEMBERED_EVENTS)
 
     def refuses(self, path: str, now_ms: int) -> int | None:
-        """Return the status with which a handshake is refused; None lets it through."""
+        """Return the HTTP status that refuses a handshake; None accepts it."""
         try:
             refuse(self.quirks.take(path), now_ms)
         except Refusal as refusal:
@@ -86,7 +86,7 @@ class SimulatedFutures:
         return None
 
     def record(self, request: ReceivedRequest) -> None:
-        """Remember a request; the oldest are forgotten when there are very many."""
+        """Add a request to the log; a full log drops its older half."""
         self.requests.append(request)
         if len(self.requests) > REMEMBERED_REQUESTS:
             del self.requests[: REMEMBERED_REQUESTS // 2]

@@ -1,4 +1,4 @@
-"""The candles of a contract: those of its spot market, moved by the premium of each hour."""
+"""Candles of a contract: those of its spot market, shifted by the premium of each hour."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from mcp_binance_server.simulator.market.source import Chronicle
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The way from ticks of the spot market to ticks of a contract, in one hour."""
+    """Conversion from ticks of the spot market to ticks of a contract, in one hour."""
 
     above: int
     below: int
@@ -26,15 +26,15 @@ class Scale:
         return (2 * ticks * self.above + self.below) // (2 * self.below)
 
     def bid(self, ticks: int) -> int:
-        """Return the same, rounded down."""
+        """Return a price in ticks of the contract, rounded down."""
         return ticks * self.above // self.below
 
     def ask(self, ticks: int) -> int:
-        """Return the same, rounded up."""
+        """Return a price in ticks of the contract, rounded up."""
         return -(-ticks * self.above // self.below)
 
     def candle(self, candle: Candle) -> Candle:
-        """Return a candle of the contract: lots stay, values are multiplied by 1.00000000 and the premium."""
+        """Return a candle of the contract: lots stay, values are multiplied by 1.00000000 plus the premium."""
         opened, high, low, close = candle[1:5]
         half, twice, below, whole = self.below, 2 * self.above, 2 * self.below, UNIT + self.premium
         return Candle(
@@ -61,7 +61,7 @@ def scale_of(contract: Contract, premium: int) -> Scale:
 
 
 class ContractTape:
-    """What was traded of one contract, from its spot market's own tape."""
+    """Trades of one contract, derived from the tape of its spot market."""
 
     def __init__(self, contract: Contract, spot: Chronicle, premiums: Premiums) -> None:
         self.contract = contract
@@ -72,11 +72,11 @@ class ContractTape:
         self._whole_hours: Lru[int, Candle | None] = Lru(800)
 
     def scale(self, at_ms: int) -> Scale:
-        """Return the scale of the hour that holds a moment."""
+        """Return the scale of the hour that contains a time."""
         return scale_of(self.contract, self._premiums.at(self.contract, at_ms))
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up what was traded with start <= time < end; None when nothing was."""
+        """Add up the trades with start <= time < end; None if there are none."""
         return merge(self._parts(start_ms, end_ms))
 
     def _parts(self, start_ms: int, end_ms: int) -> Iterator[Candle]:
@@ -107,7 +107,7 @@ class ContractTape:
             yield from self._within(hour * HOUR_MS, (hour + 1) * HOUR_MS)
 
     def _within(self, start_ms: int, end_ms: int) -> Iterator[Candle]:
-        """Yield what was traded in a span; it may cross one full hour, where the premium changes."""
+        """Yield the trades of a span as candles, split at a full hour, where the premium changes."""
         while start_ms < end_ms:
             stop_ms = min(end_ms, (start_ms // HOUR_MS + 1) * HOUR_MS)
             whole = stop_ms - start_ms == HOUR_MS
@@ -126,5 +126,5 @@ class ContractTape:
 
 @lru_cache(maxsize=64)
 def tape_of(contract: Contract, spot: Chronicle, premiums: Premiums) -> ContractTape:
-    """Return the tape of a contract; what was worked out once is kept for every market that has it."""
+    """Return the tape of a contract; all markets that have the contract share the computed values."""
     return ContractTape(contract, spot, premiums)

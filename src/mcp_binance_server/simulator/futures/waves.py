@@ -1,4 +1,4 @@
-"""Numbers that move slowly and stay near home, the same whenever they are asked for."""
+"""Numbers that move slowly around a mean, reproducible for any time."""
 
 from mcp_binance_server.simulator.market.noise import FULL, Lru, draws
 
@@ -6,10 +6,10 @@ DAY_HOURS, WEEK_HOURS = 24, 168
 
 
 class Wave:
-    """A wave by name: within ±1, made of a part by the week, one by the day and one by the hour.
+    """A named wave within ±1, the sum of a weekly, a daily and an hourly part.
 
-    The parts come straight from one drawn knot to the next. A `wild` wave is the hourly part alone: no hour knows the
-    one before.
+    The weekly and the daily part are linear between drawn knots. A `wild` wave has only the hourly part: its hours are
+    independent of each other.
     """
 
     def __init__(self, seed: int, name: str, shares: tuple[float, float, float], *, wild: bool = False) -> None:

@@ -1,1 +1,1 @@
-"""The market that is simulated: prices, books, trades, candles, and recordings played again."""
+"""The simulated market: prices, books, trades, candles and replayed recordings."""

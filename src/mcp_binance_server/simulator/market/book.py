@@ -1,4 +1,4 @@
-"""The order book as a pure function of the last trade and the 100 ms bucket: nothing is kept, nothing drifts."""
+"""The order book as a pure function of the last trade and the 100 ms bucket: without state, without drift."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper, dra
 BUCKET_MS = 100
 SLOTS = 1 << 16  # orders rest on slots: every tick of a low price, every 2, 4, 8 ... ticks of a higher one
 BLOCK = 4  # neighbouring slots are redrawn together
-CHUNK = 16 * BLOCK  # the book reaches further when the price has moved this many slots
-TOP_BUCKETS = 2  # how long the best quantity stays
-SCHEDULED_BUCKETS = 256  # which blocks are redrawn is worked out for so many buckets at once
+CHUNK = 16 * BLOCK  # the reach of the book moves in steps of this many slots
+TOP_BUCKETS = 2  # lifetime of the best quantity
+SCHEDULED_BUCKETS = 256  # the schedule of redraws is computed for this many buckets at once
 
 Level = tuple[int, int]  # price in ticks, lots
 Turn = tuple[int, int, int]  # block, pace and phase: when the block's quantities are redrawn
 
 Reach = tuple[int, int]  # the first slot of the book, and the first beyond it
-Schedule = dict[int, list[int]]  # the blocks redrawn in each bucket, in order; not those in which none is
+Schedule = dict[int, list[int]]  # blocks redrawn in each bucket, in order; buckets without a redraw are missing
 Held = dict[int, tuple[int, ...]]  # blocks as they are at one moment
 
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """The best price of both sides."""
+    """The best bid and ask."""
 
     bid: Level
     ask: Level
@@ -31,14 +31,14 @@ class Top:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """All that decides what the book holds: its top and the bucket."""
+    """Everything that determines the book: its top and the bucket."""
 
     top: Top
     bucket: int
 
 
 class Book:
-    """Both sides of one symbol, around the newest trade."""
+    """Both sides of one symbol's book, around the newest trade."""
 
     def __init__(self, symbol: Symbol, seed: int, usual_lots: int, temper: Temper = ORDINARY) -> None:
         self._symbol = symbol
@@ -52,11 +52,11 @@ class Book:
         self._schedules: Lru[tuple[int, int, int], Schedule] = Lru(8)
 
     def update_id(self, trade_id: int, now_ms: int) -> int:
-        """Return an id that grows whenever the book may have changed."""
+        """Return an ID that grows whenever the book can have changed."""
         return now_ms // BUCKET_MS + 3 * trade_id
 
     def best(self, price: int, trade_id: int, now_ms: int, *, buyer_is_maker: bool) -> Top:
-        """Return the top: a taker's sale printed the bid, a purchase the ask."""
+        """Return the best bid and ask: a taker's sale was printed at the bid, a purchase at the ask."""
         (draw,) = draws(1, self._seed, "spread", self._symbol.name, trade_id)
         spread = price * self._least_spread_bps // 10_000 + (1 if draw % 8 else 2 + draw // 8 % 3)
         bid = price if buyer_is_maker else price - spread
@@ -90,7 +90,7 @@ class Book:
         return self._at(price, moment, self._reach(moment), Held())
 
     def changes(self, before: Moment, after: Moment) -> tuple[list[Level], list[Level]]:
-        """Return the bids and asks that differ between two moments at most one bucket apart; an emptied one is 0."""
+        """Return the bids and asks that differ between two moments at most one bucket apart; an emptied level is 0."""
         old_reach, reach = self._reach(before), self._reach(after)
         prices = {top[0] for moment in (before, after) for top in (moment.top.bid, moment.top.ask)}
         prices.update(map(_price, self._touched(before, after, old_reach, reach)))
@@ -119,7 +119,7 @@ class Book:
         yield from range(min(high, old_high), max(high, old_high))
 
     def _redrawn(self, first_chunk: int, last_chunk: int, bucket: int) -> list[int]:
-        """Return the blocks of these chunks that are redrawn with a bucket: of thousands, a handful."""
+        """Return the blocks of these chunks that are redrawn in a bucket: a handful out of thousands."""
         part = bucket // SCHEDULED_BUCKETS
         schedule = self._schedules.get(
             (first_chunk, last_chunk, part), lambda: self._draw_schedule(range(first_chunk, last_chunk), part)
@@ -168,7 +168,7 @@ class Book:
     def _draw_turns(self, chunk: int) -> tuple[Turn, ...]:
         blocks = range(chunk * CHUNK // BLOCK, (chunk + 1) * CHUNK // BLOCK)
         noise = draws(2 * len(blocks), self._seed, "pace", self._symbol.name, chunk)
-        # Most orders rest for a minute or two; one block in 64 is somebody's who never leaves it alone.
+        # Most orders rest for a minute or two; one block in 64 is redrawn within about a second.
         paces = [300 + draw // 64 % 1500 if draw % 64 else 3 + draw // 64 % 10 for draw in noise[::2]]
         return tuple(zip(blocks, paces, noise[1::2], strict=True))
 

@@ -1,20 +1,20 @@
-"""Candles, and the finer ones they are made of."""
+"""Candles, and their division into finer ones."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_binance_server.simulator.market.noise import draws, shares, signed_unit
 
-LEAST_LOTS = 200  # a side and minute
-LEAST_AGGREGATES = 10  # a minute: open, high, low, close and three more a side
+LEAST_LOTS = 200  # per side and minute
+LEAST_AGGREGATES = 10  # per minute: open, high, low, close and three more per side
 
-# A side's value stays this share of the range away from all-at-the-low and all-at-the-high. The bound holds for the
-# parts if it holds for the whole, and leaves each minute room to print its open, high, low and close.
+# A side's value keeps a distance of range/ROOM from its two extremes: all at the low, and all at the high. If the bound
+# holds for the whole, it holds for the parts. It leaves each minute room to print its open, high, low and close.
 ROOM = 10
 
 
 class Candle(NamedTuple):
-    """Trades of a span of time; value is ticks times lots, buy and sell name the taker's side."""
+    """Trades of a time span. Value is ticks times lots; buy and sell name the taker's side."""
 
     start_ms: int
     open: int
@@ -51,7 +51,7 @@ class Trade(NamedTuple):
 
 
 def merge(candles: Iterable[Candle]) -> Candle | None:
-    """Add candles up in order of time; None when there are none."""
+    """Add candles up in order of time; None if there are none."""
     parts = list(candles)
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -64,7 +64,7 @@ def merge(candles: Iterable[Candle]) -> Candle | None:
 
 
 def fold(start_ms: int, trades: list[Trade]) -> Candle | None:
-    """Add trades up; None when there are none."""
+    """Add trades up; None if there are none."""
     if not trades:
         return None
     bought = [trade for trade in trades if not trade.buyer_is_maker]
@@ -88,7 +88,7 @@ def fold(start_ms: int, trades: list[Trade]) -> Candle | None:
 
 
 def refine(whole: Candle, count: int, minutes: int, *key: str | int) -> tuple[Candle, ...]:
-    """Split into `count` candles of `minutes` minutes each; the key names seed and symbol."""
+    """Split a candle into `count` candles of `minutes` minutes each; the key names seed and symbol."""
     noise = draws(count * 7, *key, "refine", minutes, whole.start_ms)
     rows = [noise[row * count : (row + 1) * count] for row in range(7)]
     bought = shares(whole.buy_lots, [100 + draw % 300 for draw in rows[0]], LEAST_LOTS * minutes)
@@ -160,7 +160,7 @@ def _ranges(
 
 
 def _widen(whole: Candle, highs: list[int], lows: list[int], sides: list[tuple[int, list[int]]]) -> None:
-    # Ends at the latest when every part spans the whole's range: there the bound of ROOM is the whole's own.
+    # Ends at the latest when every part spans the whole's range: then the bound of ROOM is that of the whole.
     settled = False
     while not settled:
         settled = True

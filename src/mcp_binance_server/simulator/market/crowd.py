@@ -1,4 +1,4 @@
-"""Many markets at once, from one loop of events."""
+"""Many cheap markets, which play a few loops of events."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.noise import Lru, draws
 from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span, Stream
 
-HALF = 300  # steps of 100 ms: the book walks away for half a minute, and the same way back
+HALF = 300  # steps of 100 ms: the book moves away for half a minute, and the same way back
 STEPS = 2 * HALF
-MIDDLE = 25_000  # ticks
-REACH = 1_200  # levels a side
-WANDER = 40  # ticks the price may walk away from the middle
+MIDDLE = 25_000  # ticks; the price at which a loop starts
+REACH = 1_200  # levels per side
+WANDER = 40  # largest distance of the price from the middle, in ticks
 
 Side = dict[int, int]
 
 LOOPS = 8
-# Levels an event touches at least, and up to four more.
+# Smallest and largest setting for the levels that an event touches; it can touch up to four more.
 FEW_LEVELS, MOST_LEVELS = 8, 100
 DRAWS, DRAWS_A_LEVEL = 80, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One depth event: the new lots of each level it touches, 0 for an emptied one, and the update ids it covers."""
+    """One depth event: the new lots of each touched level (0 if emptied), and the number of update IDs it covers."""
 
     bids: Side
     asks: Side
@@ -50,7 +50,7 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """The steps, the best prices after each, and the trades; the last step leaves the book as it was at first."""
+    """The steps, the best prices after each step, and the trades. The last step restores the first book."""
 
     bids: Side
     asks: Side
@@ -61,7 +61,7 @@ class Loop:
     def book_after(self, step: int) -> tuple[list[Level], list[Level]]:
         """Return both sides after a step, best first."""
         bids, asks = dict(self.bids), dict(self.asks)
-        # The way back undoes the way out, so the book after a late step is that of an early one.
+        # The second half undoes the first, so the book after a late step equals that after an early step.
         for early in self.steps[: step + 1 if step < HALF else STEPS - 1 - step]:
             _lay(bids, early.bids)
             _lay(asks, early.asks)
@@ -140,7 +140,7 @@ def _size(draw: int) -> int:
 
 
 class Reel:
-    """A loop, ready to play: what its events say, and the ids it has used up after each step."""
+    """A loop ready to play, with its formatted levels and the IDs used up after each step."""
 
     def __init__(self, loop: Loop, unit: Symbol) -> None:
         self.loop = loop
@@ -152,7 +152,7 @@ class Reel:
         )
         self.prints_of = {step: [one for one in loop.prints if one.step == step] for step in range(STEPS)}
         steps = sorted({one.step for one in loop.prints})
-        # How many steps back the newest step with a trade lies.
+        # Number of steps since the newest step with a trade.
         self.quiet = tuple((step - steps[bisect_right(steps, step) - 1]) % STEPS for step in range(STEPS))
         self._books: Lru[int, tuple[list[Level], list[Level]]] = Lru(8)
 
@@ -162,7 +162,7 @@ class Reel:
 
 
 class Member:
-    """One symbol of the crowd: a pure function of time, like the market it stands in for."""
+    """One symbol of the crowd: a pure function of time, like a full market."""
 
     def __init__(self, symbol: Symbol, reel: Reel, phase: int) -> None:
         self.unit = symbol
@@ -185,7 +185,7 @@ class Member:
         return Depth(self.update_id(now_ms), bids[:limit], asks[:limit])
 
     def changes(self, start_ms: int, end_ms: int) -> Changes:
-        """Return what changed after the start, up to and including the end."""
+        """Return the changes after the start, up to and including the end."""
         bids, asks = dict[int, int](), dict[int, int]()
         for at_ms in range(start_ms + BUCKET_MS, end_ms + 1, BUCKET_MS):
             step = self._reel.loop.steps[self._place(at_ms)[1]]
@@ -194,7 +194,7 @@ class Member:
         return Changes(self.update_id(start_ms) + 1, self.update_id(end_ms), bids, asks)
 
     def events(self, stream: Stream, span: Span) -> list[Event] | None:
-        """Return the depth event of one step; the words of its levels were written beforehand."""
+        """Return the ticker, or the depth event of one step, formatted beforehand; None for other streams and spans."""
         if stream.kind == "ticker":
             return [self._ticker(span.end_ms)]
         if stream.kind != "depth" or span.end_ms - span.start_ms != BUCKET_MS:
@@ -205,7 +205,7 @@ class Member:
         return [Event(head + levels, last - first + 1)]
 
     def _ticker(self, now_ms: int) -> Event:
-        """Return a day that is true at its end only: adding up the real one of 400 members would cost a core."""
+        """Return a ticker that is correct at its end only: adding up the true day of 400 members would cost a core."""
         top, unit = self.top(now_ms), self.unit
         price, size = unit.price(top.bid[0]), unit.quantity(top.bid[1])
         zero, none = unit.price(0), unit.quantity(0)
@@ -229,7 +229,7 @@ class MemberTape:
         self._phase = phase
 
     def until(self, now_ms: int) -> int:
-        """Return the first moment whose trades nobody can have seen yet."""
+        """Return the exclusive end of the trades that are visible at `now_ms`."""
         return now_ms + 1
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
@@ -276,7 +276,7 @@ class MemberTape:
 
 
 def build_crowd(symbols: list[Symbol], seed: int, levels: int = FEW_LEVELS) -> dict[str, Member]:
-    """Return the members by name; neighbours play different loops from different places."""
+    """Return the members by name; neighbours play different loops from different positions."""
     models = [replace(symbol, name="", base="") for symbol in symbols[:LOOPS]]
     reels = [_reel(seed, number, model, levels) for number, model in enumerate(models)]
     return {
@@ -287,7 +287,7 @@ def build_crowd(symbols: list[Symbol], seed: int, levels: int = FEW_LEVELS) -> d
 
 @lru_cache(maxsize=4 * LOOPS)
 def _reel(seed: int, number: int, model: Symbol, levels: int) -> Reel:
-    # Drawing a loop takes a tenth of a second; one seed has the same eight for ever.
+    # Drawing a loop takes a tenth of a second; one seed always has the same eight loops.
     return Reel(build_loop(seed, number, levels), model)
 
 

@@ -1,4 +1,4 @@
-"""The candles of a crowd: a few true histories, each heard many times, later, louder and further out."""
+"""Candles of a crowd: a few full histories, each reused many times with a delay, a larger swing and a larger volume."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from mcp_binance_server.simulator.market.prices import HOUR_MS
 MODELS = 8
 DELAYS = 6
 DELAY_MS = 37 * HOUR_MS
-SWINGS = 7  # the widest reaches so many times as far from the middle as its model
+SWINGS = 7  # largest factor between the price swing of a member and that of its model
 LOUDEST = 600
-QUIET = Temper(volume_percent=1)  # what the models trade; a member trades a multiple of it
+QUIET = Temper(volume_percent=1)  # volume of the models; a member trades a multiple of it
 
 
 class Delayed:
-    """A model heard later; the members that share it ask the same things one after the other."""
+    """A model with a delay; the members that share it repeat each other's queries."""
 
     def __init__(self, model: History, delay_ms: int) -> None:
         self._model = model
@@ -27,7 +27,7 @@ class Delayed:
         self._newest: tuple[int, Trade | None] = (0, None)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None when there are none."""
+        """Add up the trades with start <= time < end; None if there are none."""
         return self._candles.get((start_ms, end_ms), lambda: self._heard(start_ms, end_ms))
 
     def last(self, end_ms: int) -> Trade | None:
@@ -47,15 +47,15 @@ class Delayed:
 
 
 def delayed(models: Sequence[History]) -> tuple[Delayed, ...]:
-    """Return every model after every delay; a member takes the one at its number."""
+    """Return every model with every delay; a member uses the one at its number."""
     return tuple(Delayed(model, place * DELAY_MS) for place in range(DELAYS) for model in models)
 
 
 class Echo:
-    """The candles of one member: those of a model, delayed, with the prices spread and the volumes multiplied.
+    """Candles of one member: those of a delayed model, with the prices spread and the volumes multiplied.
 
-    Members with one model and one delay share whatever was worked out of it, so that a thousand of them can be added
-    up at once. All of it is in whole numbers: what a candle holds is exactly what its parts hold.
+    Members with the same model and delay share its cached candles, so that a thousand of them can be added up at once.
+    All values are whole numbers: a candle is exactly the sum of its parts.
     """
 
     def __init__(self, symbol: Symbol, seed: int, heard: Delayed, ended_ms: int | None) -> None:
@@ -64,15 +64,15 @@ class Echo:
         self.ended_ms = ended_ms
         self._heard = heard
         self._swing = 1 + swing % SWINGS
-        # Most of a market is small.
+        # Most members of a market are small.
         self._volume = 1 + (volume % 1000) ** 3 * LOUDEST // 10**9
 
     def until(self, now_ms: int) -> int:
-        """Return the first moment whose trades nobody can have seen yet."""
+        """Return the exclusive end of the trades that are visible at `now_ms`."""
         return now_ms + 1 if self.ended_ms is None else min(now_ms + 1, self.ended_ms)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None when there are none."""
+        """Add up the trades with start <= time < end; None if there are none."""
         found = self._heard.window(start_ms, end_ms)
         if found is None:
             return None

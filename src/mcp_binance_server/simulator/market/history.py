@@ -1,4 +1,4 @@
-"""Trades and candles of any time, the same whenever they are asked for."""
+"""Trades and candles of any time, equal at every read."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,17 +16,17 @@ from mcp_binance_server.simulator.market.prices import (
 )
 
 MINUTE_MS = 60_000
-MANY = 32  # trades of a side in a minute; an ordinary one has fewer
+MANY = 32  # trades of a side in a minute; an ordinary minute has fewer
 
 Lot = tuple[int, int, bool]  # price, lots, the buyer is the maker
 
 QUARTER_MS = 15 * MINUTE_MS
-LISTED_MS = 1_672_531_200_000  # 2023-01-01: the first trade of every symbol follows
+LISTED_MS = 1_672_531_200_000  # 2023-01-01; the first trade of every symbol is later
 LAST_DAY = 73_000  # late 2169
 
 
 def tape_of(minute: Candle, seed: int, name: str) -> tuple[Trade, ...]:
-    """Return the minute's trades in order of time."""
+    """Return the trades of a minute in order of time."""
     count, extra = minute.aggregates, minute.trades - minute.aggregates
     noise = draws(count * 4 + extra + 8, seed, "tape", name, minute.start_ms)
     lots = _lots(minute, noise[: count * 3 + 8])
@@ -50,7 +50,7 @@ def tape_of(minute: Candle, seed: int, name: str) -> tuple[Trade, ...]:
 
 def _lots(minute: Candle, noise: tuple[int, ...]) -> list[Lot]:
     rising = minute.close >= minute.open
-    # A rising minute dips first; so the trades between its four marks run downhill, uphill, downhill.
+    # A rising minute dips first, so the trades between its four marks run down, up, down.
     marks = [minute.open, *((minute.low, minute.high) if rising else (minute.high, minute.low)), minute.close]
     makers = [noise[0] % 2 == 0, rising, not rising, not rising]
     fixed: list[Lot] = []
@@ -69,12 +69,12 @@ def _lots(minute: Candle, noise: tuple[int, ...]) -> list[Lot]:
 
 
 def _side(minute: Candle, lots: int, value: int, count: int, noise: tuple[int, ...], *, maker: bool) -> list[Lot]:
-    # Two neighbouring prices carry any total exactly; equal lots above and below one of them do not change it.
+    # Two neighbouring prices give any total exactly. Equal lots above and below one of them do not change it.
     price, above = divmod(value, lots)
     centre, bulk = (price + 1, above) if above * 2 > lots else (price, lots - above)
     parts: list[Lot] = [] if bulk == lots else [(2 * price + 1 - centre, lots - bulk, maker)]
     reach = 1 + min(centre - minute.low, minute.high - centre)
-    # Where many trade, no single one carries half of a side.
+    # With many trades, no single trade has half of its side's volume.
     alike = count // 3 if count >= MANY else 1
     pairs = (count - len(parts) - alike) // 2
     most = max(1, bulk // (4 * pairs + 4))
@@ -107,7 +107,7 @@ def _in_order(fixed: list[Lot], inner: list[Lot], noise: tuple[int, ...]) -> lis
 
 
 class History:
-    """The trades of one symbol between its listing and `ended_ms`, seen up to a moment the caller names."""
+    """Trades of one symbol between its listing and `ended_ms`, visible up to a time given by the caller."""
 
     def __init__(
         self, symbol: Symbol, seed: int, prices: Prices, ended_ms: int | None, temper: Temper = ORDINARY
@@ -125,11 +125,11 @@ class History:
         self._tapes: Lru[int, tuple[Trade, ...]] = Lru(200)
 
     def until(self, now_ms: int) -> int:
-        """Return the first moment whose trades nobody can have seen yet."""
+        """Return the exclusive end of the trades that are visible at `now_ms`."""
         return now_ms + 1 if self.ended_ms is None else min(now_ms + 1, self.ended_ms)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None when there are none."""
+        """Add up the trades with start <= time < end; None if there are none."""
         return self._windows.get((start_ms, end_ms), lambda: merge(self._parts(max(start_ms, LISTED_MS), end_ms)))
 
     def last(self, end_ms: int) -> Trade | None:
@@ -137,7 +137,7 @@ class History:
         return next(self.backward(end_ms), None)
 
     def price_at(self, hour: int) -> int:
-        """Return the price in ticks at a full hour: that of the last trade before it, without looking for the trade."""
+        """Return the price in ticks at a full hour: that of the last trade before it, without searching the trade."""
         return ticks_at(self.symbol, self._prices.mark(self.symbol.base, self.symbol.quote, hour))
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
@@ -159,11 +159,11 @@ class History:
             minute -= 1
 
     def time_of_trade(self, identity: int) -> int:
-        """Return the start of the minute that holds the trade."""
+        """Return the start of the minute that contains the trade."""
         return self._minute_of(identity, first_trade_of, lambda candle: candle.first_trade)
 
     def time_of_aggregate(self, identity: int) -> int:
-        """Return the start of the minute that holds the aggregate trade."""
+        """Return the start of the minute that contains the aggregate trade."""
         return self._minute_of(identity, first_aggregate_of, lambda candle: candle.first_aggregate)
 
     def _minute_of(

@@ -1,4 +1,4 @@
-"""Chance that is the same in every run, and the tempers of a market."""
+"""Reproducible random numbers, an LRU cache for values made from them, and the tempers of a market."""
 
 import hashlib
 import struct
@@ -25,7 +25,7 @@ def signed_unit(draw: int) -> float:
 
 
 def shares(total: int, weights: list[int], least: int) -> list[int]:
-    """Divide a whole number by weights, exactly, giving every part at least `least`."""
+    """Divide a whole number exactly, in proportion to weights; every part is at least `least`."""
     spare = total - least * len(weights)
     scale = sum(weights)
     parts = [least + spare * weight // scale for weight in weights]
@@ -34,14 +34,14 @@ def shares(total: int, weights: list[int], least: int) -> list[int]:
 
 
 class Lru(Generic[K, V]):
-    """Remember what a pure function returned, for the newest `size` keys."""
+    """LRU cache for the results of a pure function, with at most `size` keys."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._items: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the remembered value, or make it."""
+        """Return the cached value, or make and cache it."""
         found = self._items.get(key)
         if found is not None:
             self._items.move_to_end(key)
@@ -58,10 +58,10 @@ class Lru(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class Temper:
-    """The knobs of a market; the defaults are those of an ordinary day.
+    """Settings of a market; the defaults are those of an ordinary day.
 
-    `least_bought` is the smallest share of a day's volume that takers buy, in per cent, and `bought_span` how much more
-    it may be. Aggregates are those of a minute; no minute can do with fewer than ten. `reach` is in slots of the book.
+    `least_bought` is the smallest share of a day's volume that takers buy, in per cent; `bought_span` is the range
+    above it. `aggregates` is the number of aggregate trades a minute, at least ten. `reach` is in slots of the book.
     """
 
     least_bought: int = 40

@@ -1,4 +1,4 @@
-"""What the account holds and has ordered."""
+"""Balances, orders and fills of an account."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -26,7 +26,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One order; amounts are the strings that go out."""
+    """One order; amounts are strings in wire format."""
 
     symbol: str
     order_id: int
@@ -46,14 +46,14 @@ class Order:
     quote_quantity: str = ZERO
     self_trade: str = "EXPIRE_MAKER"
     triggered_ms: int | None = None
-    """When a stop order was put on the book."""
+    """Time at which a stop order was put on the book."""
     prevented: str = ZERO
-    """How much of it was kept from trading with its own account."""
+    """Quantity kept from trading with its own account."""
     prevented_match_id: int | None = None
     list_id: int = -1
-    """The order list it belongs to."""
+    """ID of its order list; -1 without a list."""
     released_ms: int | None = None
-    """When the working order of its list let it loose; -1 while it is pending, None when it never was."""
+    """Time at which the working order of its list released it; -1 while it is pending, None if it never was."""
 
     @property
     def open(self) -> bool:
@@ -61,23 +61,23 @@ class Order:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether a stop order still waits for its trigger."""
+        """Return whether a stop order still waits for its trigger."""
         return self.status == "NEW" and self.stop_price != ZERO and self.triggered_ms is None
 
     @property
     def working(self) -> bool:
-        """Tell whether it is on the book."""
+        """Return whether the order is on the book."""
         return self.open and not self.waiting and self.status != "PENDING_NEW"
 
     @property
     def working_ms(self) -> int:
-        """Since when it is on the book, or was tried against it; -1 when it never was."""
+        """Time at which the order was put on the book or matched against it; -1 if never."""
         if self.stop_price != ZERO:
             return -1 if self.triggered_ms is None else self.triggered_ms
         return self.placed_ms if self.released_ms is None else self.released_ms
 
     def body(self) -> dict[str, object]:
-        """Return the order as the query endpoints answer it."""
+        """Return the order in the format of the query endpoints."""
         body: dict[str, object] = {
             "symbol": self.symbol,
             "orderId": self.order_id,
@@ -125,7 +125,7 @@ class Fill:
     list_id: int = -1
 
     def body(self) -> dict[str, object]:
-        """Return the trade as myTrades answers it."""
+        """Return the fill in the format of myTrades."""
         return {
             "symbol": self.symbol,
             "id": self.trade_id,
@@ -145,7 +145,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Portfolio:
-    """Everything the signed endpoints show."""
+    """All data that the signed endpoints show."""
 
     balances: tuple[Balance, ...] = ()
     orders: tuple[Order, ...] = ()
@@ -157,7 +157,7 @@ class Portfolio:
 
 
 def holdings(market: Market, began_ms: int) -> Portfolio:
-    """Return balances, open orders and a short past; before the market began, balances alone."""
+    """Return balances, open orders and a short history; before the market's start, balances only."""
     symbols = market.listing.symbols
     btc, eth, bnb = (symbols[name] for name in ("BTCUSDT", "ETHUSDT", "BNBUSDT"))
     hours_ago = {back: began_ms - back * HOUR_MS for back in range(1, 6)}

@@ -1,4 +1,4 @@
-"""Prices as random walks that know their past and their future, and the hours they make."""
+"""Prices as random walks between fixed knots, and the hourly candles made from them."""
 
 import math
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from mcp_binance_server.simulator.market.listing import UNIT, Symbol
 from mcp_binance_server.simulator.market.noise import FULL, Lru, Temper, draws, shares, signed_unit
 
 KNOT_DAYS = 128
-UNIFORM = math.sqrt(3)  # a draw of [-1, 1) times this has the standard deviation one
+UNIFORM = math.sqrt(3)  # a draw from [-1, 1) times this has a standard deviation of 1
 
 LEADER = "BTC"
 FOLLOWING = 0.71
-WICK = 0.16  # of a usual day: an hour's range is then that of a walk with the asset's volatility
+WICK = 0.16  # of a usual day; gives an hour the range of a walk with the asset's volatility
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -24,7 +24,7 @@ USD_A_DAY = 40_000_000.0
 
 
 class Walks:
-    """Walks by name; the same name is the same walk."""
+    """Random walks by name; a name always gives the same walk."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -36,7 +36,7 @@ class Walks:
         return self._hours.get((name, day), lambda: self._draw_hours(name, day))
 
     def midnight(self, name: str, day: int) -> float:
-        """Return the height at the beginning of a day."""
+        """Return the height at the start of a day."""
         span, rest = divmod(day, KNOT_DAYS)
         return self._spans.get((name, span), lambda: self._draw_span(name, span))[rest]
 
@@ -49,22 +49,22 @@ class Walks:
         return bridge(self._knot(name, span), self._knot(name, span + 1), noise, 1)
 
     def _knot(self, name: str, span: int) -> float:
-        # Two knots differ as much as a free walk does in the days between them, yet none strays from home.
+        # Two knots differ as much as a free walk does in the days between them, but no knot strays from the mean.
         return math.sqrt(KNOT_DAYS / 2) * UNIFORM * signed_unit(draws(1, self._seed, "knot", name, span)[0])
 
 
 def bridge(first: float, last: float, noise: tuple[int, ...], step: float) -> tuple[float, ...]:
-    """Return a walk pulled straight at both ends: either side of an end has the same height there."""
+    """Return a random walk from `first` to `last`, so that neighbouring walks meet at the same height."""
     free = list(accumulate((step * UNIFORM * signed_unit(draw) for draw in noise), initial=first))
     pull = (last - free[-1]) / len(noise)
     return tuple(height + pull * place for place, height in enumerate(free))
 
 
 class Level(NamedTuple):
-    """The value of an asset in dollars on the reference day, and how it moves.
+    """Value of an asset in dollars on the reference day, and its volatility.
 
-    `yearly` is the standard deviation of its logarithmic returns in a year, `following` their correlation with those of
-    Bitcoin, by the hour and by the day.
+    `yearly` is the standard deviation of its logarithmic returns in a year. `following` is their correlation with the
+    returns of Bitcoin, by the hour and by the day.
     """
 
     usd: float
@@ -78,10 +78,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """What an asset was worth in dollars at the full hours up to `end_hour`; from then on it stands still.
+    """Dollar values of an asset at the full hours up to `end_hour`; after that the value is constant.
 
-    Before its last day an hour reaches a little beyond its ends, by its share of `restless`. Two courses are never
-    equal: thousands of prices are not compared each time a market is asked for.
+    Before the last day, the range of an hour exceeds its open and close in proportion to `restless`. Two courses are
+    never equal, so that thousands of prices are not compared at each look-up of a market.
     """
 
     end_hour: int
@@ -93,7 +93,7 @@ class Course:
         return self.end_hour - len(self.usd) + 1
 
     def at(self, hour: int) -> float:
-        """Return the value at an hour that is not before the first."""
+        """Return the value at an hour, which must not be before the first."""
         return self.usd[min(hour - self.first_hour, len(self.usd) - 1)]
 
 
@@ -140,24 +140,24 @@ LEVELS: Mapping[str, Level] = {
 }
 
 
-# Members of the crowd are worth the same, and stay near it.
+# All members of the crowd have the same value, and stay near it.
 CROWD = Level(2.5, 0.004)
 
 
 def in_crowd(asset: str) -> bool:
-    """Tell whether an asset is one of the crowd."""
+    """Return whether an asset belongs to the crowd."""
     return asset not in LEVELS
 
 
 def level_of(asset: str) -> Level:
-    """Return the level of an asset."""
+    """Return the level of an asset; unknown assets have that of the crowd."""
     return LEVELS.get(asset, CROWD)
 
 
 class Prices:
     """Hourly marks of every asset, in logarithms of dollars.
 
-    An asset with a course walks up to its first hour, and takes it from there.
+    An asset with a course is a random walk before the course's first hour, and follows the course from there.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Prices:
         return math.exp(self._asset(base, day)[place] - self._asset(quote, day)[place])
 
     def wicks(self, base: str, quote: str, day: int) -> list[float]:
-        """Return how far each hour of the day may reach beyond its open and its close, as a share of the price."""
+        """Return the longest wick of each hour of the day beyond its open and close, as a share of the price."""
         return [WICK * max(pair) for pair in zip(self._restless(base, day), self._restless(quote, day), strict=True)]
 
     def _restless(self, asset: str, day: int) -> list[float]:
@@ -229,12 +229,12 @@ class Prices:
 
 
 def ticks_at(symbol: Symbol, price: float) -> int:
-    """Return a price in ticks, within what the symbol allows."""
+    """Return a price in ticks, within the symbol's limits."""
     return min(symbol.highest_tick, max(symbol.lowest_tick, round(price * UNIT / symbol.tick)))
 
 
 def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper) -> tuple[Candle, ...]:
-    """Draw the 24 candles of a day; ids and volumes follow from the day alone."""
+    """Draw the 24 candles of a day; IDs and volumes depend on the day alone."""
     marks = [ticks_at(symbol, mark) for mark in prices.marks(symbol.base, symbol.quote, day)]
     noise = draws(24 * 8 + 2, seed, "hours", symbol.name, day)
     lots = _lots_of_day(symbol, noise[-1], temper)
@@ -253,7 +253,7 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper
         up, down, average_draw, side_draw = noise[96 + hour * 4 : 100 + hour * 4]
         high = min(symbol.highest_tick, max(opened, closed) + up % reaches[hour])
         low = max(symbol.lowest_tick, min(opened, closed) - down % reaches[hour])
-        # Buyers pay a little more than sellers get, or a little less: far apart, minutes would need long wicks.
+        # Buyers pay a little more or a little less than sellers get. A larger gap would need long wicks in the minutes.
         average, apart = _average(opened, high, low, closed, average_draw), side_draw // 50 - FULL // 100
         candles.append(
             Candle(
@@ -278,7 +278,7 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper
 
 
 def first_trade_of(symbol: Symbol, day: int, seed: int, temper: Temper) -> int:
-    """Return the id of the first trade of a day."""
+    """Return the ID of the first trade of a day."""
     return sum(
         _ids(seed, symbol.name, kind, day, usual)[0]
         for kind, usual in (("aggregates", temper.aggregates_a_day), ("extra", temper.extra_trades_a_day))
@@ -286,12 +286,12 @@ def first_trade_of(symbol: Symbol, day: int, seed: int, temper: Temper) -> int:
 
 
 def first_aggregate_of(symbol: Symbol, day: int, seed: int, temper: Temper) -> int:
-    """Return the id of the first aggregate trade of a day."""
+    """Return the ID of the first aggregate trade of a day."""
     return _ids(seed, symbol.name, "aggregates", day, temper.aggregates_a_day)[0]
 
 
 def _ids(seed: int, name: str, kind: str, day: int, usual: int) -> tuple[int, int]:
-    # The counts telescope: ids follow each other without a hole, and the first id of any day costs O(1).
+    # The counts telescope: IDs have no gaps, and the first ID of any day costs O(1).
     first, following = (usual * at + draws(1, seed, kind, name, at)[0] % (usual // 8) for at in (day, day + 1))
     return first, following - first
 
@@ -309,6 +309,6 @@ def _value(lots: int, low: int, high: int, share: int) -> int:
 
 
 def _average(opened: int, high: int, low: int, closed: int, draw: int) -> int:
-    # Where trades took place on average, as a share of the range: most often between open and close.
+    # Average price of the trades as a share of the range: most often between open and close.
     middle = FULL * (opened + closed - 2 * low) // (2 * (high - low)) if high > low else FULL // 2
     return FULL // 4 + (3 * middle + 2 * draw) // 10

@@ -15,7 +15,7 @@ DECIMALS = 8
 
 
 class Diff(msgspec.Struct):
-    """One depth event; its levels stay as they were written until a book needs them."""
+    """One depth event; its levels stay unparsed until a book needs them."""
 
     event_ms: int = msgspec.field(name="E")
     first_id: int = msgspec.field(name="U")
@@ -25,7 +25,7 @@ class Diff(msgspec.Struct):
 
 
 class Quote(msgspec.Struct):
-    """One best bid and ask; the stream gives it no time of its own."""
+    """One best bid and ask; the stream has no event time."""
 
     update_id: int = msgspec.field(name="u")
     bid: str = msgspec.field(name="b")
@@ -58,7 +58,7 @@ class Frame(msgspec.Struct):
 
 @dataclass(slots=True)
 class Recording:
-    """What was recorded of one symbol, each entry with the local time it arrived at, in milliseconds."""
+    """Recorded data of one symbol; each entry has its local arrival time in milliseconds."""
 
     snapshot: Snapshot
     diffs: list[tuple[int, Diff]] = field(default_factory=list[tuple[int, Diff]])
@@ -67,10 +67,10 @@ class Recording:
 
 
 def read_recordings(folder: Path, symbols: Mapping[str, Symbol]) -> dict[str, Recording]:
-    """Read every recording in a folder; the files of a symbol continue each other in the order of their names.
+    """Read every recording in a folder; the files of a symbol are joined in the order of their names.
 
     Raises:
-        ValueError: there is none, or one cannot be replayed.
+        ValueError: there is no recording, or one cannot be replayed.
     """
     recordings: dict[str, Recording] = {}
     for path in sorted(folder.glob(PATTERN)):
@@ -90,13 +90,13 @@ def levels_of(symbol: Symbol, levels: list[tuple[str, str]]) -> dict[int, int]:
     """Return levels as ticks and lots.
 
     Raises:
-        ValueError: they are no whole ticks or lots of this symbol.
+        ValueError: a price or quantity is not a whole number of this symbol's ticks or lots.
     """
     return {whole(price, symbol.tick): whole(quantity, symbol.lot) for price, quantity in levels}
 
 
 def whole(text: str, unit: int) -> int:
-    """Return how many units a decimal text holds.
+    """Return a decimal text as a number of units.
 
     Raises:
         ValueError: the number is not whole.

@@ -1,4 +1,4 @@
-"""A recording on stage: its book, quotes and trades, moved to the exchange's own time."""
+"""Replay of a recording: its book, quotes and trades, shifted to the exchange's own time."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ Written = list[tuple[str, str]]
 
 
 class Shift:
-    """The way from recorded time to the exchange's: the first line falls on the beginning, the rest `speed` as fast.
+    """Conversion from recorded time to the exchange's: the first line falls on the start, the rest plays at `speed`.
 
-    The recorder's clock and the exchange's differed; as much is added to the former as makes no event older than its
-    arrival.
+    The clocks of the recorder and the exchange differed. The offset added to the recorder's clock is the smallest with
+    which no event arrives before its event time.
     """
 
     def __init__(self, recording: Recording, begun_ms: int, speed: float) -> None:
@@ -33,16 +33,16 @@ class Shift:
         self._speed = speed
 
     def arrivals(self, local_ms: list[int]) -> list[int]:
-        """Return when things that arrived at local times arrive now, in the same order."""
+        """Return the exchange's times for local arrival times, in the same order."""
         return list(accumulate((self.moment(at_ms + self._ahead_ms) for at_ms in local_ms), max))
 
     def moment(self, recorded_ms: int) -> int:
-        """Return what a time written by the exchange is now."""
+        """Return the exchange's time for a recorded event time."""
         return self._begun_ms + round((recorded_ms - self._first_ms) / self._speed)
 
 
 class Replay:
-    """One recorded symbol; after its end the stream is quiet and the book stands."""
+    """One recorded symbol; after its end the streams are silent and the book stays unchanged."""
 
     def __init__(self, symbol: Symbol, recording: Recording, begun_ms: int, speed: float) -> None:
         shift = Shift(recording, begun_ms, speed)
@@ -68,19 +68,19 @@ class Replay:
         return Top((bid, self._bids[bid]), (ask, self._asks[ask]))
 
     def update_id(self, now_ms: int) -> int:
-        """Return the id of the newest event, or of the snapshot when that is newer."""
+        """Return the ID of the newest event, or of the snapshot if that is newer."""
         if now_ms < self._begun_ms:
-            return self._diffs[0].first_id - 1  # a time before the recording: older than all its events
+            return self._diffs[0].first_id - 1  # before the start of the recording: older than all its events
         count = self._count(now_ms)
         return max(self._snapshot.last_update_id, self._diffs[count - 1].last_id if count else 0)
 
     def depth(self, limit: int, now_ms: int) -> Depth:
-        """Return the recorded snapshot and every event since, up to now."""
+        """Return the recorded snapshot with all later events applied, up to now."""
         self._move(now_ms)
         return Depth(self.update_id(now_ms), _best(self._bids, limit, bids=True), _best(self._asks, limit, bids=False))
 
     def changes(self, start_ms: int, end_ms: int) -> Changes | None:
-        """Return the recorded events of a span laid over each other."""
+        """Return the recorded events of a span, merged into one."""
         chosen = self._diffs[self._count(start_ms) : self._count(end_ms)]
         if not chosen:
             return None
@@ -91,7 +91,7 @@ class Replay:
         return Changes(chosen[0].first_id, chosen[-1].last_id, bids, asks)
 
     def events(self, stream: Stream, span: Span) -> list[Event] | None:
-        """Return the recorded depth events and best quotes one by one; what was not recorded is made as usual."""
+        """Return recorded depth events and best quotes; None for other streams, which are generated as usual."""
         if stream.kind == "depth" and stream.every_ms == 100:
             return [self._depth_event(place) for place in range(self._count(span.start_ms), self._count(span.end_ms))]
         if stream.kind == "bookTicker":
@@ -134,7 +134,7 @@ class Replay:
 
 
 class ReplayTape:
-    """The recorded trades; those of one moment, price and side make one aggregate, counted from 1."""
+    """The recorded trades; those with equal time, price and side are one aggregate, counted from 1."""
 
     def __init__(self, symbol: Symbol, recording: Recording, shift: Shift) -> None:
         fills = [fill for _, fill in recording.fills]
@@ -155,7 +155,7 @@ class ReplayTape:
         self._times = list(accumulate((trade.time_ms for trade in self._trades), max))
 
     def until(self, now_ms: int) -> int:
-        """Return the first moment whose trades nobody can have seen yet."""
+        """Return the exclusive end of the trades that are visible at `now_ms`."""
         return now_ms + 1
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
@@ -167,11 +167,11 @@ class ReplayTape:
         yield from reversed(self._trades[: bisect_left(self._times, end_ms)])
 
     def time_of_trade(self, identity: int) -> int:
-        """Return the time of the trade, or of the first behind it."""
+        """Return the time of the trade, or of the first one after it."""
         return self._time(bisect_left(self._trades, identity, key=lambda trade: trade.id))
 
     def time_of_aggregate(self, identity: int) -> int:
-        """Return the time of the aggregate trade, or of the first behind it."""
+        """Return the time of the aggregate trade, or of the first one after it."""
         return self._time(bisect_left(self._trades, identity, key=lambda trade: trade.aggregate))
 
     def _time(self, place: int) -> int:

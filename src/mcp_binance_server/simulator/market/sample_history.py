@@ -1,6 +1,6 @@
-"""The history behind the sample tickers: 70 stormy days, 21 calm ones with levels of their own, and the day itself.
+"""The history behind the sample tickers: 70 stormy days, 21 calm ones with their own price levels, and the last day.
 
-Nothing of it depends on the seed: what the sample pages say must come out by measuring, whenever one looks.
+Nothing in it depends on the seed: measurements must give the numbers of the sample pages at any time.
 """
 
 import math
@@ -13,7 +13,7 @@ from mcp_binance_server.simulator.market.noise import draws, signed_unit
 from mcp_binance_server.simulator.market.prices import HOUR_MS, UNIFORM, Course, bridge
 
 DAY, STORM, CALM = 24, 70 * 24, 21 * 24
-# The hours of the sample tickers: where they opened, how far they went, where they ended.
+# The last day of the sample tickers: open, high and close, or the price of every hour.
 BTC_DAY = (49_000, 51_000, 50_234.56)
 LAST_DAY: Mapping[str, tuple[float, ...]] = {
     "ETH": (
@@ -25,15 +25,15 @@ LAST_DAY: Mapping[str, tuple[float, ...]] = {
         300.6, 301.2, 301.9, 302.3, 301.8, 301.1, 300.5, 299.8, 299.4, 299.7, 299.9, 300.0,
     ),
 }  # fmt: skip
-# Hours before the end, and the price there. It turned twice near 52,000 and twice between 49,600 and 49,900.
+# Hours before the end, and the price there. It turns twice near 52,000 and twice between 49,600 and 49,900.
 TURNS = ((528, 50_400), (432, 51_200), (360, 50_300), (290, 51_300), (220, 50_700), (186, 51_990), (148, 49_760),
          (110, 51_995), (72, 49_720), (50, 50_250), (24, 49_000))  # fmt: skip
-# A turn stands out: the three hours on either side of it lead straight there.
+# A turn is distinct: the three hours on either side of it lead straight to it.
 SHOULDER, APART = 3, 0.0022
 
 
 class Mood(NamedTuple):
-    """How an asset moves in a day of the storm and of the calm, and how much of it is Bitcoin's move."""
+    """Daily volatility of an asset in the storm and in the calm, and its correlation with Bitcoin."""
 
     storm: float
     calm: float
@@ -41,9 +41,9 @@ class Mood(NamedTuple):
 
 
 BTC_STORM, BTC_CALM, BTC_NOISE = 0.052, 0.0115, 0.03
-# Chosen, as the names of the draws are, so that at any hour of the day no class of volatility is near its edge.
+# Chosen, like the names of the draws, so that no volatility class is near its edge at any hour of the day.
 MOODS: Mapping[str, Mood] = {"ETH": Mood(0.034, 0.016, 0.7), "BNB": Mood(0.019, 0.010, 0.7)}
-# Hours before the last day reach this much of a day's move beyond their open and close; the day itself is exact.
+# Share of a day's move by which hours before the last day exceed their open and close; the last day is exact.
 RESTLESS, RESTLESS_NOISE = 0.002, 0.03
 
 
@@ -51,7 +51,7 @@ RESTLESS, RESTLESS_NOISE = 0.002, 0.03
 def sample_courses(end_hour: int, *, noisy: bool = False) -> Mapping[str, Course]:
     """Return the courses that end in an hour at the prices of the sample.
 
-    The noisy ones have the same last day after three months in which such a day was nothing unusual.
+    The noisy courses have the same last day, after three months in which such a day was usual.
     """
     heights = _noisy_bitcoin() if noisy else _calm_bitcoin()
     restless = RESTLESS_NOISE if noisy else RESTLESS
@@ -62,7 +62,7 @@ def sample_courses(end_hour: int, *, noisy: bool = False) -> Mapping[str, Course
 
 
 def end_hour_of(now_ms: int) -> int:
-    """Return the hour in which a course that ends now ends."""
+    """Return the end hour of a course that ends now."""
     return now_ms // HOUR_MS
 
 

@@ -1,4 +1,4 @@
-"""A market and an account in which known numbers come out."""
+"""Scenarios: a market and an account that give known numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, 
 from mcp_binance_server.simulator.market.sample_history import end_hour_of, sample_courses
 from mcp_binance_server.simulator.market.synthetic import Market
 
-# The sample of the portfolio is five seconds older than that of Ethereum's ticker: its list of prices has this one.
+# The portfolio sample is five seconds older than the Ethereum ticker, so its price list has this price.
 LISTED_PRICES: Mapping[str, str] = {"ETHUSDT": "3000.00000000"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedTicker:
-    """The 24 hour figures of one symbol as they go out."""
+    """The 24-hour figures of one symbol in wire format."""
 
     change: str
     change_percent: str
@@ -114,7 +114,7 @@ class Stage:
     tickers: Mapping[str, FixedTicker] = field(default_factory=dict[str, FixedTicker])
     listed_prices: Mapping[str, str] = field(default_factory=dict[str, str])
     wild: bool = False
-    """Premiums and flows of the futures follow from nothing, not even from themselves an hour before."""
+    """With True, premiums and flows of the futures are independent draws, even from one hour to the next."""
 
 
 def _market(listing: Listing, seed: int, now_ms: int) -> Stage:

@@ -1,4 +1,4 @@
-"""What a market must tell: by stream, by interval, by moment."""
+"""Kline intervals and streams, and the protocols of market data sources."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from mcp_binance_server.simulator.market.noise import Lru
 from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 
 MONTH = "1M"
-WEEK_OFFSET_MS = 4 * DAY_MS  # the epoch was a Thursday, weeks open on Monday
+WEEK_OFFSET_MS = 4 * DAY_MS  # the epoch was a Thursday; weeks open on Monday
 
 LENGTHS_MS = {
     "1s": 1_000,
@@ -41,7 +41,7 @@ class Interval:
     offset_ms: int = 0
 
     def opening(self, at_ms: int) -> int:
-        """Return when the candle that holds the moment opened."""
+        """Return the opening time of the candle that contains a time."""
         if self.name == MONTH:
             local = datetime.fromtimestamp((at_ms + self.offset_ms) // 1000, UTC)
             return _month_ms(local.year, local.month) - self.offset_ms
@@ -50,25 +50,25 @@ class Interval:
         return (at_ms + shift) // length * length - shift
 
     def following(self, opening_ms: int) -> int:
-        """Return the opening of the next candle."""
+        """Return the opening time of the next candle."""
         if self.name == MONTH:
             return self.opening(opening_ms + 32 * DAY_MS)
         return opening_ms + LENGTHS_MS[self.name]
 
     def preceding(self, opening_ms: int) -> int:
-        """Return the opening of the candle before."""
+        """Return the opening time of the previous candle."""
         if self.name == MONTH:
             return self.opening(opening_ms - 1)
         return opening_ms - LENGTHS_MS[self.name]
 
 
 def known(name: str) -> bool:
-    """Tell whether Binance has the interval; names are case-sensitive, 1m is not 1M."""
+    """Return whether Binance has the interval. Names are case-sensitive: 1m is not 1M."""
     return name == MONTH or name in LENGTHS_MS
 
 
 def zone_offset_ms(text: str) -> int | None:
-    """Read a time zone such as 0, 8, -1:00 or 05:45; None when it is not one, or outside -12:00 to +14:00."""
+    """Parse a time zone such as 0, 8, -1:00 or 05:45; None if it is invalid, or outside -12:00 to +14:00."""
     match = re.fullmatch(r"([+-]?)(\d{1,2})(?::([0-5]\d))?", text)
     if match is None:
         return None
@@ -83,7 +83,7 @@ def _month_ms(year: int, month: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One stream of one symbol; `levels` belongs to partial depth, the interval to klines."""
+    """One stream of one symbol; `levels` is for partial depth, the interval for klines."""
 
     name: str
     symbol: Symbol
@@ -95,7 +95,7 @@ class Stream:
 
 
 def parse_stream(name: str, symbols: Mapping[str, Symbol]) -> Stream | None:
-    """Return the stream, or None when there is no such stream; names are lower case."""
+    """Return the stream of a name, or None if there is no such stream; names are lower case."""
     match = NAME.fullmatch(name)
     symbol = (
         None if match is None or match["symbol"] != match["symbol"].lower() else symbols.get(match["symbol"].upper())
@@ -132,7 +132,7 @@ class Span(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One event as it goes out, without an envelope, and how many update ids it covers."""
+    """One event in wire format, without an envelope, and the number of update IDs it covers."""
 
     text: str
     ids: int = 1
@@ -149,7 +149,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened to the book over a span: the ids it covers, and the last quantity of every level it touched."""
+    """Changes to the book over a span: the IDs it covers, and the last quantity of every touched level."""
 
     first_id: int
     last_id: int
@@ -158,10 +158,10 @@ class Changes:
 
 
 class Tape(Protocol):
-    """The trades of a symbol, by time and by id."""
+    """The trades of a symbol, by time and by ID."""
 
     def until(self, now_ms: int) -> int:
-        """Return the first moment whose trades nobody can have seen yet."""
+        """Return the exclusive end of the trades that are visible at `now_ms`."""
         ...
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
@@ -173,16 +173,16 @@ class Tape(Protocol):
         ...
 
     def time_of_trade(self, identity: int) -> int:
-        """Return a moment at or shortly before the trade."""
+        """Return a time at or shortly before the trade."""
         ...
 
     def time_of_aggregate(self, identity: int) -> int:
-        """Return a moment at or shortly before the aggregate trade."""
+        """Return a time at or shortly before the aggregate trade."""
         ...
 
 
 class Chronicle(Protocol):
-    """What was traded of a symbol, added up over any span of time."""
+    """The trades of a symbol, added up over any span of time."""
 
     @property
     def symbol(self) -> Symbol: ...
@@ -191,11 +191,11 @@ class Chronicle(Protocol):
     def ended_ms(self) -> int | None: ...
 
     def until(self, now_ms: int) -> int:
-        """Return the first moment whose trades nobody can have seen yet."""
+        """Return the exclusive end of the trades that are visible at `now_ms`."""
         ...
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None when there are none."""
+        """Add up the trades with start <= time < end; None if there are none."""
         ...
 
     def last(self, end_ms: int) -> Trade | None:
@@ -208,11 +208,11 @@ class Chronicle(Protocol):
 
 
 class Source(Protocol):
-    """Book and trades of one symbol at any moment; candles and 24 hour figures stay with the simulated market."""
+    """Book and trades of one symbol at any time; candles and 24-hour figures stay with the simulated market."""
 
     @property
     def unit(self) -> Symbol:
-        """The symbol in the units that ticks and lots count here."""
+        """The symbol, in the units of this source's ticks and lots."""
         ...
 
     @property
@@ -223,7 +223,7 @@ class Source(Protocol):
         ...
 
     def update_id(self, now_ms: int) -> int:
-        """Return the id of the newest change to the book."""
+        """Return the ID of the newest change to the book."""
         ...
 
     def depth(self, limit: int, now_ms: int) -> Depth:
@@ -231,11 +231,11 @@ class Source(Protocol):
         ...
 
     def changes(self, start_ms: int, end_ms: int) -> Changes | None:
-        """Return what changed after the start, up to and including the end; None when nothing did."""
+        """Return the changes after the start, up to and including the end; None if there are none."""
         ...
 
     def events(self, stream: Stream, span: Span) -> list[Event] | None:
-        """Return the events of a stream that it tells in its own words; None leaves them to be made as usual."""
+        """Return the events of a stream in this source's own format; None if they are generated as usual."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The simulated market: every symbol's history, book and 24 hour figures at one moment."""
+"""The simulated market: history, book and 24-hour figures of every symbol at one time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,15 +14,15 @@ from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper
 from mcp_binance_server.simulator.market.prices import DAY_MS, Course, Prices, in_crowd
 from mcp_binance_server.simulator.market.source import Changes, Chronicle, Depth, Source, Tape
 
-DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
+DELISTED_MS = 1_735_689_600_000  # 2025-01-01: the end of trading of symbols that do not trade
 REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
-DEEPEST = 5_000  # levels a side
-REMEMBERED_BUCKETS = 3_000  # five minutes: who begins again where another began is told the same
+DEEPEST = 5_000  # levels per side
+REMEMBERED_BUCKETS = 3_000  # five minutes; a stream that starts again within them reads the same changes from the cache
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The trades of the last 24 hours and what surrounds them; `total` is None when nothing traded."""
+    """Trades of the last 24 hours, with the trades and prices at their edges; `total` is None if nothing traded."""
 
     opened_ms: int
     closed_ms: int
@@ -34,7 +34,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """What the prices of a market come from."""
+    """Everything that determines the prices of a market."""
 
     seed: int
     courses: frozenset[tuple[str, Course]]
@@ -43,7 +43,7 @@ class Origins:
 
 @lru_cache(maxsize=128)
 def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
-    # What has been worked out of a market is true of every market with its origins, so it is worked out once.
+    # A computed history is correct for every market with these origins, so all of them share it.
     return History(symbol, origins.seed, _prices(origins), ended_ms, origins.temper)
 
 
@@ -56,7 +56,7 @@ def _heard(origins: Origins, model: Symbol) -> tuple[Delayed, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The book of a symbol, and what changed in its newest buckets by the end of each."""
+    """The book of a symbol, and its changes in the newest buckets by the end of each."""
 
     book: Book
     changes: Lru[int, Changes]
@@ -75,7 +75,7 @@ def _prices(origins: Origins) -> Prices:
 
 
 class Market:
-    """Prices that move with the clock and depend on nothing but seed, symbol and time."""
+    """Prices that move with the clock and depend only on seed, symbol and time."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Market:
         self._histories: dict[str, History] = {}
 
     def history(self, symbol: Symbol) -> Chronicle:
-        """Return what was traded of a symbol; of a member of the crowd, cheaply."""
+        """Return the trades of a symbol, added up; those of a crowd member are derived cheaply from a model."""
         return self._echo(symbol) if in_crowd(symbol.base) else self._history(symbol)
 
     def _history(self, symbol: Symbol) -> History:
@@ -112,12 +112,12 @@ class Market:
         return found
 
     def unit(self, symbol: Symbol) -> Symbol:
-        """Return the symbol in the units its book and its trades count in."""
+        """Return the symbol in the units of its book and its trades."""
         source = self.sources.get(symbol.name)
         return symbol if source is None else source.unit
 
     def tape(self, symbol: Symbol) -> Tape:
-        """Return the trades: those of the history, unless something stands in for the symbol."""
+        """Return the trades of a symbol: those of its history, or of the source that replaces it."""
         source = self.sources.get(symbol.name)
         return self._history(symbol) if source is None else source.tape
 
@@ -155,16 +155,16 @@ class Market:
         return (0, 0) if moment is None else self._book(symbol).at(price, moment)
 
     def update_id(self, symbol: Symbol, now_ms: int) -> int:
-        """Return the id of the newest change to the book; 0 before the first trade."""
+        """Return the ID of the newest change to the book; 0 before the first trade."""
         if (source := self.sources.get(symbol.name)) is not None:
             return source.update_id(now_ms)
         return self.depth(symbol, 0, now_ms).update_id
 
     def changes(self, symbol: Symbol, start_ms: int, end_ms: int) -> Changes | None:
-        """Return what changed after the start, a whole bucket, up to and including the end, another one.
+        """Return the changes after the start, up to and including the end; both are ends of buckets.
 
-        A snapshot taken between the two is right again once the changes are laid over it: a level that moved and came
-        back is listed as well.
+        A snapshot taken between the two is correct again once the changes are applied: a level that moved and returned
+        is listed as well.
         """
         if (source := self.sources.get(symbol.name)) is not None:
             return source.changes(start_ms, end_ms)

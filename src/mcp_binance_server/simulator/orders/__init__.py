@@ -1,1 +1,1 @@
-"""Orders that clients place: rules, matching, accounts, and the record of what happened."""
+"""Orders that clients place: rules, matching, accounts, and the record of executions."""

@@ -1,4 +1,4 @@
-"""What the holders of the accounts have, to the last hundred-millionth."""
+"""Balances of the accounts, exact to 0.00000001."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,7 +17,7 @@ class Purse:
 
 
 class Account:
-    """One holder's balances; they begin as the portfolio says."""
+    """One holder's balances; their initial values come from the portfolio."""
 
     def __init__(self, holder: str, portfolio: Portfolio) -> None:
         self.holder = holder
@@ -29,40 +29,40 @@ class Account:
         return "Account(key hidden)"
 
     def free(self, asset: str) -> int:
-        """Return what may be spent."""
+        """Return the free amount."""
         return self._purse(asset).free
 
     def total(self, asset: str) -> int:
-        """Return what is held, locked or not."""
+        """Return the free and the locked amount together."""
         purse = self._purse(asset)
         return purse.free + purse.locked
 
     def lock(self, asset: str, amount: int) -> None:
-        """Set an amount aside for an order."""
+        """Lock an amount for an order."""
         purse = self._touch(asset)
         purse.free -= amount
         purse.locked += amount
 
     def release(self, asset: str, amount: int) -> None:
-        """Give back what was set aside."""
+        """Release a locked amount."""
         self.lock(asset, -amount)
 
     def spend(self, asset: str, amount: int) -> None:
-        """Take from what is free."""
+        """Subtract from the free amount."""
         self._touch(asset).free -= amount
 
     def receive(self, asset: str, amount: int) -> None:
-        """Add to what is free."""
+        """Add to the free amount."""
         self._touch(asset).free += amount
 
     def changed(self) -> tuple[Holding, ...]:
-        """Return what changed since somebody asked last."""
+        """Return the balances that changed since the last call."""
         touched, self._touched = self._touched, {}
         purses = ((asset, self._purse(asset)) for asset in touched)
         return tuple(Holding(asset, decimal_string(one.free), decimal_string(one.locked)) for asset, one in purses)
 
     def balances(self) -> tuple[Balance, ...]:
-        """Return everything that is held."""
+        """Return all balances."""
         return tuple(
             Balance(asset, decimal_string(one.free), decimal_string(one.locked)) for asset, one in self._purses.items()
         )
@@ -76,5 +76,5 @@ class Account:
 
 
 def units(text: str) -> int:
-    """Read an amount as a whole number of 0.00000001."""
+    """Parse an amount as a multiple of 0.00000001."""
     return int(Decimal(text) * UNIT)

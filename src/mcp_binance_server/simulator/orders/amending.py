@@ -1,4 +1,4 @@
-"""An open order made smaller where it stands: same number, same place in the queue."""
+"""Reduction of an open order in place: it keeps its number and its position in the queue."""
 
 from dataclasses import dataclass, replace
 
@@ -12,17 +12,17 @@ from mcp_binance_server.simulator.refusals import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Amended:
-    """What an order is to be: how much, in multiples of 0.00000001, and under which id."""
+    """The new quantity of an order, in multiples of 0.00000001, and its new client order ID."""
 
     quantity: int
     client_order_id: str
 
 
 def amend_order(desk: OrderDesk, account: Account, named: Named, to: Amended, now_ms: int) -> LiveOrder:
-    """Make an order smaller; both of a pair, for only one of them can trade. One without a rest expires.
+    """Reduce an order, and its partner in a pair, as only one of them can trade. An order without a rest expires.
 
     Raises:
-        Refusal: it is not open, would not be smaller, or breaks a filter; then it stays as it was.
+        Refusal: the order is not open, would not be smaller, or breaks a filter; it then stays unchanged.
     """
     desk.engine.settle(now_ms)
     order = _find(desk, account, named)
@@ -74,7 +74,7 @@ def _check(desk: OrderDesk, order: LiveOrder, to: Amended, now_ms: int) -> None:
     if len(order.amendments) >= rules.most_amendments:
         raise _refused("Filter failure: MAX_NUM_ORDER_AMENDS")
     smaller = replace(wanted, quantity=to.quantity)
-    # The price stays, so it is not compared with that of the moment again.
+    # The price stays, so it is not compared with the current price again.
     average = wanted.price or desk.average(wanted, now_ms)
     check_filters(smaller, rules.filters, average=average, open_orders=-1, open_stops=-1)
 

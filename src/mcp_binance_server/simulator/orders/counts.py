@@ -1,4 +1,4 @@
-"""How many orders an account has sent in each window, and how many it may."""
+"""Order counts of an account in each window, and their limits."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class OrderLimit:
 
 
 class OrderLedger:
-    """The unfilled orders of every account; windows begin on whole multiples of their length."""
+    """Counts of every account's unfilled orders; windows start at whole multiples of their length."""
 
     def __init__(self, rate_limits: list[dict[str, str | int]]) -> None:
         self._rows = rate_limits
@@ -33,16 +33,16 @@ class OrderLedger:
 
     @property
     def limits(self) -> list[OrderLimit]:
-        """What exchangeInfo says of them."""
+        """The order limits of exchangeInfo."""
         rows = [row for row in self._rows if row["rateLimitType"] == "ORDERS"]
         return [OrderLimit(str(row["interval"]), int(row["intervalNum"]), int(row["limit"])) for row in rows]
 
     def wipe(self) -> None:
-        """Count from nothing again."""
+        """Reset all counts."""
         self._counts.clear()
 
     def count(self, holder: str, limit: OrderLimit, now_ms: int) -> int:
-        """Return how many count in the window of the moment."""
+        """Return the count in the window of `now_ms`."""
         window, count = self._counts.get((holder, limit.length_ms), (0, 0))
         return count if window == now_ms // limit.length_ms else 0
 
@@ -58,11 +58,11 @@ class OrderLedger:
         self._add(holder, orders, now_ms)
 
     def give_back(self, holder: str, now_ms: int, orders: int = 1) -> None:
-        """Count less: an order was filled for the first time, or did not come to be."""
+        """Lower the count: an order was filled for the first time, or was not accepted."""
         self._add(holder, -orders, now_ms)
 
     def headers(self, holder: str, now_ms: int) -> dict[str, str]:
-        """Return the counts as a successful answer shows them."""
+        """Return the counts as headers of a successful answer."""
         return {limit.header: str(self.count(holder, limit, now_ms)) for limit in self.limits}
 
     def _add(self, holder: str, orders: int, now_ms: int) -> None:

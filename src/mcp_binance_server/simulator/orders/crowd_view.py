@@ -1,4 +1,4 @@
-"""The seeded market as orders meet it: its levels, its trades, its prices, in multiples of 0.00000001."""
+"""The seeded market as seen by orders: its levels, trades and prices, in multiples of 0.00000001."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from mcp_binance_server.simulator.market.prices import HOUR_MS
 from mcp_binance_server.simulator.market.synthetic import Market
 from mcp_binance_server.simulator.orders.matching import Level, Taker
 
-DEPTHS = (50, 1_000, 5_000)  # levels looked at, one after the other until they are enough
+DEPTHS = (50, 1_000, 5_000)  # numbers of levels to read, in turn until they are enough
 
 
 class Print(NamedTuple):
@@ -19,21 +19,21 @@ class Print(NamedTuple):
     price: int
     quantity: int
     sold: bool
-    """The taker sold: the price was bid."""
+    """The taker sold; the price was the bid."""
 
 
 class CrowdView:
-    """What the crowd shows and does; nothing here changes it."""
+    """Read-only view of the crowd's levels and trades."""
 
     def __init__(self, market: Market) -> None:
         self._market = market
 
     def has_source(self, symbol: Symbol) -> bool:
-        """Tell whether something stands in for the symbol, whose book may move without a trade."""
+        """Return whether a source replaces the symbol's market; its book can move without a trade."""
         return symbol.name in self._market.sources
 
     def levels(self, symbol: Symbol, taker: Taker, now_ms: int) -> list[Level]:
-        """Return as many levels of the side that a taker meets as it can need."""
+        """Return as many levels of the taker's opposite side as it can need."""
         levels: list[Level] = []
         for limit in DEPTHS:
             levels = self.side(symbol, limit, now_ms, buys=not taker.buys)
@@ -48,7 +48,7 @@ class CrowdView:
         return [(price * unit.tick, lots * unit.lot) for price, lots in (depth.bids if buys else depth.asks)]
 
     def ahead(self, symbol: Symbol, price: int, now_ms: int, *, buys: bool) -> int:
-        """Return what the crowd shows at a price."""
+        """Return the crowd's quantity at a price."""
         unit = self._market.unit(symbol)
         bid, asked = self._market.level(symbol, price // unit.tick, now_ms)
         return 0 if price % unit.tick else (bid if buys else asked) * unit.lot
@@ -64,7 +64,7 @@ class CrowdView:
         return None if trade is None else trade.price * self._market.unit(symbol).tick
 
     def average(self, symbol: Symbol, minutes: int, now_ms: int) -> int | None:
-        """Return the average price of the last minutes; the last price when nothing traded in them, or for none."""
+        """Return the average price of the last minutes; the last price for 0 minutes, or if nothing traded in them."""
         history = self._market.history(symbol)
         recent = history.window(now_ms - minutes * MINUTE_MS, history.until(now_ms)) if minutes else None
         if recent is None:
@@ -74,7 +74,7 @@ class CrowdView:
     def prints(
         self, symbol: Symbol, after_ms: int, now_ms: int, matters: Callable[[int, int], bool]
     ) -> Iterator[Print]:
-        """Yield the trades after a moment, up to now; spans of whose lows and highs none matters are left out."""
+        """Yield the trades after a time, up to now, without spans whose low and high do not pass `matters`."""
         tape, unit = self._market.tape(symbol), self._market.unit(symbol)
         end_ms = tape.until(now_ms)
         for start_ms, stop_ms in self._spans(symbol, after_ms + 1, end_ms, matters):

@@ -1,4 +1,4 @@
-"""The order desk: what it takes, what it rejects, and what it has ever accepted."""
+"""The order desk: acceptance and rejection of orders, and the record of all accepted orders."""
 
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ REJECT_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """One order that was accepted; the oracle that counts doubles."""
+    """One accepted order; tests find duplicates in this record."""
 
     client_order_id: str
     order_id: int
@@ -40,7 +40,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Which order or list is meant: by one of its ids, or by both; `only` is the status it must have."""
+    """Identification of an order or list by one or both of its IDs; `only` is its required status."""
 
     symbol: str
     order_id: int | None
@@ -50,19 +50,19 @@ class Named:
 
 @dataclass(slots=True)
 class Received:
-    """The requests that arrived and were no reads, whatever became of them, and the bytes they carried."""
+    """Number and size in bytes of the received requests other than reads, whatever their outcome."""
 
     requests: int = 0
     size: int = 0
 
     def add(self, size: int) -> None:
-        """Count one more."""
+        """Count one request."""
         self.requests += 1
         self.size += size
 
 
 class OrderDesk:
-    """Orders of every account. Whoever reads or writes brings it up to the moment first."""
+    """Orders of every account. Each read and write first brings them up to the current time."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
@@ -72,54 +72,54 @@ class OrderDesk:
         self.accepted: list[Accepted] = []
         self.received = Received()
         self.engine_delay_ms = 0.0
-        """How long a request takes from its receipt to the engine, before which its recvWindow is checked again."""
+        """Milliseconds from receipt to engine; the recvWindow is checked again after them."""
         self.visible_after_ms = 0
-        """How long GET order does not find a new order."""
+        """Milliseconds for which GET order does not find a new order."""
         self.cancel_tells_list = True
-        """Whether DELETE order of a listed order is answered as its list or as the order alone; the docs allow both."""
+        """Whether DELETE order of a listed order answers with its list or with the order alone; the docs allow both."""
         self._next_order = FIRST_ORDER_ID
 
     def follow(self, market: Market) -> None:
-        """Match with another market; the orders and accounts of the old one are gone."""
+        """Match against another market; the orders and accounts of the old one are deleted."""
         self.engine.follow(market)
         self.wipe()
 
     def wipe(self) -> None:
-        """Forget every account, order and fill, as a testnet does; what was accepted and told stays written down."""
+        """Delete all accounts, orders and fills, as a testnet does; records of accepted orders and executions stay."""
         self.records.wipe()
         self.engine.wipe()
         self.ledger.wipe()
 
     def executions_since(self, number: int, holder: str | None, now_ms: int) -> list[Execution]:
-        """Return what happened behind a number and up to now, to one holder's orders or to all."""
+        """Return the executions after a number and up to now, of one holder's orders or of all."""
         self.engine.settle(now_ms)
         return self.records.executions.since(number, holder)
 
     def portfolio(self, holder: str, base: Portfolio, now_ms: int) -> Portfolio:
-        """Return what a holder has now."""
+        """Return a holder's current portfolio."""
         self.engine.settle(now_ms)
         return self.records.portfolio(holder, base)
 
     def visible(self, order: Order, now_ms: int) -> bool:
-        """Tell whether GET order finds an order yet."""
+        """Return whether GET order finds an order yet."""
         return order.order_id < FIRST_ORDER_ID or now_ms - order.placed_ms >= self.visible_after_ms
 
     def rules(self, symbol: Symbol) -> SymbolRules:
-        """Return what exchangeInfo says of the orders of a symbol."""
+        """Return the order rules of a symbol from exchangeInfo."""
         record = next(record for record in self.listing.records if record["symbol"] == symbol.name)
         return msgspec.convert(record, SymbolRules)
 
     def usual_client_id(self, place: int = 0) -> str:
-        """Return the id of an order that was sent without one, of a list the first or a later one."""
+        """Return the client order ID for an order sent without one; `place` counts the orders of a list."""
         return f"sim{self._next_order + place:019}"
 
     def check(self, account: Account, wanted: Wanted, now_ms: int, before: tuple[Wanted, ...] = ()) -> None:
-        """Check an order as far as it is checked before it reaches the engine; order/test goes no further.
+        """Run the checks of an order that come before the engine; order/test stops after them.
 
         `before` are the orders of the same list that count already.
 
         Raises:
-            Refusal: it would not reach the engine.
+            Refusal: the order would not reach the engine.
         """
         self.engine.settle(now_ms)
         rules, symbol = self.rules(wanted.symbol), wanted.symbol
@@ -147,7 +147,7 @@ class OrderDesk:
         return average
 
     def place(self, account: Account, wanted: Wanted, now_ms: int, *, by_hand: bool = False) -> LiveOrder:
-        """Take an order, and match it.
+        """Accept an order, and match it.
 
         Raises:
             Refusal: it breaks a filter, or the engine rejects it.
@@ -175,30 +175,30 @@ class OrderDesk:
         return order
 
     def numbered(self, account: Account, wanted: Wanted, now_ms: int) -> LiveOrder:
-        """Return an order with the next number; nothing else knows it yet."""
+        """Return an order with the next number; it is not recorded yet."""
         self._next_order += 1
         return LiveOrder(
             wanted=wanted, number=self._next_order - 1, holder=account.holder, placed_ms=now_ms, updated_ms=now_ms
         )
 
     def accept(self, order: LiveOrder, *, by_hand: bool = False) -> None:
-        """Write down that an order was accepted."""
+        """Record that an order was accepted."""
         self.records.orders[order.number] = order
         symbol, client_id = order.wanted.symbol.name, order.wanted.client_order_id
         self.accepted.append(Accepted(client_id, order.number, symbol, order.placed_ms, by_hand, order.holder))
 
     def start(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
-        """Let an order meet the book, or wait for its trigger."""
+        """Match an order with the book, or let it wait for its trigger."""
         if order.waiting:
             self.engine.wait(order, now_ms)
         else:
             self.engine.execute(order, match, levels, now_ms)
 
     def cancel(self, account: Account, named: Named, cancel_id: str, now_ms: int) -> Order:
-        """Cancel an open order and return it, under the id it was placed with.
+        """Cancel an open order and return it, under its original client order ID.
 
         Raises:
-            Refusal: nothing of that name is open.
+            Refusal: no such order is open, or it does not have the required status.
         """
         self.engine.settle(now_ms)
         for order in self.records.open_orders(account.holder, named.symbol):
@@ -213,10 +213,10 @@ class OrderDesk:
         raise not_open()
 
     def judge_ids(self, account: Account, client_ids: list[str]) -> None:
-        """Check that the account may trade, and that no open order has one of the ids.
+        """Check that the account can trade, and that no open order has one of the IDs.
 
         Raises:
-            Refusal: it may not, or one has.
+            Refusal: trading is disabled, or an ID is taken.
         """
         if not account.portfolio.can_trade:
             raise rejected("This action is disabled on this account.")
@@ -225,10 +225,10 @@ class OrderDesk:
             raise rejected("Duplicate order sent.")
 
     def meet(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
-        """Return what an order would meet now.
+        """Return the match of an order at this time.
 
         Raises:
-            Refusal: it must not meet that.
+            Refusal: a stop order would trigger at once, or a LIMIT_MAKER would match.
         """
         wanted = order.wanted
         if wanted.conditional and triggered(wanted, self.engine.crowd.last(wanted.symbol, now_ms) or 0):
@@ -240,15 +240,15 @@ class OrderDesk:
 
 
 def afford(account: Account, wanted: Wanted, needed: int) -> None:
-    """Check that an account has what an order needs.
+    """Check that an account has the amount that an order needs.
 
     Raises:
-        Refusal: it has less.
+        Refusal: the account has less.
     """
     if account.free(wanted.locked_asset) < needed:
         raise rejected("Account has insufficient balance for requested action.")
 
 
 def reject_reason(refusal: Refusal) -> str:
-    """Return the word that user events have for a refusal."""
+    """Return the reject reason that user events show for a refusal."""
     return REJECT_REASONS.get(refusal.message, "UNKNOWN_ERROR")

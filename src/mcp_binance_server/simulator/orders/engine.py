@@ -1,4 +1,4 @@
-"""The matching engine at work: orders meet each other and the crowd, and what follows is written down."""
+"""The matching engine: it matches orders with each other and with the crowd, and records the executions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,8 +15,8 @@ from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
 from mcp_binance_server.simulator.orders.records import Detail, OrderRecords
 from mcp_binance_server.simulator.orders.shown import ShownOrders
 
-FIRST_TRADE_ID = 8_000_000_000_001  # the ids of the public tape stay below: trades of accounts are not on it
-COMMISSION_SHARE = 1_000  # one in a thousand of what is received
+FIRST_TRADE_ID = 8_000_000_000_001  # IDs of the public tape stay below; trades of accounts are not on it
+COMMISSION_SHARE = 1_000  # one thousandth of the received amount
 UNFILLED_IOC = "UNFILLED_IOC_QUANTITY_EXPIRED"
 UNFILLED_FOK = "UNFILLED_FOK_ORDER_EXPIRED"
 NO_LIQUIDITY = "INSUFFICIENT_LIQUIDITY"
@@ -27,10 +27,10 @@ Release = Callable[[OrderList, int], None]
 
 
 class OrderEngine:
-    """All books. Nothing runs by itself: `settle` brings them up to a moment.
+    """All books. Nothing runs in the background: `settle` brings the books up to a time.
 
-    What the crowd does follows from seed and time alone, so it does not matter how often anybody looks. One exception:
-    a book that moves without trading, that of a replay or of a member of the crowd, counts only when somebody looks.
+    The crowd's actions follow from seed and time alone, so the number of calls does not matter. One exception: a book
+    that moves without trades, that of a replay or of a crowd member, counts only at the times of the calls.
     """
 
     def __init__(self, listing: Listing, records: OrderRecords, ledger: OrderLedger) -> None:
@@ -43,12 +43,12 @@ class OrderEngine:
         self._seen_ms: dict[str, int] = {}
         self._ended: list[OrderList] = []
         self.on_release: Release
-        """Put on the book what a list had pending: its working order is filled."""
+        """Callback for a filled working order: puts the pending orders of its list on the book."""
         self._next_trade = FIRST_TRADE_ID
         self._next_match = 1
 
     def follow(self, market: Market) -> None:
-        """Match with another market from here on."""
+        """Match against another market from now on."""
         self.crowd = CrowdView(market)
 
     def wipe(self) -> None:
@@ -58,11 +58,11 @@ class OrderEngine:
         self.shown.wipe()
 
     def book(self, symbol: Symbol) -> MatchingBook:
-        """Return the orders of a symbol."""
+        """Return the book of a symbol."""
         return self._books.setdefault(symbol.name, MatchingBook())
 
     def settle(self, now_ms: int) -> None:
-        """Let the crowd's trades up to now pass through every book."""
+        """Apply the crowd's trades up to now to every book."""
         for name, book in list(self._books.items()):
             symbol, seen_ms = self._listing.symbols.get(name), self._seen_ms.get(name, now_ms)
             if symbol is None or now_ms <= seen_ms:
@@ -78,7 +78,7 @@ class OrderEngine:
                 self.follow_up(now_ms)
 
     def strike(self, symbol: Symbol, one: Print) -> None:
-        """Let one trade of the crowd pass through the book of a symbol, and pull the triggers it reaches."""
+        """Apply one trade of the crowd to a symbol's book, and trigger the stop orders it reaches."""
         self._serve(symbol, self.book(symbol).strike(one.price, one.quantity, sold=one.sold), one.at_ms)
         for order in self._waiting(symbol):
             if order.waiting and triggered(order.wanted, one.price):
@@ -89,7 +89,7 @@ class OrderEngine:
         self.follow_up(one.at_ms)
 
     def follow_up(self, now_ms: int) -> None:
-        """Do what follows from the end of working orders, after everything that ended them."""
+        """Release or expire the pending orders of ended working orders, after all steps that ended them."""
         while self._ended:
             listed = self._ended.pop(0)
             if listed.working is not None and listed.working.status == "FILLED":
@@ -100,13 +100,13 @@ class OrderEngine:
                 self.expire(order, NEVER_BEGAN, now_ms)
 
     def match(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
-        """Return what an order would meet now, and the crowd's levels that this was worked out from."""
+        """Return the match of an order at this time, and the crowd's levels used for it."""
         taker = _taker(order)
         levels = self.crowd.levels(order.wanted.symbol, taker, now_ms)
         return self.book(order.wanted.symbol).match(taker, levels), levels
 
     def execute(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
-        """Let a match happen, and put on the book or end what is left of the order."""
+        """Execute a match, and put the rest of the order on the book or end it."""
         wanted, book = order.wanted, self.book(order.wanted.symbol)
         self._seen_ms.setdefault(wanted.symbol.name, now_ms)
         if wanted.time_in_force == "FOK" and match.traded < wanted.quantity:
@@ -129,12 +129,12 @@ class OrderEngine:
             self._publish(wanted.symbol, now_ms)
 
     def wait(self, order: LiveOrder, now_ms: int) -> None:
-        """Let an order wait for its trigger."""
+        """Register an order that waits for its trigger."""
         self.book(order.wanted.symbol)
         self._seen_ms.setdefault(order.wanted.symbol.name, now_ms)
 
     def cancel(self, order: LiveOrder, cancel_id: str, now_ms: int) -> None:
-        """Take an open order away, and with it the list it belongs to."""
+        """Cancel an open order, and with it the open orders of its list."""
         listed = self._records.lists.get(order.list_id)
         if listed is not None:
             self._records.unreserve(listed)
@@ -143,7 +143,7 @@ class OrderEngine:
             self._records.tell(one, "CANCELED", now_ms, Detail(cancel_id=cancel_id))
 
     def resize(self, order: LiveOrder, now_ms: int) -> None:
-        """Show an order on the book as small as it now is; its place in the queue stays."""
+        """Update an order on the book to its smaller quantity; its place in the queue stays."""
         resting = self.book(order.wanted.symbol).orders.get(order.number)
         if resting is not None:
             resting.left = order.left
@@ -203,7 +203,7 @@ class OrderEngine:
         self._note_end(order)
 
     def _begin(self, order: LiveOrder, now_ms: int) -> None:
-        """End the other order of a pair: this one trades or was triggered, and what both had locked is its own."""
+        """End the other order of a pair: this one trades or was triggered, and gets everything that both had locked."""
         listed = self._records.lists.get(order.list_id)
         other = None if listed is None else listed.partner(order)
         if other is not None and other.open:
@@ -248,7 +248,7 @@ class OrderEngine:
             self._note_end(one)
 
     def expire(self, order: LiveOrder, reason: str | None, now_ms: int) -> None:
-        """End an order by a rule of the exchange."""
+        """Expire an order by a rule of the exchange."""
         order.expiry_reason = reason
         self._end(order, "EXPIRED", now_ms)
         self._records.tell(order, "EXPIRED", now_ms)
@@ -270,7 +270,7 @@ class OrderEngine:
 
 
 def triggered(wanted: Wanted, price: int) -> bool:
-    """Tell whether a trade at a price pulls the trigger of a stop order."""
+    """Return whether a trade at a price triggers a stop order."""
     rising = wanted.buys == wanted.kind.startswith("STOP_LOSS")
     return price >= wanted.stop if rising else price <= wanted.stop
 

@@ -1,4 +1,4 @@
-"""What happened to an order, step by step: the record from which user events are written."""
+"""Executions of an order, step by step: the record from which user events are written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ ExecutionKind = Literal["NEW", "TRADE", "CANCELED", "REPLACED", "EXPIRED", "REJE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prevention:
-    """A trade of an account with itself that was kept from happening (fields v A B u U Cs pl pL pY)."""
+    """A prevented trade of an account with itself (fields v A B u U Cs pl pL pY)."""
 
     match_id: int
     prevented: str
-    """Of this order in all."""
+    """Prevented quantity of this order, in total."""
     last_prevented: str
-    """Of this order, this time."""
+    """Prevented quantity of this order, in this step."""
     trade_group_id: int
     other_order_id: int
     other_symbol: str
@@ -28,7 +28,7 @@ class Prevention:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What an account has of an asset after an execution."""
+    """Balance of an asset after an execution."""
 
     asset: str
     free: str
@@ -37,7 +37,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListStatus:
-    """How an order list stands; everything a listStatus says."""
+    """Status of an order list: all fields of a listStatus."""
 
     list_id: int
     contingency: str
@@ -46,26 +46,26 @@ class ListStatus:
     client_list_id: str
     symbol: str
     orders: tuple[tuple[int, str], ...]
-    """The order ids and the client order ids."""
+    """The order IDs with their client order IDs."""
     reject_reason: str = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One step of one order: everything an executionReport and an outboundAccountPosition say."""
+    """One step of one order: all fields of an executionReport and an outboundAccountPosition."""
 
     number: int
-    """`I`: grows with every execution of the whole exchange."""
+    """`I`: increases with every execution of the whole exchange."""
     holder: str = field(repr=False)
-    """The first key of the account that it belongs to: `exchange.holder(key).api_key`."""
+    """The first key of its account: `exchange.holder(key).api_key`."""
     at_ms: int
     kind: ExecutionKind
     order: Order
-    """As it stands after it."""
+    """The order after this step."""
     client_order_id: str
-    """`c`: of a cancel the id of the cancel, else that of the order."""
+    """`c`: for a cancel the ID of the cancel, else that of the order."""
     original_client_order_id: str = ""
-    """`C`: of a cancel the id of the order, of an amendment its earlier id, else nothing."""
+    """`C`: for a cancel the ID of the order, for an amendment its earlier ID, else empty."""
     last_quantity: str = ZERO
     last_price: str = ZERO
     last_value: str = ZERO
@@ -76,13 +76,13 @@ class Execution:
     reject_reason: str = "NONE"
     prevention: Prevention | None = None
     holdings: tuple[Holding, ...] = ()
-    """The assets that changed with it; empty when none did."""
+    """Balances of the assets that changed in this step; empty if none did."""
     list_status: ListStatus | None = None
-    """How the list stands that the order belongs to, when that is told."""
+    """Status of the order's list, if the step reports it."""
 
     @property
     def expiry_reason(self) -> str | None:
-        """`eR`, with the kinds that have one."""
+        """`eR`, for the kinds that have one."""
         return self.order.expiry_reason if self.kind in {"EXPIRED", "TRADE_PREVENTION"} else None
 
 
@@ -90,7 +90,7 @@ Listener = Callable[[Execution], None]
 
 
 class Executions:
-    """Everything that was executed, in order; listeners are told at once, before the request is answered."""
+    """All executions, in order; listeners are called at once, before the request is answered."""
 
     def __init__(self) -> None:
         self.all: list[Execution] = []
@@ -102,13 +102,13 @@ class Executions:
         return self.all[-1].number if self.all else 0
 
     def add(self, execution: Execution) -> None:
-        """Write one down and tell it."""
+        """Record an execution and call the listeners."""
         self.all.append(execution)
         for listener in tuple(self.listeners):
             listener(execution)
 
     def since(self, number: int, holder: str | None = None) -> list[Execution]:
-        """Return those behind a number, of one account or of all."""
+        """Return the executions after a number, of one account or of all."""
         return [one for one in self._behind(number) if holder in {None, one.holder}]
 
     def _behind(self, number: int) -> list[Execution]:

@@ -1,4 +1,4 @@
-"""Order lists: two or three orders that are placed together, and of which one decides about the others."""
+"""Order lists: two or three orders placed together, with one that decides on the others."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedList:
-    """A list as it was asked for: a pair (OCO), or a working order and one or a pair that it sets off (OTO)."""
+    """A requested list: a pair (OCO), or a working order that triggers one order or a pair (OTO)."""
 
     client_list_id: str
     working: Wanted | None
     others: tuple[Wanted, ...]
-    """The pair of an OCO, or what is pending; of a pair the stop loss comes first."""
+    """The pair of an OCO, or the pending orders; in a pair the stop loss comes first."""
     pays: bool = False
-    """What the working order buys is what the pending ones sell (OPO): they come without a quantity."""
+    """Whether the pending orders sell what the working order buys (OPO); they then have no quantity of their own."""
 
     @property
     def orders(self) -> tuple[Wanted, ...]:
@@ -29,7 +29,7 @@ class WantedList:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class OrderList:
-    """A list since it was accepted; it is done when none of its orders is open."""
+    """A list after its acceptance; it is done when none of its orders is open."""
 
     number: int
     client_list_id: str
@@ -42,7 +42,7 @@ class OrderList:
     updated_ms: int
     pays: bool = False
     reserved: int = 0
-    """What was bought and is locked for the pending orders, in multiples of 0.00000001."""
+    """Bought amount locked for the pending orders, in multiples of 0.00000001."""
 
     @property
     def orders(self) -> tuple[LiveOrder, ...]:
@@ -57,12 +57,12 @@ class OrderList:
         return not any(order.open for order in self.orders)
 
     def partner(self, order: LiveOrder) -> LiveOrder | None:
-        """Return the other order of the pair that an order belongs to."""
+        """Return the other order of an order's pair; None without a pair."""
         paired = len(self.others) == 2 and any(one is order for one in self.others)
         return next(one for one in self.others if one is not order) if paired else None
 
     def status(self, status_type: str | None = None, reject_reason: str = "NONE") -> ListStatus:
-        """Return how the list stands; a type of status says why it is told."""
+        """Return the status of the list; `status_type` is the reason for its report."""
         usual = "ALL_DONE" if self.done else "EXEC_STARTED"
         order_status = "REJECT" if status_type == "RESPONSE" else "ALL_DONE" if self.done else "EXECUTING"
         return ListStatus(
@@ -77,7 +77,7 @@ class OrderList:
         )
 
     def body(self) -> dict[str, object]:
-        """Return the list as the query endpoints answer it."""
+        """Return the list in the format of the query endpoints."""
         status = self.status()
         return {
             "orderListId": status.list_id,

@@ -1,7 +1,7 @@
-"""Price-time matching, pure: whole prices and whole quantities in, the steps of a match out.
+"""Price-time matching with whole prices and quantities; the result is the steps of a match.
 
-The orders of the accounts stand in one book with a crowd whose levels are handed in with every match. At one price the
-crowd that stood there when an order came is before it (`ahead`), whatever came later is behind it.
+The accounts' orders share one book with a crowd, whose levels are passed in with every match. At one price, the crowd's
+quantity at the arrival of an order is ahead of the order (`ahead`). Later quantity is behind it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,12 +20,12 @@ class Resting:
     price: int
     left: int
     ahead: int = 0
-    """What of the crowd stands before it at its price."""
+    """Quantity of the crowd ahead of the order at its price."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taker:
-    """An order that arrives; without a price it takes any."""
+    """An incoming order; without a price it takes any."""
 
     owner: str
     buys: bool
@@ -34,13 +34,13 @@ class Taker:
     mode: str = "NONE"
 
     def reaches(self, price: int) -> bool:
-        """Tell whether it would trade at a price of the other side."""
+        """Return whether the order would trade at a price of the other side."""
         return self.price is None or (price <= self.price if self.buys else price >= self.price)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One part of a match: a trade, or a trade with oneself that is prevented; the crowd is a maker without a name."""
+    """One part of a match: a trade, or a prevented self-trade. A `maker` of None is the crowd."""
 
     price: int
     maker: Resting | None
@@ -55,12 +55,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What an order meets, before any of it happens; `left` is what would rest or expire."""
+    """Result of a match before its execution; `left` is the quantity that would rest or expire."""
 
     steps: tuple[Step, ...]
     left: int
     expired: bool = False
-    """The prevention of a trade with oneself ended the order that arrived."""
+    """Whether self-trade prevention ended the incoming order."""
 
     @property
     def traded(self) -> int:
@@ -78,20 +78,21 @@ class MatchingBook:
 
     orders: dict[int, Resting] = field(default_factory=dict[int, Resting])
     _used: dict[tuple[bool, int], Level] = field(default_factory=dict[tuple[bool, int], Level])
-    """By side and price: what the crowd showed there, and how much of it was taken. Gone when it shows another."""
+    """The crowd's quantity by side and price, and the part already taken; void once the crowd shows another one."""
 
     def side(self, *, buys: bool) -> list[Resting]:
-        """Return one side in the order in which it is served."""
+        """Return one side in matching order."""
         orders = [order for order in self.orders.values() if order.buys == buys]
-        return sorted(orders, key=lambda order: -order.price if buys else order.price)  # stable: first come, first
+        # stable sort: at one price, first come, first served
+        return sorted(orders, key=lambda order: -order.price if buys else order.price)
 
     def untaken(self, price: int, quantity: int, *, buys: bool) -> int:
-        """Return what is left of a level of the crowd."""
+        """Return the remaining quantity of a level of the crowd."""
         shown, used = self._used.get((buys, price), (0, 0))
         return quantity - used if shown == quantity else quantity
 
     def match(self, taker: Taker, crowd: Iterable[Level]) -> Match:
-        """Return what a taker would meet; `crowd` are the levels of the other side, best first. Nothing changes."""
+        """Return a taker's match without executing it; `crowd` contains the levels of the other side, best first."""
         left, steps = taker.quantity, list[Step]()
         for price, quantity, maker in self._queue(taker, crowd):
             if not left:
@@ -109,7 +110,7 @@ class MatchingBook:
         return Match(tuple(steps), left)
 
     def commit(self, taker: Taker, match: Match, crowd: Iterable[Level]) -> None:
-        """Let a match happen to the book; `crowd` are the levels it was worked out from."""
+        """Apply a match to the book; `crowd` contains the levels used for the match."""
         shown = dict(crowd)
         for step in match.steps:
             if step.maker is not None:
@@ -120,14 +121,14 @@ class MatchingBook:
                 self._use(step.price, shown[step.price], step.traded, buys=not taker.buys)
 
     def rest(self, order: Resting) -> None:
-        """Put an order on the book, behind those that are there."""
+        """Put an order on the book, behind the existing ones."""
         self.orders[order.number] = order
 
     def strike(self, price: int, quantity: int, *, sold: bool) -> list[Level]:
-        """Let a trade of the crowd pass through the book; return (order number, quantity) of each fill.
+        """Apply a trade of the crowd to the book; return (order number, quantity) of each fill.
 
-        An order whose price the trade went past is filled whole, and so is one that a resting order of the crowd has
-        come to meet. At the very price of the trade, what stands before an order is served first.
+        An order is filled whole if the trade passed its price, or if a resting order of the crowd has reached it. At
+        exactly the trade's price, the quantity ahead of an order is served first.
         """
         fills: list[Level] = []
         for order in [*self.side(buys=True), *self.side(buys=False)]:
@@ -136,7 +137,7 @@ class MatchingBook:
                 fills.append((order.number, order.left))
         for order in self.side(buys=sold):
             if order.price == price:
-                # Everybody at a price has the same crowd before the first order; what it loses, all lose.
+                # All orders at a price have the same crowd quantity ahead of the first one; a reduction applies to all.
                 crowd = min(quantity, order.ahead)
                 for other in self.orders.values():
                     if other.buys == sold and other.price == price:
@@ -149,7 +150,7 @@ class MatchingBook:
         return self._served(fills)
 
     def meet(self, bid: int, ask: int) -> list[Level]:
-        """Fill whole what the best prices of the crowd have come to meet; return (order number, quantity) of each."""
+        """Fill whole every order that the crowd's best prices have reached; return (order number, quantity) of each."""
         orders = self.orders.values()
         met = [order for order in orders if (order.price >= ask if order.buys else order.price <= bid)]
         return self._served([(order.number, order.left) for order in met])
@@ -169,7 +170,7 @@ class MatchingBook:
                 order.ahead = max(0, order.ahead - taken)
 
     def _queue(self, taker: Taker, crowd: Iterable[Level]) -> Iterator[tuple[int, int, Resting | None]]:
-        """Yield what a taker meets in order: price, quantity, and whose it is."""
+        """Yield the counterparts of a taker in order: price, quantity, and the resting order (None for the crowd)."""
         own = [order for order in self.side(buys=not taker.buys) if taker.reaches(order.price)]
         place = 0
         for price, shown in crowd:

@@ -1,4 +1,4 @@
-"""An order as the desk works on it."""
+"""Orders as the desk works on them: requested, live and amended."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ STOPS = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_L
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """An order as it was asked for, in multiples of 0.00000001; a price of 0 is none."""
+    """A requested order, in multiples of 0.00000001; a price of 0 means no price."""
 
     symbol: Symbol
     buys: bool
@@ -31,7 +31,7 @@ class Wanted:
         return self.symbol.quote if self.buys else self.symbol.base
 
     def needs(self, left: int) -> int:
-        """Return what must be set aside for so much of it; an order without a price sets nothing aside."""
+        """Return the amount to lock for a quantity of the order; a buy without a price locks nothing."""
         if not self.buys:
             return left
         return -(-self.price * left // UNIT)
@@ -39,7 +39,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """One time that an order was made smaller."""
+    """One reduction of an order."""
 
     execution: int
     earlier_id: str
@@ -51,7 +51,7 @@ class Amendment:
 
 @dataclass(slots=True, kw_only=True)
 class LiveOrder:
-    """An order since it was accepted."""
+    """An order with its current state."""
 
     wanted: Wanted
     number: int
@@ -76,7 +76,7 @@ class LiveOrder:
 
     @property
     def pending(self) -> bool:
-        """Tell whether it still waits for the working order of its list."""
+        """Return whether the order still waits for the working order of its list."""
         return self.status == "PENDING_NEW"
 
     @property
@@ -89,11 +89,11 @@ class LiveOrder:
 
     @property
     def needed(self) -> int:
-        """What must be set aside for what is left of it."""
+        """Amount to lock for the remaining quantity."""
         return self.wanted.needs(self.left)
 
     def told(self) -> Order:
-        """Return the order as it goes out."""
+        """Return the order in wire format."""
         wanted = self.wanted
         return Order(
             symbol=wanted.symbol.name,

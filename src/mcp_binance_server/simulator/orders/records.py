@@ -1,4 +1,4 @@
-"""What is written down of accounts and orders, and what the signed endpoints show of it."""
+"""Records of accounts and orders, and the part of them that the signed endpoints show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from mcp_binance_server.simulator.orders.order import LiveOrder
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What one kind of execution says beyond the order itself."""
+    """Fields of an execution in addition to the order itself."""
 
     fill: Fill | None = None
     cancel_id: str | None = None
@@ -27,7 +27,7 @@ NOTHING_MORE = Detail()
 
 
 class OrderRecords:
-    """Accounts, orders and fills; every change goes out as an execution."""
+    """Accounts, orders and fills; every change is published as an execution."""
 
     def __init__(self, listing: Listing) -> None:
         self.executions = Executions()
@@ -41,12 +41,12 @@ class OrderRecords:
         self._next_execution = 1
 
     def wipe(self) -> None:
-        """Forget every account, order and fill; what was told stays written down."""
+        """Delete all accounts, orders and fills; the executions stay."""
         for kept in (self.orders, self.lists, self._accounts, self._seeded, self._fills, self._over):
             kept.clear()
 
     def account(self, holder: str, base: Portfolio) -> Account:
-        """Return a holder's account, opened with the portfolio if there was none."""
+        """Return a holder's account; if there is none, open it with the portfolio."""
         account = self._accounts.get(holder)
         if account is None or account.portfolio is not base:
             account = self._accounts[holder] = Account(holder, base)
@@ -54,11 +54,11 @@ class OrderRecords:
         return account
 
     def account_of(self, holder: str) -> Account:
-        """Return the account of a holder who has placed orders."""
+        """Return the account of a holder with earlier orders."""
         return self._accounts[holder]
 
     def portfolio(self, holder: str, base: Portfolio) -> Portfolio:
-        """Return what a holder has: the portfolio as it was, until the first order changes it."""
+        """Return a holder's portfolio: unchanged, until the first order changes it."""
         account = self._accounts.get(holder)
         if account is None or account.portfolio is not base:
             return base
@@ -72,13 +72,13 @@ class OrderRecords:
         )
 
     def open_orders(self, holder: str, symbol: str | None = None) -> list[Order]:
-        """Return the open orders of a holder, those of the portfolio first."""
+        """Return the open orders of a holder, those of the initial portfolio first."""
         orders = [*self._seeded.get(holder, {}).values()]
         orders += [order.told() for order in self.orders.values() if order.open and order.holder == holder]
         return [order for order in orders if order.open and symbol in {None, order.symbol}]
 
     def _told(self, order: LiveOrder) -> Order:
-        # What is over stays as it is, and an account that is read often has more and more of it.
+        # Closed orders do not change, so they are cached: an account that is read often has more and more of them.
         if order.open:
             return order.told()
         if order.number not in self._over:
@@ -86,14 +86,14 @@ class OrderRecords:
         return self._over[order.number]
 
     def unlock(self, order: LiveOrder) -> None:
-        """Give back what an order needs no longer; what it spends is taken from that afterwards."""
+        """Release the amount that an order no longer needs; its spending is taken from that amount afterwards."""
         holds = order.open and not order.pending and order.wanted.kind != "MARKET"
         needed = order.needed if holds else 0
         self._accounts[order.holder].release(order.wanted.locked_asset, order.locked - needed)
         order.locked = needed
 
     def hold(self, orders: Sequence[LiveOrder]) -> None:
-        """Set aside what one order needs or the dearer one of a pair, of which only one can trade."""
+        """Lock the amount of one order, or of the more expensive one of a pair, as only one of the pair can trade."""
         for order in orders:
             self._accounts[order.holder].release(order.wanted.locked_asset, order.locked)
             order.locked = 0
@@ -104,7 +104,7 @@ class OrderRecords:
             self._accounts[most.holder].lock(most.wanted.locked_asset, most.locked)
 
     def pay(self, order: LiveOrder, fill: Fill) -> None:
-        """Move what a fill moves."""
+        """Move the amounts of a fill."""
         symbol, account = order.wanted.symbol, self._accounts[order.holder]
         quantity, value, fee = units(fill.quantity), units(fill.value), units(fill.commission)
         account.spend(order.wanted.locked_asset, value if fill.buyer else quantity)
@@ -112,21 +112,22 @@ class OrderRecords:
         self._fills.setdefault(order.holder, []).append(fill)
         listed = self.lists.get(order.list_id)
         if listed is not None and listed.pays and listed.working is order:
-            # https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md: what is bought pays for what is
-            # pending; the commission comes out of what was free before, if there is enough and it is not BNB.
+            # https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md: the bought amount pays for the
+            # pending orders. The commission is taken from the earlier free amount, if that is sufficient and the asset
+            # is not BNB.
             free_pays = symbol.base != "BNB" and account.free(symbol.base) >= quantity
             kept = quantity if free_pays else quantity - fee
             account.lock(symbol.base, kept)
             listed.reserved += kept
 
     def unreserve(self, listed: OrderList) -> int:
-        """Give free what the working order of a list bought for its pending ones; return how much that was."""
+        """Release the amount that a list's working order bought for its pending orders, and return it."""
         reserved, listed.reserved = listed.reserved, 0
         self._accounts[listed.holder].release(listed.symbol.base, reserved)
         return reserved
 
     def cancel_seeded(self, account: Account, order: Order, cancel_id: str, now_ms: int) -> Order:
-        """Cancel an order that the portfolio came with: it never trades, but it locks."""
+        """Cancel an order of the initial portfolio; such an order never trades, but it locks an amount."""
         symbol = self._listing.symbols[order.symbol]
         left = units(order.quantity) - units(order.executed)
         asset = symbol.quote if order.side == "BUY" else symbol.base
@@ -138,7 +139,7 @@ class OrderRecords:
         return gone
 
     def tell(self, order: LiveOrder, kind: ExecutionKind, now_ms: int, detail: Detail = NOTHING_MORE) -> None:
-        """Write down one step of an order."""
+        """Record one step of an order."""
         listed = self.lists.get(order.list_id)
         if listed is not None:
             listed.updated_ms = now_ms

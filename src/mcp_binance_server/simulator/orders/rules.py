@@ -1,4 +1,4 @@
-"""What an order must be like: the filters of its symbol, and the words in which an order is refused."""
+"""Rules for orders: the filters of a symbol, and the messages that refuse an order."""
 
 from decimal import Decimal
 
@@ -14,7 +14,7 @@ Filter = dict[str, str | int | bool]
 
 
 class SymbolRules(msgspec.Struct, rename="camel"):
-    """What exchangeInfo says of the orders of a symbol."""
+    """The order rules of a symbol in exchangeInfo."""
 
     order_types: list[str]
     default_self_trade_prevention_mode: str
@@ -28,34 +28,34 @@ class SymbolRules(msgspec.Struct, rename="camel"):
 
     @property
     def most_amendments(self) -> int:
-        """How often one order may be made smaller."""
+        """Largest number of amendments of one order."""
         return max(
             (int(entry["maxNumOrderAmends"]) for entry in self.filters if "maxNumOrderAmends" in entry), default=0
         )
 
     @property
     def most_lists(self) -> int:
-        """How many lists an account may have open; 0 is any number."""
+        """Largest number of open lists of an account; 0 means no limit."""
         return max((int(entry["maxNumOrderLists"]) for entry in self.filters if "maxNumOrderLists" in entry), default=0)
 
     @property
     def average_minutes(self) -> int:
-        """Over how many minutes the price is averaged that some filters compare with; 0 is the last price."""
+        """Minutes of the average price that some filters compare with; 0 means the last price."""
         return max((int(entry["avgPriceMins"]) for entry in self.filters if "avgPriceMins" in entry), default=0)
 
 
 def rejected(message: str) -> Refusal:
-    """Return what the matching engine says to an order it does not take."""
+    """Return the refusal of an order by the matching engine."""
     return Refusal(-2010, message)
 
 
 def failed(name: str) -> Refusal:
-    """Return the failure of a filter: the order did not reach the engine."""
+    """Return the refusal of an order by a filter; the order did not reach the engine."""
     return Refusal(-1013, f"Filter failure: {name}")
 
 
 def not_open() -> Refusal:
-    """Return the answer to a cancel of what is not open."""
+    """Return the refusal of a cancel of an order that is not open."""
     return Refusal(-2011, "Unknown order sent.")
 
 
@@ -87,10 +87,10 @@ def check_filters(wanted: Wanted, filters: list[Filter], *, average: int, open_o
 
 
 def check_position(wanted: Wanted, filters: list[Filter], held: int, open_orders: list[Order]) -> None:
-    """Check what the account would hold at most.
+    """Check the largest amount that the account could hold.
 
     Raises:
-        Refusal: it would be too much.
+        Refusal: the amount exceeds the limit.
     """
     most = [units(str(entry["maxPosition"])) for entry in filters if entry["filterType"] == "MAX_POSITION"]
     bought = [units(order.quantity) - units(order.executed) for order in open_orders if order.side == "BUY"]
@@ -100,7 +100,7 @@ def check_position(wanted: Wanted, filters: list[Filter], held: int, open_orders
 
 def _inside(value: int, entry: Filter, least: str, most: str, step: str) -> bool:
     low, high, size = (units(str(entry[name])) for name in (least, most, step))
-    # Each of the three is switched off by a zero.
+    # A zero disables each of the three.
     return value >= low and (not high or value <= high) and not (size and value % size)
 
 

@@ -1,4 +1,4 @@
-"""What the public book shows of the accounts' orders: the same in a snapshot and in the events that lead to it."""
+"""The accounts' orders in the public book, consistent between snapshots and the events that lead to them."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
@@ -8,25 +8,28 @@ from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.source import Changes, Depth, Span
 from mcp_binance_server.simulator.orders.matching import Resting
 
-Place = tuple[bool, int]  # whether it is a bid, and its price in ticks
+Place = tuple[bool, int]  # is a bid, price in ticks
 Shown = Mapping[Place, int]  # lots
 NOTHING: Shown = {}
-KEPT_MS = 600_000  # how long it is known what showed where nothing shows any more
+KEPT_MS = 600_000  # time for which the history of an empty place is kept
 
 
 class ShownOrders:
-    """A change shows from the end of its bucket of 100 ms, as depth events do; it is rounded down to whole lots."""
+    """History of the shown orders, in whole lots.
+
+    A change shows from the end of its 100 ms bucket, as in depth events; quantities are rounded down.
+    """
 
     def __init__(self) -> None:
-        self._past: dict[str, dict[Place, list[Level]]] = {}  # by place: when it showed, and how much
+        self._past: dict[str, dict[Place, list[Level]]] = {}  # by place: time and quantity of each change
         self._told_ms: dict[str, int] = {}
 
     def wipe(self) -> None:
-        """Show nothing any more."""
+        """Remove all shown orders."""
         self._past.clear()
 
     def publish(self, symbol: Symbol, orders: Iterable[Resting], at_ms: int) -> None:
-        """Show the orders as they stand; what events have told already is not told otherwise afterwards."""
+        """Show the current orders; a change never applies to a time whose events have been sent."""
         standing: dict[Place, int] = {}
         for order in orders:
             place = (order.buys, order.price // symbol.tick)
@@ -42,11 +45,11 @@ class ShownOrders:
                 past[place] = [*history, (shows_ms, lots)]
 
     def told(self, symbol: Symbol, until_ms: int) -> None:
-        """Take note that events up to a moment have gone out."""
+        """Record that the events up to a time have been sent."""
         self._told_ms[symbol.name] = max(until_ms, self._told_ms.get(symbol.name, 0))
 
     def at(self, symbol: Symbol, now_ms: int) -> Shown:
-        """Return what shows at a moment."""
+        """Return the orders shown at a time."""
         past = self._past.get(symbol.name)
         if not past:
             return NOTHING
@@ -54,7 +57,7 @@ class ShownOrders:
         return {place: lots for place, lots in shown.items() if lots}
 
     def touched(self, symbol: Symbol, span: Span) -> set[Place]:
-        """Return where something changed in a span."""
+        """Return the places that changed in a span."""
         past = self._past.get(symbol.name, {})
         return {
             place
@@ -69,7 +72,7 @@ def _last(history: list[Level], now_ms: int) -> int:
 
 
 def lay_depth(depth: Depth, shown: Shown, limit: int) -> Depth:
-    """Lay the orders of the accounts over a snapshot of the crowd's."""
+    """Add the accounts' orders to a snapshot of the crowd's."""
     bids, asks = dict(depth.bids), dict(depth.asks)
     for (buys, price), lots in _uncrossed(shown, depth.bids[:1], depth.asks[:1]):
         side = bids if buys else asks
@@ -78,13 +81,13 @@ def lay_depth(depth: Depth, shown: Shown, limit: int) -> Depth:
 
 
 def lay_top(top: Top, shown: Shown) -> Top:
-    """Lay the orders of the accounts over the best prices of the crowd."""
+    """Add the accounts' orders to the best prices of the crowd."""
     laid = lay_depth(Depth(0, [top.bid], [top.ask]), shown, 1)
     return Top(laid.bids[0], laid.asks[0])
 
 
 def lay_changes(changes: Changes, shown: Shown, touched: set[Place], crowd: Callable[[int], Level]) -> Changes:
-    """Lay the orders of the accounts over what the crowd changed; `crowd` tells what it bids and asks after that."""
+    """Add the accounts' orders to changes by the crowd; `crowd` returns its bid and ask quantities after them."""
     bids, asks = dict(changes.bids), dict(changes.asks)
     for buys, price in touched | {(True, price) for price in bids} | {(False, price) for price in asks}:
         side, own = (bids if buys else asks), shown.get((buys, price), 0)
@@ -94,7 +97,7 @@ def lay_changes(changes: Changes, shown: Shown, touched: set[Place], crowd: Call
 
 
 def _uncrossed(shown: Shown, bids: list[Level], asks: list[Level]) -> list[tuple[Place, int]]:
-    """Leave out what the crowd has met in the running bucket: it is filled, and shows as such from its end."""
+    """Leave out orders that the crowd has reached in the current bucket; they show as filled from its end."""
     highest, lowest = (asks[0][0] if asks else None), (bids[0][0] if bids else None)
     return [
         (place, lots)

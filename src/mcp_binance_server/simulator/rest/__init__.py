@@ -1,1 +1,1 @@
-"""REST as Binance and chart-img.com speak it."""
+"""The REST APIs of Binance and chart-img.com."""

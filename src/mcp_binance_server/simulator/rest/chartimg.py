@@ -22,7 +22,7 @@ STORAGE = f"{CHART}/storage"
 EXCHANGES = "/v3/tradingview/exchange/"
 DOCUMENTATION = "/chart-docs"
 STORED = "/r2/"
-# What the service says with a status when a fault gives it no words of its own.
+# Messages of the service by status, for faults without a message of their own.
 SAID = {
     401: "Invalid Request",
     403: "Forbidden",
@@ -37,14 +37,14 @@ SAID = {
 
 
 class ChartImgGateway:
-    """Answers every path of the service."""
+    """ASGI application for every path of the service."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
         self._charts = exchange.charts
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes that lead here."""
+        """Return the routes to this application."""
         folders = [Mount(path, app=self) for path in ("/v1", "/v2", "/v3", "/r2")]
         return [Route(DOCUMENTATION, endpoint=self), *folders]
 

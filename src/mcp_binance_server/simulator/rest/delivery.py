@@ -1,4 +1,4 @@
-"""An answer on its way out: late, cut, spoiled, or as it should be."""
+"""Delivery of an answer: late, cut, spoiled or intact."""
 
 import gzip
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ TEXT, PING = 0x81, 0x89  # whole frames, https://www.rfc-editor.org/rfc/rfc6455#
 
 @runtime_checkable
 class Transport(Protocol):
-    """What asyncio and uvloop agree on; the latter's transports are not asyncio's."""
+    """Methods common to the transports of asyncio and uvloop; the latter are not subclasses of asyncio's."""
 
     def close(self) -> None: ...
 
@@ -28,7 +28,7 @@ class Transport(Protocol):
 
 
 def transport_of(receive: Receive) -> Transport | None:
-    """Return the socket behind a request; None when the application runs inside its client."""
+    """Return the socket of a request; None if the application runs inside its client."""
     # uvicorn's `receive` is a method of the object that owns the transport.
     transport: object = getattr(getattr(receive, "__self__", None), "transport", None)
     return transport if isinstance(transport, Transport) else None
@@ -46,23 +46,23 @@ def framed(text: str) -> bytes:
 
 
 async def cut(receive: Receive) -> None:
-    """Close the socket under the request; without one, raise where the client can see it.
+    """Close the socket of the request; without one, raise an error that the client can see.
 
     Raises:
-        ConnectionResetError: the application runs inside its client, there is no socket to close.
+        ConnectionResetError: the application runs inside its client, so there is no socket to close.
     """
     transport = transport_of(receive)
     if transport is None:
         raise ConnectionResetError("The simulated exchange cut the connection.")
     transport.close()
-    await receive()  # returns when the server has noticed, so that it sends no answer of its own
+    await receive()  # returns once the server has noticed, so that it sends no answer of its own
 
 
 async def say_nothing(receive: Receive) -> None:
     """Keep the connection until the client gives up.
 
     Raises:
-        TimeoutError: the application runs inside its client, which would wait for ever.
+        TimeoutError: the application runs inside its client, which would wait forever.
     """
     if transport_of(receive) is None:
         raise TimeoutError("The simulated exchange does not answer.")
@@ -82,7 +82,7 @@ async def read_body(receive: Receive) -> bytes:
 
 
 async def hold_up(fault: Fault | None, clock: Clock, receive: Receive) -> bool:
-    """Let a fault delay the answer; return whether it cut the connection instead."""
+    """Delay the answer by its fault; return True if the fault ended the connection instead."""
     if fault is not None and fault.kind != "drip":
         await clock.sleep_ms(fault.delay_ms)
     if fault is not None and fault.kind == "cut_before":
@@ -103,7 +103,7 @@ async def deliver(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Send an answer as its fault wants it."""
+    """Send an answer with its fault applied."""
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     if fault is not None and fault.kind == "cut_within":
         await send(_chunk(answer.body[: len(answer.body) // 2], more=True))
@@ -123,7 +123,7 @@ def _chunk(body: bytes, *, more: bool) -> Message:
 
 
 def spoil(answer: Answer, fault: Fault) -> Answer:
-    """Return what arrives instead of the answer."""
+    """Return the answer as changed by the fault."""
     change = CHANGES.get(fault.kind)
     return answer if change is None else change(answer, fault)
 

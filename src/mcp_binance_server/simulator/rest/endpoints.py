@@ -1,4 +1,4 @@
-"""What an endpoint is, and the one that tells a key's rights."""
+"""Definition of an endpoint, and the endpoint for the permissions of a key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,18 +17,18 @@ CREATED_MS = 1_623_840_271_000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request on its way to its handler, at one moment of the exchange's time."""
+    """One request for a handler, at a fixed exchange time."""
 
     exchange: SimulatedExchange
     params: Params
     now_ms: int
     key: str = ""
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    """What the answer says besides its body; a handler may add to it."""
+    """Headers for the answer; a handler can add to them."""
 
     @property
     def portfolio(self) -> Portfolio:
-        """What the caller holds; a signed call only."""
+        """The caller's portfolio; only in a signed call."""
         return self.exchange.portfolio(self.key)
 
     @property
@@ -56,7 +56,7 @@ class Call:
         return None if value is None else self.find(legal_symbol("symbol", value))
 
     def symbols(self) -> tuple[list[Symbol], bool]:
-        """Read symbol, symbols or neither, with symbolStatus; tell whether one was asked for alone."""
+        """Read symbol, symbols or neither, with symbolStatus; also return whether a single symbol was requested."""
         one, names, status = self.optional_symbol(), self.params.symbol_names(), self.status()
         if one is not None and names is not None:
             raise refusals.bad_combination()
@@ -82,7 +82,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One row of the API: `weight` may depend on the parameters."""
+    """One row of the API; `weight` can depend on the parameters."""
 
     path: str
     names: tuple[str, ...]
@@ -91,7 +91,7 @@ class Endpoint:
     signed: bool = False
     method: str = "GET"
     costs: Callable[[object], bool] = lambda _: False
-    """Whether a write that succeeded with this body still costs its weight: since 2026-04-02 most do not."""
+    """Whether a successful write with this body still costs its weight; since 2026-04-02 most do not."""
 
     @property
     def writes(self) -> bool:
@@ -104,7 +104,7 @@ def flat(weight: int) -> Callable[[Params], int]:
 
 
 def listed_symbols(params: Params) -> int | None:
-    """Count the symbols asked for; None means all, a list that cannot be read counts as one."""
+    """Count the requested symbols; None means all, an unreadable list counts as one."""
     if params.peek("symbols") is not None:
         return max(1, (params.peek("symbols") or "").count(",") + 1)
     return None if params.peek("symbol") is None else 1

@@ -1,4 +1,4 @@
-"""Every contract at a glance: exchangeInfo, ticker/24hr, premiumIndex, ticker/bookTicker and fundingInfo."""
+"""Endpoints for all contracts: exchangeInfo, ticker/24hr, premiumIndex, ticker/bookTicker and fundingInfo."""
 
 from mcp_binance_server.simulator.futures.funding import INTEREST
 from mcp_binance_server.simulator.futures.listing import Contract, zeros
@@ -25,7 +25,7 @@ def server_time(call: FuturesCall) -> object:
 
 
 def exchange_info(call: FuturesCall) -> object:
-    """Answer exchangeInfo, with the weight limit that is really in force."""
+    """Answer exchangeInfo, with the weight limit in force."""
     weight: Row = {"rateLimitType": "REQUEST_WEIGHT", "interval": "MINUTE", "intervalNum": 1}
     orders: Row = {"rateLimitType": "ORDERS", "interval": "MINUTE", "intervalNum": 1, "limit": 1200}
     return {
@@ -40,7 +40,7 @@ def exchange_info(call: FuturesCall) -> object:
 
 
 def contract_record(contract: Contract) -> Row:
-    """Return what exchangeInfo says of a contract."""
+    """Return the record of a contract in exchangeInfo."""
     precision = 8 - zeros(contract.tick)
     step = decimal_string(10 ** zeros(contract.lot))
     return {
@@ -85,7 +85,7 @@ def contract_record(contract: Contract) -> Row:
 
 
 def day_ticker(call: FuturesCall) -> object:
-    """Answer ticker/24hr; contracts that settle are listed too, with what they last did."""
+    """Answer ticker/24hr; settling contracts are listed too, with their last trade."""
     chosen, alone = call.chosen()
     rows = [day_row(call.market, contract, call.now_ms) for contract in chosen]
     return rows[0] if alone else rows
@@ -106,7 +106,7 @@ def book_ticker(call: FuturesCall) -> object:
 
 
 def funding_info(call: FuturesCall) -> object:
-    """Answer fundingInfo: only what was adjusted is told."""
+    """Answer fundingInfo, which lists only contracts with adjusted terms."""
     told = [(each, each.plan) for each in call.futures.contracts(call.now_ms).values()]
     return [
         {
@@ -123,7 +123,7 @@ def funding_info(call: FuturesCall) -> object:
 
 
 def day_row(market: FuturesMarket, contract: Contract, now_ms: int) -> Row:
-    """Return the 24 hours up to now, as spot tells them, but without bid and ask."""
+    """Return the 24 hours up to now in spot's format, but without bid and ask."""
     day = market.day(contract, now_ms)
     total, last = day.total, contract.price(day.last)
     if total is None:
@@ -150,7 +150,7 @@ def day_row(market: FuturesMarket, contract: Contract, now_ms: int) -> Row:
 
 
 def premium_row(market: FuturesMarket, contract: Contract, now_ms: int) -> Row:
-    """Return mark and index of the second, and the running estimate of the funding; a delivery has none."""
+    """Return mark and index of the second, and the estimated funding rate; a delivery contract has no funding."""
     mark, funding = market.mark(contract, now_ms), market.funding(contract)
     row: Row = {
         "symbol": contract.name,

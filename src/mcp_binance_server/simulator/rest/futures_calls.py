@@ -1,4 +1,4 @@
-"""What an endpoint of the futures host is, and how its requests are read."""
+"""Definition of an endpoint of the futures host, and access to its request parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Counter = Literal["data", "funding"]
 
 @dataclass(frozen=True, slots=True)
 class FuturesCall:
-    """One request on its way to its handler, at one moment of the exchange's time."""
+    """One request for a handler, at a fixed exchange time."""
 
     futures: SimulatedFutures
     params: Params
@@ -41,7 +41,7 @@ class FuturesCall:
         return contract
 
     def chosen(self) -> tuple[list[Contract], bool]:
-        """Read the optional symbol; tell whether one was asked for alone."""
+        """Read the optional symbol; also return whether the request is for a single symbol."""
         value = self.params.text("symbol")
         if value is not None:
             return [self.find(legal_symbol("symbol", value))], True
@@ -50,7 +50,7 @@ class FuturesCall:
 
 @dataclass(frozen=True, slots=True)
 class FuturesEndpoint:
-    """One row of the API: `weight` may depend on the parameters, `counter` is what else a request is counted by."""
+    """One row of the API; `weight` can depend on the parameters, `counter` is the request counter it also counts in."""
 
     path: str
     names: tuple[str, ...]
@@ -60,5 +60,5 @@ class FuturesEndpoint:
 
 
 def one_or_all(one: int, every: int) -> Callable[[Params], int]:
-    """Return a weight that depends on whether a symbol was named."""
+    """Return a weight that depends on whether the request has a symbol."""
     return lambda params: every if params.peek("symbol") is None else one

@@ -1,4 +1,4 @@
-"""The way of a request to the futures host: region, ban, weight, counters, endpoint, answer."""
+"""Processing of a request to the futures host: region, ban, weight, counters, endpoint, answer."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ class FuturesGateway:
             answer = spoil(answer, fault)
         request.status = answer.status
         now_ms = self._exchange.now_ms()
-        # The header of this one call is wrong at the exchange too.
+        # The real exchange sends a wrong header for this one call as well.
         used = WRONG_WEIGHT if request.path == WRONG_HEADER else self._futures.meter.used(now_ms)
         headers = header_list(answer, used, now_ms)
         await deliver(answer, headers, fault, clock=self._exchange.clock, receive=receive, send=send)

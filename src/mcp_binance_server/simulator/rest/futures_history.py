@@ -1,4 +1,4 @@
-"""The past of one contract: fundingRate, openInterest, klines and the six lists under /futures/data."""
+"""Historical data of one contract: fundingRate, openInterest, klines and the six lists under /futures/data."""
 
 from collections.abc import Callable, Iterator
 from heapq import merge as merged
@@ -38,7 +38,7 @@ def open_interest(call: FuturesCall) -> object:
 
 
 def funding_rate(call: FuturesCall) -> object:
-    """Answer fundingRate: the newest, oldest first; or from a time on."""
+    """Answer fundingRate: from a start time on, or the newest; oldest first."""
     value = call.params.text("symbol")
     chosen = list(call.futures.contracts(call.now_ms).values()) if value is None else [call.find(value)]
     limit = call.params.limit(200, 1000)
@@ -92,7 +92,7 @@ def klines(call: FuturesCall) -> object:
 
 
 def interest_history(call: FuturesCall) -> object:
-    """Answer openInterestHist: contracts, and what they were worth at the mark."""
+    """Answer openInterestHist: the open contracts, and their value at the mark price."""
     contract = call.contract()
     interest = call.market.interest(contract)
     rows: list[Row] = []
@@ -110,7 +110,7 @@ def interest_history(call: FuturesCall) -> object:
 
 
 def ratio_of(kind: RatioKind) -> Callable[[FuturesCall], object]:
-    """Return the answer of one of the three long/short ratios; all of them call their shares accounts."""
+    """Return the handler of one of the three long/short ratios; all three name their shares accounts."""
 
     def ratio(call: FuturesCall) -> object:
         contract = call.contract()
@@ -132,7 +132,7 @@ def _ratio_row(contract: Contract, long: int, at_ms: int) -> Row:
 
 
 def taker_ratio(call: FuturesCall) -> object:
-    """Answer takerlongshortRatio; its time is that of the period's beginning."""
+    """Answer takerlongshortRatio; its timestamp is the start of the period."""
     contract = call.contract()
     tape = call.market.tape(contract)
     length_ms = _period(call)
@@ -151,7 +151,7 @@ def taker_ratio(call: FuturesCall) -> object:
 
 
 def basis(call: FuturesCall) -> object:
-    """Answer basis, of a pair and a kind of contract."""
+    """Answer basis, for a pair and a contract type."""
     pair, kind = call.params.required("pair"), call.params.required("contractType")
     if kind not in CONTRACT_TYPES:
         raise refusals.Refusal(-1130, "parameter 'contractType' is invalid.")
@@ -180,7 +180,7 @@ def _basis_row(market: FuturesMarket, contract: Contract, kind: str, at_ms: int)
 
 
 def _four(units: int) -> str:
-    """Format a whole number of 0.0001."""
+    """Format a multiple of 0.0001."""
     text = decimal_string(units * 10_000)
     return text[:-4]
 

@@ -20,7 +20,7 @@ DEEPEST = 5000
 
 
 def klines(call: Call) -> object:
-    """Answer klines; a span without trades repeats the close before it."""
+    """Answer klines; a span without trades repeats the previous close."""
     symbol = call.symbol()
     name = call.params.required("interval")
     if not known(name):
@@ -36,7 +36,7 @@ def klines(call: Call) -> object:
     chosen = openings(interval, limit, start_ms, min(until - 1, until if end_ms is None else end_ms))
     if not chosen:
         return []
-    # What has closed is the same in every market with this history, and at every moment.
+    # Closed candles are equal in every market with this history, and at any time.
     return _written(history, interval, chosen[0], len(chosen), min(until, interval.following(chosen[-1])))
 
 
@@ -54,7 +54,7 @@ def _written(history: Chronicle, interval: Interval, first_ms: int, count: int, 
 
 
 def openings(interval: Interval, limit: int, start_ms: int | None, newest_ms: int) -> list[int]:
-    """Return when the candles asked for opened, oldest first."""
+    """Return the opening times of the requested candles, oldest first."""
     oldest = interval.opening(LISTED_MS)
     if start_ms is not None and start_ms > newest_ms:
         return []
@@ -88,7 +88,7 @@ def _row(history: Chronicle, opening_ms: int, next_ms: int, until_ms: int) -> li
 
 
 def candle_row(unit: Symbol | Contract, candle: Candle, opening_ms: int, next_ms: int) -> list[object]:
-    """Write a candle as both hosts do."""
+    """Return a candle in the row format of both hosts."""
     return [
         opening_ms,
         unit.price(candle.open),
@@ -170,7 +170,7 @@ def aggregate_trades(call: Call) -> object:
 
 
 def grouped(trades: Iterable[Trade]) -> Iterable[list[Trade]]:
-    """Put the trades of one aggregate together."""
+    """Group the trades by aggregate."""
     return (list(group) for _, group in groupby(trades, key=lambda trade: trade.aggregate))
 
 

@@ -26,7 +26,7 @@ TRADE_FILTERS = (
 
 
 def account(call: Call) -> object:
-    """Answer account; zero balances of every listed asset are part of it unless left out."""
+    """Answer account, with the zero balances of all listed assets unless omitZeroBalances is set."""
     portfolio = call.portfolio
     balances = _all_balances(call, portfolio)
     if call.params.flag("omitZeroBalances", usual=False):
@@ -59,7 +59,7 @@ def open_orders(call: Call) -> object:
 
 
 def all_orders(call: Call) -> object:
-    """Answer allOrders: from an order id on, inside a day, or the newest."""
+    """Answer allOrders: from an order ID on, inside a day, or the newest."""
     symbol, limit = call.symbol(), call.params.limit(500, 1000)
     first, (start_ms, end_ms) = call.params.whole("orderId"), _day_span(call)
     orders = [
@@ -79,7 +79,7 @@ def one_order(call: Call) -> object:
     if number is None and client_id is None:
         raise refusals.missing_either("origClientOrderId", "orderId")
     orders = [order for order in call.portfolio.orders if order.symbol == symbol.name]
-    # An id may be used again once its order is done: the newest of a name is meant.
+    # An ID can be used again once its order is done; the newest order of an ID is returned.
     order = next((one for one in reversed(orders) if _named(one, number, client_id)), None)
     if order is None or not call.exchange.orders.visible(order, call.now_ms):
         raise refusals.no_such_order()

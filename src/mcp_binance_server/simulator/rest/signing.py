@@ -1,4 +1,4 @@
-"""Parameters and signatures, read as Binance reads them."""
+"""Parameters and signatures, parsed as Binance does."""
 
 import base64
 import binascii
@@ -40,11 +40,11 @@ class Params:
         self._read: set[str] = set()
 
     def peek(self, name: str) -> str | None:
-        """Look at a value without counting it as read."""
+        """Return a value without counting it as read."""
         return self._values.get(name)
 
     def text(self, name: str) -> str | None:
-        """Read an optional value; sent but empty is refused."""
+        """Read an optional value; an empty value is refused."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -70,7 +70,7 @@ class Params:
         return int(value)
 
     def limit(self, usual: int, most: int) -> int:
-        """Read `limit`; more than the most is cut down to it, as Binance does."""
+        """Read `limit`; a value above `most` is reduced to it, as Binance does."""
         value = self.whole("limit")
         if value == 0:
             raise refusals.bad_value("limit")
@@ -102,19 +102,19 @@ class Params:
         return names
 
     def accept(self, names: tuple[str, ...]) -> None:
-        """Refuse repetitions, and anything at all where nothing is expected."""
+        """Refuse repeated parameters, and all parameters if none are expected."""
         if len(self._values) < len(self.pairs):
             raise refusals.duplicate_parameter()
         if not names and self.pairs:
             raise refusals.too_many_parameters(0, len(self.pairs))
 
     def finish(self) -> None:
-        """Refuse what nobody has read."""
+        """Refuse parameters that were not read."""
         if len(self._read) < len(self._values):
             raise refusals.unread(len(self._read), len(self._values))
 
     def logged(self) -> dict[str, str]:
-        """Return the values without the signature and the key, which the WebSocket API takes among them."""
+        """Return the values without the signature and the API key, which is a parameter in the WebSocket API."""
         return {name: value for name, value in self.pairs if name not in {"signature", "apiKey"}}
 
 
@@ -138,7 +138,7 @@ def authenticate(account: DemoAccount, key: str, raw: bytes, params: Params, now
     """Check key, time and signature of a signed request; `raw` is the query string followed by the body.
 
     Raises:
-        Refusal: the request was not made by this account, or not now.
+        Refusal: the key is not this account's, the signature is invalid, or the time is outside the window.
     """
     if not KEY_FORMAT.fullmatch(key):
         raise refusals.bad_key_format()
@@ -158,7 +158,7 @@ def authenticate(account: DemoAccount, key: str, raw: bytes, params: Params, now
 
 
 def split_signature(raw: bytes) -> tuple[bytes, bytes]:
-    """Return what was signed and the signature, which must come last.
+    """Return the signed payload and the signature, which must come last.
 
     Raises:
         Refusal: there is nothing before the signature, or the bytes were not percent-encoded before signing.
@@ -170,13 +170,13 @@ def split_signature(raw: bytes) -> tuple[bytes, bytes]:
 
 
 def hmac_valid(secret: str, payload: bytes, signature: bytes) -> bool:
-    """Check an HMAC-SHA256 in hexadecimal, either case."""
+    """Return whether an HMAC-SHA256 in hexadecimal, upper or lower case, is valid."""
     expected = hmac.new(secret.encode(), payload, hashlib.sha256).hexdigest()
     return hmac.compare_digest(expected.encode(), signature.lower())
 
 
 def key_pair_valid(key: Ed25519PublicKey | RSAPublicKey, payload: bytes, signature: bytes) -> bool:
-    """Check an Ed25519 or RSA PKCS#1 v1.5 SHA-256 signature in base64."""
+    """Return whether an Ed25519 or RSA PKCS#1 v1.5 SHA-256 signature in base64 is valid."""
     try:
         decoded = base64.b64decode(signature, validate=True)
         if isinstance(key, Ed25519PublicKey):
@@ -189,10 +189,10 @@ def key_pair_valid(key: Ed25519PublicKey | RSAPublicKey, payload: bytes, signatu
 
 
 def check_time(params: Params, now_ms: int) -> None:
-    """Check that a signed request was made now.
+    """Check that the timestamp of a signed request is current.
 
     Raises:
-        Refusal: its timestamp is missing, early or late.
+        Refusal: the timestamp is missing, early or late.
     """
     sent = params.whole("timestamp")
     if sent is None:

@@ -1,4 +1,4 @@
-"""Prices at a glance: ticker/24hr, ticker/price, ticker/bookTicker and avgPrice."""
+"""Price endpoints: ticker/24hr, ticker/price, ticker/bookTicker and avgPrice."""
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -62,7 +62,7 @@ def book_ticker(call: Call) -> object:
 
 
 def average_price(call: Call) -> object:
-    """Answer avgPrice: the average of the last five minutes, or the last price when nothing traded in them."""
+    """Answer avgPrice: the average of the last five minutes, or the last price if nothing traded in them."""
     symbol = call.symbol()
     history = call.market.history(symbol)
     last = call.market.last(symbol, call.now_ms)
@@ -85,7 +85,7 @@ def _top_body(top: Top | None, symbol: Symbol) -> dict[str, str]:
 
 
 def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
-    """Return the 24 hours up to now, all of them, under the names of ticker/24hr."""
+    """Return the 24 hours up to now with all fields of ticker/24hr."""
     market = exchange.stage.market
     day = market.day(symbol, now_ms)
     fixed = exchange.stage.tickers.get(symbol.name)
@@ -105,7 +105,7 @@ def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[s
 
 
 def day_figures(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
-    """Return what the 24 hours up to now add up to, under the names of ticker/24hr."""
+    """Return the totals of the 24 hours up to now, named as in ticker/24hr."""
     fixed = exchange.stage.tickers.get(symbol.name)
     return _figures(symbol, exchange.stage.market.day(symbol, now_ms)) if fixed is None else _fixed_figures(fixed)
 

@@ -1,1 +1,1 @@
-"""Streams and the WebSocket API as Binance speaks them."""
+"""Binance's streams and its WebSocket API."""

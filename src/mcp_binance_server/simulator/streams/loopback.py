@@ -1,4 +1,4 @@
-"""The streams without a socket, for a client in the same process: the same sessions, clock, faults and endings."""
+"""Streams without a socket, for a client in the same process: the same sessions, clock, faults and endings."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -15,11 +15,11 @@ from mcp_binance_server.simulator.streams.session import Session
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from mcp_binance_server.simulator.streams.ws_api import PATH, WsApiSession
 
-MOST_WAITING = 100_000  # frames; a reader this far behind is cut off, as the exchange would
+MOST_WAITING = 100_000  # frames; a reader this far behind is disconnected, as at the exchange
 
 
 class LoopbackConnection:
-    """One open connection; nothing runs in the background, a reader fetches what is due."""
+    """One open connection. Nothing runs in the background: a reader fetches the frames that are due."""
 
     def __init__(self, exchange: SimulatedExchange, session: Session, most_waiting: int) -> None:
         self._exchange = exchange
@@ -32,7 +32,7 @@ class LoopbackConnection:
         session.hub.enter(session)
 
     async def send(self, text: str) -> None:
-        """Hand a message to the server.
+        """Send a message to the server.
 
         Raises:
             ConnectionError: the connection has ended.
@@ -45,10 +45,10 @@ class LoopbackConnection:
         self._touched.set()
 
     async def recv(self) -> bytes:
-        """Return the next frame, waiting until one is due.
+        """Return the next frame; wait until one is due.
 
         Raises:
-            ConnectionError: the connection has ended, and everything said before was read.
+            ConnectionError: the connection has ended, and all earlier frames have been read.
         """
         await anyio.lowlevel.checkpoint()
         while not self._waiting:
@@ -61,7 +61,7 @@ class LoopbackConnection:
         return self._waiting.popleft()
 
     async def close(self) -> None:
-        """End the connection; what was not read is gone."""
+        """Close the connection and drop unread frames."""
         self._waiting.clear()
         self._end(self._why)
         await anyio.lowlevel.checkpoint()
@@ -102,14 +102,14 @@ class LoopbackConnection:
 
 
 class Loopback:
-    """The way to the streams of one exchange and of its futures, and to its WebSocket API."""
+    """Access to the streams of one exchange and of its futures, and to its WebSocket API."""
 
     def __init__(self, exchange: SimulatedExchange, *, most_waiting: int = MOST_WAITING) -> None:
         self._exchange = exchange
         self._most_waiting = most_waiting
 
     async def connect(self, url: str) -> LoopbackConnection:
-        """Open a connection; scheme and host of the address do not matter, unless the host is that of the futures.
+        """Open a connection; scheme and host of the URL do not matter, except for the futures host.
 
         Raises:
             ConnectionError: the handshake was refused.

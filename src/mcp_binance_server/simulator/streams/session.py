@@ -1,4 +1,4 @@
-"""One client's socket, and how what it is sent may be spoiled."""
+"""One client's connection, and the faults applied to its messages."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,15 +13,15 @@ from mcp_binance_server.simulator.visits import Hub
 
 Ending = Literal["life", "messages", "streams", "behind", "pong", "cut"]
 
-Frame = Callable[[str, str], str]  # the name of a stream and an event, in or without their envelope
+Frame = Callable[[str, str], str]  # from the name of a stream and an event to a text, with or without an envelope
 
 
 class Session(ABC):
-    """`due` and `receive` return the texts to send; once `ending` is set, the connection closes after them."""
+    """One connection. `due` and `receive` return the texts to send; once `ending` is set, it closes after them."""
 
     def __init__(self, exchange: SimulatedExchange, hub: Hub | None = None) -> None:
         self.hub = exchange.hub if hub is None else hub
-        """The knobs of the host it is a connection to."""
+        """The stream settings of the connection's host."""
         self.ending: Ending | None = None
         self.silent = False
         self.deaf = False
@@ -32,19 +32,19 @@ class Session(ABC):
 
     @abstractmethod
     def due(self, now_ms: int) -> list[str]:
-        """Return what the server says unasked, up to now."""
+        """Return the unrequested texts of the server, up to now."""
 
     @abstractmethod
     def receive(self, text: str, now_ms: int) -> list[str]:
-        """Take a message and return its answer."""
+        """Process a message and return its answer."""
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The names of what this connection is told."""
+        """The names of the connection's streams."""
         return ()
 
     def ping_called(self) -> bool:
-        """Tell whether a ping was called for since the last time somebody asked."""
+        """Return whether a ping was requested since the last call."""
         called = self._pings != self.hub.faults.pings
         self._pings = self.hub.faults.pings
         return called
@@ -60,12 +60,15 @@ class Session(ABC):
 
 
 def encoded(body: object) -> str:
-    """Return the JSON text; characters beyond ASCII go out as they are."""
+    """Return the JSON text; characters beyond ASCII are not escaped."""
     return msgspec.json.encode(body).decode()
 
 
 class StreamSpoiler:
-    """It remembers what it holds back, and how many ids a gap still lacks, for each stream."""
+    """Application of faults to the events of streams.
+
+    For each stream it keeps the event held back, and the number of IDs that a gap still lacks.
+    """
 
     def __init__(self, faults: StreamFaults) -> None:
         self._faults = faults
@@ -73,12 +76,12 @@ class StreamSpoiler:
         self._gaps: dict[str, int] = {}
 
     def forget(self, name: str) -> None:
-        """Drop what is remembered of a stream."""
+        """Drop the state of a stream."""
         self._held.pop(name, None)
         self._gaps.pop(name, None)
 
     def spoil(self, name: str, event: Event, frame: Frame) -> tuple[list[str], StreamKind | None]:
-        """Return the frames that arrive in place of an event, and the kind of fault that struck it."""
+        """Return the frames that arrive in place of an event, and the kind of the applied fault."""
         missing = self._gaps.pop(name, 0)
         fault = None if missing else self._faults.take(name)
         kind = "gap" if missing else None if fault is None else fault.kind

@@ -32,7 +32,7 @@ CODES: Mapping[Ending, tuple[int, str]] = {
 
 
 class Connection:
-    """One socket and its session: a task that sends what is due, and one that listens."""
+    """One socket and its session: a task that sends the due texts, and one that listens."""
 
     def __init__(self, exchange: SimulatedExchange, socket: WebSocket, receive: Receive, session: Session) -> None:
         self._transport = transport_of(receive)
@@ -63,7 +63,7 @@ class Connection:
         if self._session.ping_called() and self._transport is not None:
             self._transport.write(bytes((PING, 0)))
         if self._session.deaf and self._transport is not None:
-            self._transport.pause_reading()  # whoever does not read sees no ping, and so answers none
+            self._transport.pause_reading()  # a transport that does not read sees no ping, and so sends no pong
         if self._session.ending is None and self._exchange.hub.by_hand:
             await self._exchange.hub.pulse(beats)
         elif self._session.ending is None:
@@ -78,10 +78,10 @@ class Connection:
 
     async def _say(self, texts: list[str]) -> None:
         async with self._sending:
-            if self._socket.application_state is WebSocketState.DISCONNECTED:  # the other task found that out
+            if self._socket.application_state is WebSocketState.DISCONNECTED:  # the other task has noticed it
                 raise WebSocketDisconnect
-            # The first frame takes the usual way, which waits for a slow reader and notices one that left; the others
-            # follow in one write: a frame on its own costs ten times its share of a large one.
+            # The first frame goes through Starlette, which waits for a slow reader and notices a closed connection. The
+            # others follow in one write: a frame on its own costs ten times its share of a large one.
             alone = texts if self._transport is None else texts[:1]
             for text in alone:
                 await self._socket.send_text(text)
@@ -90,7 +90,7 @@ class Connection:
 
 
 class SocketEndpoint:
-    """A handler as an ASGI application; it keeps the bare `receive`, behind which the transport is found."""
+    """A handler as an ASGI application; it passes on the bare `receive`, which leads to the transport."""
 
     def __init__(self, handle: Callable[[WebSocket, Receive], Awaitable[None]]) -> None:
         self._handle = handle
@@ -100,13 +100,13 @@ class SocketEndpoint:
 
 
 class StreamEndpoints:
-    """The handlers of one exchange."""
+    """WebSocket handlers of one exchange."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
 
     def routes(self) -> list[WebSocketRoute]:
-        """Return the routes; a path that leads nowhere is refused during the handshake."""
+        """Return the routes; an unknown path is refused during the handshake."""
         return [
             WebSocketRoute("/ws", SocketEndpoint(self.raw)),
             WebSocketRoute("/ws/{names:path}", SocketEndpoint(self.raw)),
@@ -116,7 +116,7 @@ class StreamEndpoints:
         ]
 
     async def raw(self, socket: WebSocket, receive: Receive) -> None:
-        """Serve events as they are."""
+        """Serve events without an envelope."""
         names = str(socket.path_params.get("names", ""))
         await self._stream(socket, receive, names, combined=False)
 
@@ -147,7 +147,7 @@ class StreamEndpoints:
 
 
 async def admitted(socket: WebSocket, fault: Fault | None, clock: Clock) -> bool:
-    """Answer a handshake as its fault wants it."""
+    """Answer a handshake with its fault applied; return whether it was accepted."""
     if fault is None:
         await socket.accept()
         return True
@@ -161,7 +161,7 @@ async def admitted(socket: WebSocket, fault: Fault | None, clock: Clock) -> bool
 
 
 async def serve(exchange: SimulatedExchange, socket: WebSocket, receive: Receive, session: Session) -> None:
-    """Run a connection to its end, and close it as the end asks."""
+    """Run a connection to its end, and close it with the code of its ending."""
     await Connection(exchange, socket, receive, session).run()
     if session.ending == "cut":
         await cut(receive)
@@ -171,17 +171,17 @@ async def serve(exchange: SimulatedExchange, socket: WebSocket, receive: Receive
 
 
 class FuturesStreamEndpoints:
-    """The handlers of the futures host."""
+    """WebSocket handlers of the futures host."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
 
     def routes(self) -> list[WebSocketRoute]:
-        """Return the one route; where it leads, the path says."""
+        """Return the one route; the path decides on the session."""
         return [WebSocketRoute("/{path:path}", SocketEndpoint(self.serve))]
 
     async def serve(self, socket: WebSocket, receive: Receive) -> None:
-        """Serve the streams of the path, unless its route or a quirk refuses it."""
+        """Serve the streams of the path, unless the path or a quirk refuses the handshake."""
         futures, path = self._exchange.futures, unquote(socket.url.path)
         status = futures.refuses(path, self._exchange.now_ms())
         session = futures_session(self._exchange, path, socket.query_params.get("streams", ""))

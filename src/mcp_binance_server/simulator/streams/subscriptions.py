@@ -1,4 +1,4 @@
-"""One market stream connection without its socket: what is said to it, and what falls due."""
+"""One market stream connection without its socket: control messages and due events."""
 
 import re
 from abc import abstractmethod
@@ -30,7 +30,7 @@ class ControlError(Exception):
 
 
 class Timed(Protocol):
-    """A stream as far as its connection must know it."""
+    """The attributes of a stream that its connection uses."""
 
     @property
     def name(self) -> str: ...
@@ -60,18 +60,18 @@ class Subscriptions(Session, Generic[S]):
 
     @abstractmethod
     def _parsed(self, name: str) -> S | None:
-        """Return the stream of a name, or None when there is no such stream."""
+        """Return the stream of a name, or None if there is no such stream."""
 
     @abstractmethod
     def _events(self, stream: S, span: Span) -> tuple[Event, ...]:
-        """Return the events that fall due at the end of a span."""
+        """Return the events that are due at the end of a span."""
 
     @property
     def streams(self) -> tuple[str, ...]:
         return tuple(self._streams)
 
     def subscribe(self, names: list[str]) -> None:
-        """Add streams; a name that means nothing is kept and stays quiet, as at Binance."""
+        """Add streams; an unknown name is kept and stays quiet, as at Binance."""
         for name in names:
             if name not in self._streams:
                 stream = self._parsed(name)
@@ -101,7 +101,7 @@ class Subscriptions(Session, Generic[S]):
         return [] if self.silent else texts
 
     def receive(self, text: str, now_ms: int) -> list[str]:
-        """Take a control message and return its answer."""
+        """Process a control message and return its answer."""
         if self.deaf:
             return []
         self._received.append(now_ms)
@@ -171,7 +171,7 @@ class Subscriptions(Session, Generic[S]):
         span = Span(self._told_until[stream.name], self._at_ms)
         events = self._events(stream, span)
         if events or stream.kind != "depth":
-            # A quiet depth stream sends nothing, and its next event covers the quiet time too.
+            # A quiet depth stream sends nothing; its next event also covers the quiet time.
             self._told_until[stream.name] = self._at_ms
         texts: list[str] = []
         for event in events:
@@ -196,12 +196,12 @@ class Subscriptions(Session, Generic[S]):
             self.ending = "pong"
 
     def _frame(self, name: str, event: str) -> str:
-        # Only names of listed streams come here, and those need no escaping.
+        # Only names of listed streams are used here; they need no escaping.
         return f'{{"stream":"{name}","data":{event}}}' if self._combined else event
 
 
 class StreamSession(Subscriptions[Stream]):
-    """A connection to the streams of spot."""
+    """A connection to the spot streams."""
 
     def __init__(self, exchange: SimulatedExchange, *, combined: bool) -> None:
         super().__init__(exchange, exchange.hub, combined=combined)

@@ -1,4 +1,4 @@
-"""What an account is told of its orders and balances, written from the record of what was executed."""
+"""User events about an account's orders and balances, built from the recorded executions."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ REPORT, POSITION, LIST = "user@executionReport", "user@outboundAccountPosition",
 
 
 def user_events(execution: Execution) -> Iterator[tuple[str, Event]]:
-    """Yield the events of one execution, each with the name by which faults find it."""
+    """Yield the events of one execution, each with the name that faults match."""
     yield REPORT, Event(encoded(execution_report(execution)))
     if execution.holdings:
         yield POSITION, Event(encoded(account_position(execution)))
@@ -22,7 +22,7 @@ def user_events(execution: Execution) -> Iterator[tuple[str, Event]]:
 
 
 def execution_report(execution: Execution) -> Body:
-    """Write what happened to an order; what says nothing of it is left out."""
+    """Return the executionReport of an execution; fields without a meaning for it are left out."""
     order = execution.order
     body: Body = {
         "e": "executionReport",
@@ -69,13 +69,13 @@ def execution_report(execution: Execution) -> Body:
 
 
 def account_position(execution: Execution) -> Body:
-    """Write what the account has of the assets that changed."""
+    """Return the balances of the changed assets as outboundAccountPosition."""
     held = [{"a": each.asset, "f": each.free, "l": each.locked} for each in execution.holdings]
     return {"e": "outboundAccountPosition", "E": execution.at_ms, "u": execution.at_ms, "B": held}
 
 
 def list_status(status: ListStatus, at_ms: int) -> Body:
-    """Write how an order list stands."""
+    """Return the status of an order list as listStatus."""
     return {
         "e": "listStatus",
         "E": at_ms,

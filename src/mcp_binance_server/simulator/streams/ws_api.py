@@ -1,4 +1,4 @@
-"""The WebSocket API: requests, and what accounts are told of their orders."""
+"""The WebSocket API: requests, and user events about orders."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,20 +30,20 @@ SAME_AS_REST = {
 
 @dataclass
 class UserSubscription:
-    """Whose it is, by the first key of the account, and the execution up to which it was told."""
+    """The first key of the subscribed account, and the number of the last execution sent."""
 
     holder: str = field(repr=False)
     told: int
 
 
 class WsApiSession(Session):
-    """One connection; on it an account is told of its own orders once, and any number of accounts of theirs."""
+    """One connection; it can have any number of account subscriptions, one for each account."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         super().__init__(exchange)
         self._subscriptions: dict[int, UserSubscription] = {}
         self._next_subscription = 0
-        self._waiting: list[tuple[int, int, str]] = []  # when it is told, and in which order
+        self._waiting: list[tuple[int, int, str]] = []  # due time, sequence number, text
         self._pushed = 0
         self._spoiler = StreamSpoiler(self.hub.faults)
         self._endings = dict(self.hub.faults.endings)
@@ -57,7 +57,7 @@ class WsApiSession(Session):
         return ("user",) * len(self._subscriptions)
 
     def due(self, now_ms: int) -> list[str]:
-        """Return what the server says unasked."""
+        """Return the unrequested texts of the server, up to now."""
         texts = [encoded({"event": {"e": "serverShutdown", "E": now_ms}})] if self._shutdown_called() else []
         for identity, subscription in self._subscriptions.items():
             for execution in self._exchange.orders.executions_since(subscription.told, subscription.holder, now_ms):
@@ -84,7 +84,7 @@ class WsApiSession(Session):
         except refusals.Refusal as refusal:
             error: dict[str, object] = {"code": refusal.code, "msg": refusal.message}
             if refusal.retry_at_ms is not None:
-                # Unlike the Retry-After of REST, this is a moment: epoch milliseconds.
+                # Unlike REST's Retry-After, this is a time: epoch milliseconds.
                 error["data"] = {"serverTime": now_ms, "retryAfter": refusal.retry_at_ms}
             answer = {"status": refusal.status, "error": error}
         request.status = cast("int", answer["status"])
@@ -138,7 +138,7 @@ class WsApiSession(Session):
         heappush(self._waiting, (due_ms, self._pushed, text))
 
     def _ended(self, now_ms: int) -> list[str]:
-        """Tell every subscription that it is over, if that was called for: by its end, or because a key is no more."""
+        """Return the end of all subscriptions if it was requested: by a termination or by a revoked key."""
         endings, before = self.hub.faults.endings, self._endings
         self._endings = dict(endings)
         texts = [encoded(_terminated(each, now_ms)) for each in self._subscriptions if endings != before]
@@ -157,10 +157,10 @@ class WsApiSession(Session):
 
 
 def authenticate_request(account: DemoAccount, key: str, params: Params, now_ms: int) -> None:
-    """Check key, time and signature: signed is every other parameter, sorted by name, as raw UTF-8.
+    """Check key, time and signature; the payload is every other parameter, sorted by name, as raw UTF-8.
 
     Raises:
-        Refusal: the request was not made by this account, or not now.
+        Refusal: the key is not this account's, the signature is invalid, or the time is outside the window.
     """
     if not KEY_FORMAT.fullmatch(key):
         raise refusals.bad_key_format()

@@ -1,4 +1,4 @@
-"""Messages from other processes: one connection for all subscriptions of this one."""
+"""Messages from other processes: one connection for all subscriptions of this process."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from mcp_binance_server.state.redis.link import TROUBLES, Link
 
 LOG = logging.getLogger(__name__)
 
-# After so much of a call's deadline without a word the server is asked for one; after as long again it is lost.
+# Part of a call's deadline without a message after which the server gets a PING; after as long again it is lost.
 QUIET_SHARE = 7 / 8
 SEND_SECS = 0.2
 
@@ -29,10 +29,10 @@ class _Standing:
 
 
 class RedisSubscriptions:
-    """Hands messages to the queues of this process.
+    """The subscriptions of this process, with local queues for their messages.
 
-    A lost connection ends every iterator with `EngineUnavailable`: what was missed is gone, and only the subscriber
-    knows what to read again after subscribing anew.
+    A lost connection ends every iterator with `EngineUnavailable`: missed messages are gone, and only the subscriber
+    knows what to read after it has subscribed again.
     """
 
     def __init__(self, link: Link) -> None:
@@ -88,7 +88,7 @@ class RedisSubscriptions:
         if verb == "SUBSCRIBE":
             for name in names:
                 self._unconfirmed[name] = self._unconfirmed.get(name, 0) + 1
-        # A connection that cannot be written to is about to be noticed by the reader.
+        # The reader is about to notice a connection that cannot be written to.
         with suppress(*TROUBLES):
             async with asyncio.timeout(SEND_SECS):
                 await self._connection.send_command(verb, *names, check_health=False)
@@ -124,7 +124,7 @@ class RedisSubscriptions:
         if kind == b"message" and isinstance(rest[1], bytes):
             self._local.publish(name, rest[1])
         elif kind == b"subscribe":
-            # An earlier subscription, given up before it was confirmed, may be meant.
+            # The reply can belong to an earlier subscription that was given up before its confirmation.
             self._unconfirmed[name] -= 1
             if not self._unconfirmed[name]:
                 del self._unconfirmed[name]

@@ -39,7 +39,8 @@ SEARCH_SECS = 0.25
 class RedisEngine:
     """A StateEngine for many processes behind one address.
 
-    A pulse asks every second which memory the server has; while the server is lost, only the pulse looks for it.
+    A heartbeat asks twice a second which memory the server has; while the server is lost, only the heartbeat looks for
+    it.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class RedisEngine:
 
     @classmethod
     def from_url(cls, url: str, clock: Clock | None = None, *, max_connections: int = MAX_CONNECTIONS) -> "RedisEngine":
-        """Make an engine for a redis://, rediss:// or unix:// address.
+        """Create an engine for a redis://, rediss:// or unix:// address.
 
         Raises:
             SettingsError: the address cannot be used.
@@ -76,7 +77,7 @@ class RedisEngine:
         return f"RedisEngine({self._link!r})"
 
     async def start(self) -> None:
-        """Meet the server; one that is away may come later, until then calls are `EngineUnavailable`."""
+        """Greet the server and start the heartbeat; until the server is reached, calls raise `EngineUnavailable`."""
         with suppress(EngineUnavailable):
             await self._memory.ask(self._link)
         self._pulse = asyncio.get_running_loop().create_task(self._beat())
@@ -98,7 +99,7 @@ class RedisEngine:
 
     @property
     def dropped_messages(self) -> int:
-        """Count the messages that slow subscribers lost."""
+        """Messages lost by slow subscribers."""
         return self._subscriptions.dropped
 
     async def get(self, key: str) -> bytes | None:
@@ -256,5 +257,5 @@ class RedisEngine:
 
 
 def _px(ttl_ms: int) -> int:
-    # The server lets a key live through its last millisecond; a ttl of 1 ms is the least it knows.
+    # The server keeps a key through its last millisecond; 1 ms is the minimum that it accepts.
     return max(1, ttl_ms - 1)

@@ -1,4 +1,4 @@
-"""One answer for all who ask for the same at once, over all workers."""
+"""One production per key over all workers, shared by all concurrent callers."""
 
 import asyncio
 import logging
@@ -22,16 +22,17 @@ from mcp_binance_server.state.redis.link import Link
 
 LOG = logging.getLogger(__name__)
 
-# Asking costs a tenth of a millisecond and cannot be missed, unlike a message.
+# Poll interval. A poll costs a tenth of a millisecond and cannot be missed, unlike a message.
 FIRST_POLL_SECS = 0.005
 LONGEST_POLL_SECS = 0.05
-# A lock is held for so long at a time: a process that died, or did not hear that it has it, leaves no more behind.
+# TTL of a lock, renewed during the production: a process that died, or did not learn that it has the lock, blocks
+# others no longer than this.
 HOLD_MS = 1_500
 HOLD_EVERY_SECS = 0.4
-# How long an outcome can be read by those who waited for it.
+# Time in ms for the waiting callers to read an outcome.
 TELL_MS = 5_000
-# What is kept on the server is kept here too, for a part of its time: to ask for it is a third of a call, and the more
-# processes there are, the fewer calls share an answer. So long lives on what was deleted elsewhere.
+# Local cache time in ms for values of the server: a request is a third of a call's cost, and the more processes there
+# are, the fewer calls share an answer. A value deleted by another process lives on for this time.
 AT_HAND_MS = 1_000
 
 VALUE = b"v"
@@ -39,7 +40,10 @@ ERROR = b"e"
 
 
 class SharedFlights:
-    """Callers of one process share a task; the tasks of all processes share a lock and an outcome."""
+    """Productions of a fleet.
+
+    Callers of one process share a task; the tasks of all processes share a lock and an outcome.
+    """
 
     def __init__(self, link: Link, clock: Clock) -> None:
         self._link = link
@@ -60,7 +64,7 @@ class SharedFlights:
         )
 
     def forget(self, key: str) -> None:
-        """Ask the server for a key the next time, whatever is kept here."""
+        """Drop the local copy of a key; the next call asks the server."""
         self._at_hand.drop(key, self._clock.monotonic_ms())
 
     async def close(self) -> None:
@@ -101,7 +105,7 @@ class SharedFlights:
             await self._land(key, own, b"", 0)
             raise
         except Exception as error:
-            # What failed for one alone is given up: another of those who wait goes on.
+            # An error that concerns the producer alone is not shared: another waiting caller produces.
             for_one = isinstance(error, AppError) and error.concerns_one
             await self._land(key, own, b"" if for_one else of_error(error), 0)
             raise
@@ -119,7 +123,7 @@ class SharedFlights:
 
     @asynccontextmanager
     async def _holding(self, key: str, own: str, until_ms: float) -> AsyncGenerator[None]:
-        """Hold the lock for as long as the block lasts, but not beyond a moment."""
+        """Hold the lock during the block, but not beyond `until_ms`."""
         holding = asyncio.get_running_loop().create_task(self._hold(key, own, until_ms))
         try:
             yield
@@ -136,7 +140,7 @@ class SharedFlights:
             await pause(HOLD_EVERY_SECS)
 
     def _keep(self, key: str, value: bytes, began_ms: float, left_ms: int) -> None:
-        # Counted from before the server was asked, so that it never ends later than there.
+        # Counted from before the request, so that the copy never outlives the value on the server.
         self._at_hand.put(key, value, deadline=began_ms + min(left_ms, AT_HAND_MS), now=self._clock.monotonic_ms())
 
     async def _land(self, key: str, own: str, told: bytes, keep_ms: int) -> bool:
@@ -144,7 +148,7 @@ class SharedFlights:
         try:
             await self._link.run("single_flight", LAND, named, own, told, keep_ms, TELL_MS)
         except EngineUnavailable:
-            # Those who wait here have it all the same; the others take over when the lock ends.
+            # Callers of this process have the result anyway; the others take over when the lock ends.
             LOG.info("A production could not be told to other processes")
             return False
         return True
@@ -159,7 +163,7 @@ def of_value(value: bytes) -> bytes:
 
 
 def of_error(error: Exception) -> bytes:
-    """Write an error down: ours with its fields, a ValueError with its text, any other without a word."""
+    """Encode an error: ours with its fields, a ValueError with its text, any other without a text."""
     name, content = "", dict[str, Any]()
     if isinstance(error, AppError):
         name, content = type(error).__name__, {item.name: getattr(error, item.name) for item in fields(error)}
@@ -169,10 +173,10 @@ def of_error(error: Exception) -> bytes:
 
 
 def opened(outcome: bytes) -> bytes:
-    """Return the value, or raise the error.
+    """Return the value of an outcome, or raise its error.
 
     Raises:
-        AppError: the producer's error; the plain "Internal error" where it was none of ours.
+        AppError: the producer's error; a plain "Internal error" if it was not one of ours.
         ValueError: the value was refused.
     """
     if outcome[:1] == VALUE:

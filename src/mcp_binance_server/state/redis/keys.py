@@ -1,4 +1,4 @@
-"""Names of keys, the scripts that change them, and values on the wire."""
+"""Names of keys, the scripts that change them, and the types of values on the wire."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -64,7 +64,7 @@ def parties(pool: str) -> str:
 
 
 def shelf(name: str) -> tuple[str, str]:
-    """Return where the values are, and when each ends."""
+    """Return the key of the values and the key of their expiry times."""
     return f"{PREFIX}shelf:{name}", f"{PREFIX}shelf-ends:{name}"
 
 
@@ -72,12 +72,12 @@ def log(name: str) -> str:
     return f"{PREFIX}log:{name}"
 
 
-# In this order in every script that works on claims.
+# Order of the keys in every script that works on claims.
 CLAIM_KEYS = ("value", "facts", "ends", "open", "begun", "ended", "used", "opened", "stop")
 
 
 def claims(account: str) -> tuple[str, ...]:
-    """Return where the claims of an account are; one slot, as everything of ours."""
+    """Return the keys of an account's claims, all in one slot like all keys of this program."""
     return (*(claim_key(account, each) for each in CLAIM_KEYS), MEMORY)
 
 
@@ -87,7 +87,7 @@ def claim_key(account: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script and the name under which a server that has seen it keeps it."""
+    """A Lua script and its SHA-1, by which a server caches it."""
 
     text: str
     sha: str
@@ -152,11 +152,11 @@ class RedisWire(Protocol):
     async def send_command(self, *words: Word, check_health: bool) -> None: ...
 
     async def read_response(self, *, timeout: float | None = None) -> Reply:  # noqa: ASYNC109 - the library's signature
-        """Return the next reply; None if a timeout in seconds was given and has passed."""
+        """Return the next reply; None after `timeout` seconds, if given."""
         ...
 
     async def can_read(self) -> bool:
-        """Tell whether there is something to read, the end included."""
+        """Return True if there is data to read, or the end of the stream."""
         ...
 
 
@@ -164,7 +164,7 @@ Greet: TypeAlias = Callable[[RedisWire], Awaitable[None]]
 
 
 async def happened(event: asyncio.Event, *, within_secs: float) -> bool:
-    """Wait for an event, but not for long; return whether it has happened."""
+    """Wait for an event, at most `within_secs`; return True if it is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within_secs):
             await event.wait()

@@ -1,4 +1,4 @@
-"""Places and weight, counted for all workers by scripts."""
+"""Places and weight of all workers, counted by scripts."""
 
 from collections.abc import Awaitable
 from math import ceil
@@ -34,7 +34,7 @@ STOPPED = -2
 NO_ROOM = -1
 FORGOTTEN = -4
 KEPT_FOR_OTHERS = -5
-# What had been granted when a memory was lost has reached the exchange after this, or never will.
+# Wait in ms after a memory was lost: by then its granted calls have reached the exchange, or never will.
 ARRIVAL_MS = 1_500
 BETWEEN_RECOUNTS_MS = 1_000
 
@@ -54,7 +54,7 @@ class SharedPlaces:
         reply = await self._ask("admit", ADMIT, pool, member, ttl_ms, cap, party, told)
         admitted, count, retry_ms, gone = msgspec.convert(reply, tuple[int, int, int, bytes])
         gave_way = gone.decode()
-        if gave_way:  # if it was ours, it must not be told again to a server that forgot
+        if gave_way:  # a member of this process must not be restated to a server that forgot it
             self._held.drop((pool, gave_way), self._clock.monotonic_ms())
         if admitted:
             self._hold(pool, member, ttl_ms, party)
@@ -76,7 +76,7 @@ class SharedPlaces:
         return inside
 
     async def leave(self, pool: str, member: str) -> None:
-        # Forgotten first: a place that was left must not be told again, whatever becomes of the call.
+        # Forgotten first: a place that was left must not be restated, even if the call fails.
         self._held.drop((pool, member), self._clock.monotonic_ms())
         await self._link.run("leave", LEAVE, (keys.pool(pool), keys.parties(pool)), member)
 
@@ -84,10 +84,10 @@ class SharedPlaces:
         return msgspec.convert(await self._link.run("members", MEMBERS, (keys.pool(pool),)), int)
 
     async def restate(self) -> None:
-        """Tell a new memory who of ours was inside.
+        """Report this process's members to a new memory.
 
         Raises:
-            EngineUnavailable: it could not be told; the next call tries again.
+            EngineUnavailable: they could not be reported; the next call tries again.
         """
         memory = self._memory.id
         if memory == self._told:
@@ -122,9 +122,9 @@ def _named(pool: str) -> tuple[str, str, str]:
 class SharedLedger:
     """The rules of `state.weight.Ledger`, decided in one script.
 
-    A server that lost its memory has forgotten what the minute cost and who was told to stop. A process that lived
-    through it tells: a stop it knows of holds on, and the minutes begun before count as full until one caller has asked
-    the exchange for its count.
+    A server that lost its memory has forgotten the minute's cost and the stops. A process that lived through the loss
+    reports them: a stop that it knows continues, and the minutes begun before the loss count as full until one caller
+    has asked the exchange for its count.
     """
 
     def __init__(self, link: Link, memory: Memory, clock: Clock, reserves: Reserves, *, edge_ms: int) -> None:
@@ -207,14 +207,15 @@ class SharedLedger:
         await self._link.run("report_weight", REPORT, (keys.minute(ip, minute),), used, KEEP_MS - 1)
 
     async def recall(self, ip: str, used: int, *, minute: int) -> None:
-        # Told to the memory that asked for it: another one has to wait for what was on its way when it began.
+        # Sent to the memory that asked for it: another memory must wait for the calls that were on their way at its
+        # start.
         told = self._recounts.pop(ip, self._memory.id)
         await self._link.run("recall_weight", RECALL, (keys.minute(ip, minute), keys.MEMORY), told, used, KEEP_MS - 1)
 
     async def stop(self, ip: str, *, ms: int, reason: str) -> int:
         told = self._memory.id
         _, known_ms = self._stops.get(ip, (told, 0.0))
-        # Remembered before it is told: if the server cannot be reached now, the next call tells it.
+        # Stored before the call: if the server cannot be reached now, the next call reports the stop.
         self._stops[ip] = ("", max(known_ms, self._clock.monotonic_ms() + ms))
         left_ms = msgspec.convert(await self._link.run("stop_weight", STOP, (keys.stop(ip),), ms, reason), int)
         self._stops[ip] = (told, self._clock.monotonic_ms() + left_ms)

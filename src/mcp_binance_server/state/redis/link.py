@@ -1,4 +1,4 @@
-"""The connection to Redis or Valkey, and the address it is told."""
+"""The connection to Redis or Valkey, and its address."""
 
 import asyncio
 import logging
@@ -17,18 +17,18 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable, SettingsError
 from mcp_binance_server.state.redis.keys import Greet, RedisWire, Reply, Script, Word
 
-# Anything else in the address could undo the settings below, certificate checks included.
+# Any other option in the address could undo the settings below, certificate checks included.
 TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 OPTIONS = frozenset({"db", *TLS_FILES})
 SCHEMES = ("redis", "rediss", "unix")
 
 LOG = logging.getLogger(__name__)
 
-# A second is promised; the rest is for a busy event loop.
+# Deadline of a call in seconds. The contract says one second; the rest is for a busy event loop.
 CALL_SECS = 0.8
-# One process cannot keep more than a few busy, and each has to be opened when many calls come at once.
+# One process keeps only a few busy, and each must be opened when many calls come at once.
 MAX_CONNECTIONS = 16
-# After so many failures in a row calls fail at once, until the pulse has reached the server again.
+# After this many failures in a row calls fail at once, until the heartbeat has reached the server again.
 FAILURES = 3
 COMPLAIN_EVERY_MS = 10_000
 TROUBLES = (RedisError, OSError, TimeoutError)
@@ -36,17 +36,17 @@ TROUBLES = (RedisError, OSError, TimeoutError)
 
 @dataclass(frozen=True, slots=True)
 class StateAddress:
-    """A server's address, parsed and shown without user and password."""
+    """A server's address, parsed; `shown` is without user and password."""
 
     shown: str
     _settings: dict[str, Any] = field(repr=False)
 
     @classmethod
     def parse(cls, url: str) -> "StateAddress":
-        """Read redis://, rediss:// or unix://.
+        """Parse a redis://, rediss:// or unix:// address.
 
         Raises:
-            SettingsError: it is none of them, or asks for what we do not do; the message never holds the address.
+            SettingsError: another scheme or an unknown option; the message never contains the address.
         """
         try:
             split = urlsplit(url)
@@ -54,7 +54,7 @@ class StateAddress:
             host = f"{split.hostname}:{split.port or 6379}" if split.scheme != "unix" else ""
             settings: dict[str, Any] = dict(parse_url(url))
         except ValueError:
-            # The library's message may hold the password.
+            # The library's message can contain the password.
             raise _unusable("is not an address of the form redis://host:port") from None
         if split.scheme not in SCHEMES:
             raise _unusable("must start with redis://, rediss:// or unix://")
@@ -66,19 +66,19 @@ class StateAddress:
         """Open each TLS file that the address names.
 
         Raises:
-            SettingsError: one cannot be read.
+            SettingsError: a file cannot be read.
         """
         for option in TLS_FILES:
             if file := self._settings.get(option):
                 _require_readable(option, Path(file))
 
     def connection(self, greet: Greet) -> RedisWire:
-        """Make a connection that is not open yet; it greets the server as soon as it is."""
+        """Create a connection that is not open yet; once open, it first greets the server."""
         settings = dict(self._settings)
         kind = settings.pop("connection_class", Connection)
         if self.shown.startswith("rediss:"):
             settings |= {"ssl_cert_reqs": "required", "ssl_check_hostname": True}
-        # No time-outs and no retries of its own: every call has one deadline for all of it, in link.py.
+        # No timeouts and no retries of the library's: every call has one total deadline, in link.py.
         return kind(
             **settings,
             protocol=2,
@@ -103,7 +103,7 @@ def _unusable(problem: str) -> SettingsError:
 
 
 class Link:
-    """Sends commands over a few connections; one that was disturbed in mid-call is never used again."""
+    """A client with a few connections; a connection that was interrupted during a call is never used again."""
 
     def __init__(
         self,
@@ -129,14 +129,14 @@ class Link:
 
     @property
     def lost(self) -> bool:
-        """Tell whether calls fail at once because the last ones did."""
+        """Whether calls fail at once because the last ones failed."""
         return self._failures >= FAILURES
 
     async def run(self, operation: str, script: Script, keys: tuple[str, ...], *words: Word) -> Reply:
-        """Run a script; a server that does not know it yet learns it on the way.
+        """Run a script; a server that does not know the script yet gets its text.
 
         Raises:
-            EngineUnavailable: no good reply within the deadline, for whatever reason.
+            EngineUnavailable: no good reply within the deadline, for any reason.
         """
         return await self.call(operation, "EVALSHA", script.sha, len(keys), *keys, *words, script=script)
 
@@ -144,7 +144,7 @@ class Link:
         """Send one command and return its reply; only a probe is sent while the server is lost.
 
         Raises:
-            EngineUnavailable: no good reply within the deadline, for whatever reason.
+            EngineUnavailable: no good reply within the deadline, for any reason.
         """
         if self._closed or (self._failures >= FAILURES and not probe):
             raise EngineUnavailable(operation=operation)
@@ -157,7 +157,7 @@ class Link:
                         raise
                     reply = await self._exchange(("EVAL", script.text, *command[2:]))
                 except ReadOnlyError:
-                    # No longer the primary: the other connections lead to the same place.
+                    # No longer the primary: the other connections lead to the same server.
                     await self._drop_idle()
                     raise
         except TROUBLES as error:
@@ -178,7 +178,7 @@ class Link:
         return connection
 
     async def close(self) -> None:
-        """Close what is idle; calls under way close their own connection when they end."""
+        """Close the idle connections; calls in progress close their own connection when they end."""
         self._closed = True
         await self._drop_idle()
 
@@ -193,7 +193,7 @@ class Link:
             sound = True
             raise
         finally:
-            # One that was disturbed in mid-call would give this call's reply to the next.
+            # An interrupted connection would give this call's reply to the next call.
             if sound and not self._closed:
                 self._idle.append(connection)
             else:
@@ -203,7 +203,7 @@ class Link:
     async def _take(self) -> RedisWire:
         while self._idle:
             connection = self._idle.pop()
-            # Readable before anything was asked: the server has closed it.
+            # Readable before a request was sent: the server has closed it.
             if connection.is_connected and not await connection.can_read():
                 return connection
             await connection.disconnect(nowait=True)
@@ -215,11 +215,11 @@ class Link:
 
     def _failed(self, operation: str, error: Exception) -> EngineUnavailable:
         if isinstance(error, ReadOnlyError):
-            # A former primary still reads, but what it reads is old.
+            # A former primary still answers reads, but with old data.
             self._failures = FAILURES
         elif not isinstance(error, ResponseError):
             self._failures += 1
-        # The library's text may hold what we sent; its class says enough.
+        # The library's text can contain the request; the class of the error is enough.
         kind = type(error).__name__
         now = self._clock.monotonic_ms()
         if now - self._complained.get(kind, -COMPLAIN_EVERY_MS) >= COMPLAIN_EVERY_MS:

@@ -1,8 +1,8 @@
-"""What this process may spend while the state server is away: its part of the tenth that is never spent otherwise.
+"""A process's budget while the state server is away: its part of the tenth that is never spent otherwise.
 
 While it answers, the server promises weight of minutes to come, each minute by its number. In no minute do the promises
-to all processes together pass `spare`, whoever came, left, was cut off or is still remembered. So nobody has to know
-how many others spend now, by whose clock, or since when.
+to all processes together exceed `spare`, whether processes came, left, were cut off or are still remembered. So no
+process has to know how many others spend now, by which clock, or since when.
 """
 
 from dataclasses import dataclass, field
@@ -27,40 +27,43 @@ from mcp_binance_server.state.weight import (
     spare,
 )
 
-# So many minutes are promised ahead: for so long an absence is bridged, and what a process that is gone was promised is
-# kept for nobody.
+# Minutes promised ahead: the longest absence that is bridged. For as long, the promises of a process that is gone stay
+# unused.
 AHEAD_MINUTES = 10
-# Far longer than anything is promised for: a server whose clock jumps forgets nothing that still counts.
+# Far longer than any promise: a server whose clock jumps forgets no promise that still counts.
 KEEP_PROMISES_MS = 86_400_000
 
 
 @dataclass(slots=True)
 class Promises:
-    """What one process was promised of one address."""
+    """The promises to one process for one address."""
 
     limit: int
     offset_ms: float
-    """Exchange time less monotonic time, when weight was last asked for."""
+    """Exchange time minus monotonic time at the last request for weight."""
     told_of: int = 0
     """The last minute that the server has answered for."""
     weights: dict[int, int] = field(default_factory=dict[int, int])
 
     def note(self, limit: int, offset_ms: float) -> None:
         if limit < self.limit:
-            self.weights.clear()  # a tenth of the old limit may be more than one of the new
+            self.weights.clear()  # a tenth of the old limit may be more than a tenth of the new one
         self.limit, self.offset_ms = limit, offset_ms
 
     def of(self, minutes: tuple[int, ...]) -> int:
-        """Return what may be spent of each of these minutes."""
+        """Return the weight that can be spent in each of these minutes."""
         return min(self.weights.get(minute, 0) for minute in minutes)
 
 
 class LocalBudget:
-    """Asks for promises while it can, and spends them while it must, by the same rules as the minute's weight."""
+    """The promised weight of this process; requested while the server answers and spent while it is away.
+
+    Spending follows the same rules as the minute's weight.
+    """
 
     def __init__(self, link: Link, memory: Memory, clock: Clock, reserves: Reserves, *, edge_ms: int) -> None:
         self._link, self._memory, self._clock = link, memory, clock
-        # No order leaves on a promise.
+        # No order is sent on a promise.
         self._reserves = Reserves(order_percent=0, private_percent=reserves.private_percent)
         self._ledger = Ledger(self._reserves, edge_ms=edge_ms)
         self._edge_ms = edge_ms
@@ -68,7 +71,7 @@ class LocalBudget:
         self._promises: dict[str, Promises] = {}
 
     def note(self, ip: str, *, limit: int, now_ms: int) -> None:
-        """Take note that calls of this address may have to go without the server some day."""
+        """Register an address whose calls may have to be sent without the server."""
         offset_ms = now_ms - self._clock.monotonic_ms()
         promises = self._promises.get(ip)
         if promises is None:
@@ -78,10 +81,10 @@ class LocalBudget:
             promises.note(limit, offset_ms)
 
     async def renew(self) -> None:
-        """Ask for the minutes that were not promised yet: once a minute there is one.
+        """Request the minutes that were not promised yet; each minute adds one.
 
         Raises:
-            EngineUnavailable: they could not be asked for.
+            EngineUnavailable: they could not be requested.
         """
         for ip, promises in [*self._promises.items()]:
             minute = int(self._clock.monotonic_ms() + promises.offset_ms) // MINUTE_MS
@@ -96,14 +99,14 @@ class LocalBudget:
         )  # fmt: skip
         verdict, *told = msgspec.convert(reply, list[int])
         if verdict != 1 or promises.limit < limit:
-            return  # another memory, which the next greeting tells of, or a limit that is no longer true
+            return  # another memory, which the next greeting reports, or an outdated limit
         first, *weights = told
         promises.told_of = first + len(weights) - 1
         held = {each: weight for each, weight in promises.weights.items() if each >= minute - 1}
         promises.weights = held | dict(enumerate(weights, first))
 
     def spend(self, ip: str, kind: CallKind, cost: int, *, now_ms: int, party: str) -> Grant | None:
-        """Charge one call to what was promised of its minutes; None where waiting for the next one is no use either."""
+        """Charge one call to the promises of its minutes; None if waiting for the next minute does not help either."""
         promises = self._promises.get(ip)
         if promises is None or kind == "order":
             return None

@@ -1,4 +1,4 @@
-"""Logs that all workers write, kept by scripts."""
+"""Logs of all workers, kept by scripts."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ _HEAD = tuple[int, int, int, bytes, int, bytes]
 
 
 class SharedLogs:
-    """Logs in which no two processes write at one place."""
+    """Logs in which no two processes write the same position."""
 
     def __init__(self, link: Link) -> None:
         self._link = link

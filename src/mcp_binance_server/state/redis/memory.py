@@ -1,4 +1,4 @@
-"""Which memory the state server has, since when, and what time it is there."""
+"""The identity and age of the state server's memory, and the server's time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,15 +13,15 @@ from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.keys import GREET, RedisWire, Reply
 from mcp_binance_server.state.redis.link import Link
 
-# How long a memory that follows a lost one gives no new places, so that those inside can come back first: every process
-# looks twice a second whether it is another one.
+# Time in ms in which a memory that follows a lost one gives no new places, so that the former members can come back
+# first: every process checks twice a second for another memory.
 SETTLE_MS = 1_250
 OTHER_MEMORY: Reply = [-3]
 CATCH_UP_SECS = 0.25
 
 
 class Memory:
-    """What the greetings of one process have told it."""
+    """The state server's memory as reported by the greetings of one process."""
 
     def __init__(self, clock: Clock) -> None:
         self.id = ""
@@ -36,35 +36,35 @@ class Memory:
 
     @property
     def lost_ms_ago(self) -> float | None:
-        """Say how long ago this memory took the place of one that was lost; None if nobody knew another."""
+        """Milliseconds since this memory replaced a lost one; None if no process knew another."""
         return None if self._lost_at_ms is None else self._clock.monotonic_ms() - self._lost_at_ms
 
     def watch(self, stop: str) -> None:
-        """Ask with each greeting whether there is a stop under a key."""
+        """Include a stop's key in each greeting."""
         self._watched.append(stop)
 
     def stop_left_ms(self, stop: str) -> int:
-        """Return how long a stop that was told of still holds."""
+        """Return how long a reported stop still holds, in ms."""
         return max(0, ceil(self._stops.get(stop, 0.0) - self._clock.monotonic_ms()))
 
     async def greet(self, connection: RedisWire) -> None:
-        """Shake hands and greet, before anything else is said on a connection."""
+        """Do the handshake and greet, before any other command on a connection."""
         await connection.on_connect()
         asked_ms = self._clock.monotonic_ms()
         await connection.send_command(*self._greeting(), check_health=False)
         self._hear(await connection.read_response(), asked_ms=asked_ms)
 
     async def ask(self, link: Link) -> None:
-        """Greet again, also a server that is lost.
+        """Greet again, also while the server is lost.
 
         Raises:
-            EngineUnavailable: it does not answer, or is not the primary.
+            EngineUnavailable: the server does not answer, or is not the primary.
         """
         asked_ms = self._clock.monotonic_ms()
         self._hear(await link.call("greet", *self._greeting(), probe=True), asked_ms=asked_ms)
 
     async def shared(self, link: Link, operation: str, ask: Callable[[], Awaitable[Reply]]) -> list[int]:
-        """Ask for numbers as `answered` does.
+        """Send a request for numbers, as `answered` does.
 
         Raises:
             EngineUnavailable: the server does not answer.
@@ -72,7 +72,7 @@ class Memory:
         return msgspec.convert(await self.answered(link, operation, ask), list[int])
 
     async def answered(self, link: Link, operation: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Ask what the server refuses to one who thinks of another memory; greet and ask again if it does.
+        """Send a request that the server refuses if it has another memory; greet and send it again after a refusal.
 
         Raises:
             EngineUnavailable: the server does not answer.
@@ -90,7 +90,7 @@ class Memory:
         return reply
 
     def _greeting(self) -> tuple[str | int, ...]:
-        # The whole script goes along: the server may be new.
+        # The whole script is sent: the server may be new.
         named = (keys.MEMORY, *self._watched)
         return ("EVAL", GREET.text, len(named), *named, uuid4().hex, self.id, SETTLE_MS)
 
@@ -100,18 +100,18 @@ class Memory:
         )
         now_ms = self._clock.monotonic_ms()
         for stop, left_ms in zip(self._watched, stops, strict=False):
-            # A memory that was emptied does not know of what still holds.
+            # A memory that was emptied does not know stops that still hold.
             self._stops[stop] = max(self._stops.get(stop, 0.0), now_ms + left_ms)
         server_ms = seconds * 1000 + micros / 1000
         self._set_time(server_ms, asked_ms, now_ms)
         self.id = found.decode()
-        # Also for one who came later: what was lost, was lost for all.
+        # Also for a process that started later: the loss affects all processes.
         if follows:
             self._lost_at_ms = now_ms - max(0.0, server_ms - born_ms)
 
     def _set_time(self, server_ms: float, asked_ms: float, now_ms: float) -> None:
         middle_ms, error_ms = (asked_ms + now_ms) / 2, (now_ms - asked_ms) / 2
         measured_ms = server_ms - middle_ms
-        # What travel alone explains is no reason to move: time would tremble with every greeting.
+        # A difference within the travel time does not move the clock: time would jitter with every greeting.
         if abs(measured_ms - self._offset_ms) > error_ms:
             self._offset_ms = measured_ms

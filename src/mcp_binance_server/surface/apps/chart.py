@@ -1,4 +1,4 @@
-"""The live chart: its page, and under which addresses hosts get it."""
+"""The live chart: its page, and the addresses of the page for hosts."""
 
 import anyio.to_thread
 
@@ -10,17 +10,17 @@ from mcp_binance_server.surface.spec import Page
 from mcp_binance_server.surface.uris import CHART_VIEW
 
 DAY_MS = 24 * 60 * 60 * 1000
-# Hosts keep an address for ever: one that was ever listed stays here, and gets a page that can still read our answers.
+# Hosts keep addresses forever: each listed address stays here, with a page that can still read our answers.
 ADDRESSES = (CHART_VIEW,)
-# It loads nothing and calls nobody: every number comes through the host, as a tool's answer.
+# The page loads nothing and sends no request: every number comes through the host, as a tool's answer.
 META: dict[str, object] = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
 
 
 async def read_view(_context: Context, uri: str) -> Page:
-    """Return the page: it has no data in it, so everybody may keep it.
+    """Return the page; it contains no data, so every client can cache it.
 
     Raises:
-        ResourceNotFound: no page was ever listed under this address.
+        ResourceNotFound: this address was never listed.
     """
     if uri not in ADDRESSES:
         raise ResourceNotFound(provided_uri=uri)

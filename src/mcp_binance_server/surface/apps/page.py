@@ -1,6 +1,6 @@
-"""The built page of the live chart: whether this installation has it, and what it says.
+"""The built page of the live chart: its presence in this installation, and its text.
 
-It holds code of others, so it is no part of a checkout: hatch_build.py makes it from web/, for every wheel.
+The page contains third-party code, so it is not part of a checkout: hatch_build.py builds it from web/ for every wheel.
 """
 
 from functools import cache
@@ -10,11 +10,11 @@ PAGE = files(__package__ or "").joinpath("chart.html")
 
 
 def is_built() -> bool:
-    """Tell whether this installation has the page."""
+    """Return whether this installation has the page."""
     return PAGE.is_file()
 
 
 @cache
 def text() -> str:
-    """Return the page; it is the same for everybody, and read once."""
+    """Return the page, read once; it is equal for all clients."""
     return PAGE.read_text("utf-8")

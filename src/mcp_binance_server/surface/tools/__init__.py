@@ -1,1 +1,1 @@
-"""The tools, by what they are about."""
+"""Tools, grouped by subject."""

@@ -1,4 +1,4 @@
-"""The tool that reads what the public futures data says of one pair."""
+"""The tool that reads the public futures data of one pair."""
 
 from typing import Annotated, Any
 

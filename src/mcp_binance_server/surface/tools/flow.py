@@ -22,7 +22,10 @@ class GetOrderFlow(Arguments):
 
 
 def flow_metrics(report: FlowReport) -> dict[str, Metric]:
-    """Return every measure of a window of flow; volumes are exact, a side is named only against the own past."""
+    """Return every measure of a window of flow.
+
+    Volumes are exact; a side is named only relative to the symbol's own past.
+    """
     sample, rules = report.sample, report.rules
     if not sample.known_ms:
         nothing = Metric(value=None, why_null="insufficient_history")
@@ -74,7 +77,7 @@ def _direction(report: FlowReport) -> Metric:
 
 
 def _late(report: FlowReport) -> dict[str, Metric]:
-    """Return what needs more than the window's candles, and may still be collecting."""
+    """Return measures that need more than the window's candles, and may still be collecting."""
     large, paid, impact, rates = report.large, report.paid, report.impact, report.rates
     late = {
         "large_trades": _unknown(large, "quote") if isinstance(large, Unknown) else _large(large),

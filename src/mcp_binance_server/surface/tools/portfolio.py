@@ -1,4 +1,4 @@
-"""Tools for what an account holds and what it is worth."""
+"""Tools for the holdings of an account and their value."""
 
 from decimal import Decimal
 from typing import Annotated, Any

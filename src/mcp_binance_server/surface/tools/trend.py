@@ -23,7 +23,7 @@ class AnalysisAnswer(Answer):
 
 
 def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
-    """Return the tool whose kinds are these prompts, each with the arguments, rules and scope of its own."""
+    """Return the tool whose kinds are these prompts; each kind has its own arguments, rules and scope."""
     by_kind = {spec.name: spec for spec in prompts}
 
     def chosen(arguments: Arguments) -> PromptSpec[Any]:
@@ -61,7 +61,7 @@ def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
 
 
 def _arguments(prompts: Sequence[PromptSpec[Any]]) -> type[Arguments]:
-    """Return a model that takes what any of the prompts takes; the prompt that is chosen checks it."""
+    """Return a model with the arguments of all prompts; the chosen prompt validates its own."""
     takers: dict[str, list[str]] = {}
     schemas: dict[str, dict[str, Any]] = {}
     for spec in prompts:

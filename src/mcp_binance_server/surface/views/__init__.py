@@ -1,1 +1,1 @@
-"""Domain values to Markdown: pure, the same value always gives the same text."""
+"""Rendering of domain values as Markdown. Pure: equal values always give equal text."""

@@ -24,19 +24,19 @@ from mcp_binance_server.surface.views.markdown import (
 from mcp_binance_server.surface.views.market import footer
 
 COLUMNS = "open,high,low,close,volume"
-# Up to here every row has its time; in a longer list every so-many-th has, and those between follow by the interval.
+# Up to this count every row has its time. Longer lists show it in every MARK_EVERY-th row; the interval gives the rest.
 ROWS_WITH_TIME = 100
 MARK_EVERY = 25
-# An answer may be shared for a second, and our idea of the exchange's clock may be half a second off.
+# An answer can be shared for a second, and our estimate of the exchange's clock can be off by half a second.
 IN_DOUBT_MS = 2_000
 
-# Between 0 and 100, whatever the price is.
+# Indicators between 0 and 100, at any price.
 PERCENTAGES = ("rsi", "stochastic", "adx")
 VOLUMES = ("obv",)
 
 
 def candle_rows(rules: SymbolRules, candles: tuple[Candle, ...]) -> list[str]:
-    """Write each candle as COLUMNS."""
+    """Return each candle as COLUMNS."""
     return [
         ",".join(
             [*(exact(price, rules.tick) for price in (each.open, each.high, each.low, each.close)), volume(each.volume)]
@@ -46,18 +46,18 @@ def candle_rows(rules: SymbolRules, candles: tuple[Candle, ...]) -> list[str]:
 
 
 def short_time(epoch_ms: int) -> str:
-    """Write the moment a candle opens: UTC, seconds only where there are any."""
+    """Return the opening time of a candle in UTC; seconds only if they are not 0."""
     moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment.second else f"{moment:%Y-%m-%dT%H:%M}"
 
 
 def is_final(candle: Candle, at_ms: int) -> bool:
-    """Tell whether a candle is closed; one that is not may still change."""
+    """Return whether a candle is closed; an open candle can still change."""
     return candle.close_time_ms + IN_DOUBT_MS < at_ms
 
 
 def is_quiet(candles: tuple[Candle, ...], at_ms: int) -> bool:
-    """Tell whether nothing was traded in the newest candle that has ended, or there is none of now."""
+    """Return whether nothing was traded in the newest ended candle, or there is no current candle."""
     if not candles or candles[-1].close_time_ms + IN_DOUBT_MS < at_ms:
         return True
     ended = [each for each in candles if is_final(each, at_ms)]
@@ -65,7 +65,7 @@ def is_quiet(candles: tuple[Candle, ...], at_ms: int) -> bool:
 
 
 def older_candles(seen: Observation[CandleSeries]) -> str | None:
-    """Write the call that answers the candles before these."""
+    """Return the call for the candles before these; None if there are none."""
     series = seen.value
     if not series.has_older:
         return None
@@ -81,7 +81,7 @@ def older_candles(seen: Observation[CandleSeries]) -> str | None:
 
 
 def candle_page(seen: Observation[CandleSeries], written: list[str]) -> str:
-    """Render a series: what it is, what it shows, its rows as they were written, how to get the older ones."""
+    """Render a series from its formatted rows: title, summary, rows, and the call for the older ones."""
     series, rules = seen.value, seen.rules
     title = f"# {plain(rules.symbol)} {series.interval} candles"
     foot = footer(seen.at_ms, seen.origin, seen.host)
@@ -108,7 +108,7 @@ def candle_page(seen: Observation[CandleSeries], written: list[str]) -> str:
 
 
 def candle_notes(seen: Observation[CandleSeries]) -> list[str]:
-    """Say how far the price went, and whether the last row may still change: the rows do not."""
+    """Return the change of the price, and whether the last row can still change; the rows do not show either."""
     candles = seen.value.candles
     if not candles:
         return ["No candle opened in this period."]
@@ -138,15 +138,15 @@ def _last(candle: Candle, at_ms: int) -> str:
 
 
 def line_value(rules: SymbolRules, line: str, value: float | None) -> str | None:
-    """Write a value with the decimals its kind deserves: two more than the tick for anything in prices."""
+    """Format a value with the decimals of its kind: two more than the tick for anything in prices."""
     if value is None:
         return None
     places = _places(rules, line)
-    return f"{round(value, places) + 0.0:.{places}f}"  # adding nothing turns -0.0 into 0.0
+    return f"{round(value, places) + 0.0:.{places}f}"  # adding zero turns -0.0 into 0.0
 
 
 def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Render rows under a title and what is told of them; the first row holds the names."""
+    """Render rows under a title and their notes; the first row contains the column names."""
     return [
         f"# {plain(rules.symbol)} {interval} indicators",
         *told,
@@ -156,7 +156,7 @@ def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows
 
 
 def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
-    """Say how to read the rows: what may change, what is missing, and from where a sum counts."""
+    """Return notes on the rows: values that can change, missing values, and the start of a sum."""
     reading = seen.value
     notes = [
         f"Newest last, prices in {plain(seen.rules.quote)}; a bar that is not final may still change; n/a: too few bars"
@@ -169,7 +169,7 @@ def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
 
 
 def seed_weights(reading: IndicatorReading, place: int) -> dict[str, str]:
-    """Return how much the start of each value of a row still weighs, where that is over a hundredth."""
+    """Return the remaining weight of each value's start in a row, if it is over a hundredth."""
     return {
         name: share(weights[place])
         for name, weights in reading.seed_weights.items()

@@ -1,4 +1,4 @@
-"""What can be drawn, for reading: one line an indicator, one an exchange, one a symbol."""
+"""Chart options as text: one line for each indicator, exchange and symbol."""
 
 import json
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ from mcp_binance_server.charts.catalogue import (
 )
 from mcp_binance_server.surface.views.markdown import counted, instant, plain
 
-# A limit this far out is how the documentation writes that there is none.
+# The documentation writes a limit this large if there is none.
 NO_LIMIT = 100_000
 TYPES = {"Integer": "number", "Float": "number", "Boolean": "boolean"}
 
 
 def source_line(held: Held[object]) -> str:
-    """Say where facts come from and when they were true."""
-    # The name of a variable must stay as it is, to be copied.
+    """Return the source of facts and their time."""
+    # Names of variables must stay as they are, to be copied.
     warning = f"; {plain(held.warning)}".replace("\\_", "_") if held.warning else ""
     return f"*Source: {held.source}, as of {instant(held.at_ms)}{warning}*"
 
 
 def indicators_part(catalogue: ChartCatalogue) -> str:
-    """Render every indicator by category: its name, and its inputs with their defaults."""
+    """Render every indicator by category, with its name, and its inputs with their defaults."""
     ordered = sorted(catalogue.indicators, key=lambda each: each.category)
     parts = [
         f"## Indicators ({len(ordered)})",
@@ -41,7 +41,7 @@ def indicators_part(catalogue: ChartCatalogue) -> str:
 
 
 def parameters_part(catalogue: ChartCatalogue, examples: Sequence[Example]) -> str:
-    """Render the values that a chart's parameters take, the plans and the examples."""
+    """Render the allowed values of a chart's parameters, the plans and the examples."""
     named = ("interval", "range", "theme", "style", "scale", "session", "format")
     lines = ["## Parameters", *(f"**{name}**: {plain(' '.join(catalogue.options(name)))}" for name in named)]
     lines += [
@@ -59,7 +59,7 @@ def parameters_part(catalogue: ChartCatalogue, examples: Sequence[Example]) -> s
 
 
 def exchanges_part(exchanges: Sequence[Exchange]) -> str:
-    """Render the exchanges by type, the id first: it is what a symbol begins with."""
+    """Render the exchanges by type, ID first, because symbols begin with it."""
     lines = [f"## Exchanges ({len(exchanges)})"]
     for kind, found in groupby(exchanges, key=lambda each: each.type):
         lines += ["", f"**{plain(kind)}**", *map(_exchange, found)]
@@ -67,7 +67,7 @@ def exchanges_part(exchanges: Sequence[Exchange]) -> str:
 
 
 def symbols_part(exchange: str, shown: Sequence[ListedSymbol], total: int) -> str:
-    """Render symbols as they are written in a chart."""
+    """Render symbols in the format that charts accept."""
     told = f"Symbols of {plain(exchange)}: {counted(len(shown), total=total)}"
     if not shown:
         return f"{no_symbol(exchange)}\n{told}"
@@ -101,7 +101,7 @@ def _input(rule: StudyInput) -> str:
 
 
 def limits_of(rule: StudyInput) -> tuple[int | float | None, int | float | None]:
-    """Return the least and the most that an input takes, None where there is no limit."""
+    """Return the smallest and the largest value of an input; None means no limit."""
     least, most = (None if each is None or abs(each) >= NO_LIMIT else each for each in (rule.min, rule.max))
     return least, most
 

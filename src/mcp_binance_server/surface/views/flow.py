@@ -20,13 +20,13 @@ from mcp_binance_server.surface.views.trend import NOT_ADVICE
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
 NO_STREAM = "no live stream for this symbol"
 MILLION = 1_000_000
-# A slope that chance gives in one of some 700 windows; below it the page is silent.
+# A slope that chance gives in one of some 700 windows; below it the page shows none.
 IMPACT_T = 3.0
 _NEXT = "Nothing here tells what comes next"
 
 
 def order_flow_page(report: FlowReport) -> str:
-    """Render a window of order flow; a side is named only where it took more than is usual for the symbol."""
+    """Render a window of order flow; a side is named only if it took more than is usual for the symbol."""
     minutes = report.requested_ms // 60_000
     return "\n".join(
         [
@@ -52,7 +52,7 @@ def order_flow_page(report: FlowReport) -> str:
 
 
 def order_flow_line(report: FlowReport) -> str:
-    """Say a window of order flow in one line."""
+    """Return a window of order flow in one line."""
     sample = report.sample
     seconds = report.requested_ms // 1000
     opening = f"{plain(report.rules.symbol)} order flow, last {seconds} s:"
@@ -63,7 +63,7 @@ def order_flow_line(report: FlowReport) -> str:
 
 
 def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
-    """Write a quantity of the base asset: two decimals at most from 1 upwards, below it those of the lot step."""
+    """Format a quantity of the base asset: at most two decimals from 1 upwards, below 1 those of the lot step."""
     finest = decimals_of(rules.step)
     places = min(2, finest) if abs(value) >= 1 or not value else max(2, finest)
     sign = "+" if signed and value > 0 else ""
@@ -71,7 +71,7 @@ def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
 
 
 def paid_line(paid: PaidSpread | Unknown | None) -> str | None:
-    """Say what takers paid, `effective spread 1.20 bps (quoted 0.98 bps)`, and what became of it; None if unknown."""
+    """Return the spread paid, `effective spread 1.20 bps (quoted 0.98 bps)`, its realised part and impact, or None."""
     if not isinstance(paid, PaidSpread) or paid.effective_bps is None:
         return None
     quoted = "" if paid.quoted_bps is None else f" (quoted {bps(paid.quoted_bps)} bps)"
@@ -83,7 +83,7 @@ def paid_line(paid: PaidSpread | Unknown | None) -> str | None:
 
 
 def per_million_bps(impact: KyleLambda, mid: float | None) -> float | None:
-    """Return how far a million of the quote asset, all on one side, moves the mid by the fitted line."""
+    """Return the move of the mid, in bps, by a one-sided million of the quote asset, according to the fitted line."""
     return None if impact.value is None or not mid else impact.value * MILLION / mid / mid * 10_000
 
 
@@ -110,7 +110,7 @@ def _metrics(report: FlowReport) -> list[str]:
 
 
 def _paid(report: FlowReport) -> list[str]:
-    """Return what takers paid and how the mid answered, as far as a stream has told."""
+    """Return the spread paid by takers and the response of the mid, as far as a stream has measured them."""
     lines = list[str]()
     if (paid := paid_line(report.paid)) is not None:
         lines.append(f"**Takers paid**: {paid}")
@@ -153,7 +153,7 @@ def _not_judged(report: FlowReport) -> str:
 
 
 def _sentence(report: FlowReport) -> str:
-    """Say how one-sided the window was, and how many of its own past were less so."""
+    """Return how one-sided the window was, and how many of the symbol's past windows were less so."""
     direction, ratio = report.direction, report.sample.flow.buy_ratio
     if ratio is None:
         nothing = "No taker volume in the window" if report.sample.known_ms else "Nothing is known of the window"
@@ -176,7 +176,7 @@ def _caution(report: FlowReport) -> str:
 
 
 def _beaten(judgement: Judgement) -> str:
-    """Return `58 of the last 60 windows`: how many of the own past scored less."""
+    """Return `58 of the last 60 windows`: the number of past windows with a lower score."""
     seen, p = judgement.base_rate, judgement.p
     n = seen.n if seen is not None else 0
     return f"{n + 1 - round((p or 0.0) * (n + 1))} of the last {n} windows"
@@ -195,7 +195,7 @@ def _ofi(report: FlowReport) -> str:
 
 
 def _not_known(report: FlowReport) -> list[str]:
-    """Collect in one line what has no value yet, each with how far it has come."""
+    """Return one line with all values that are not known yet, each with its progress."""
     ofi, paid, large, limits = report.ofi, report.paid, report.large, report.thresholds
     waiting = dict[str, str]()
     if isinstance(ofi, Unknown):
@@ -210,7 +210,7 @@ def _not_known(report: FlowReport) -> list[str]:
         waiting["large trades"] = _lacking(large, why(large.why_null))
     elif large.threshold_quote is None:
         waiting["large trades"] = _few(large.why_null, large.reference_n, limits.large_trade_min_n, "aggregate trades")
-    # What lacks the same is named together.
+    # Names with equal reasons are joined.
     alike = dict[str, list[str]]()
     for name, reason in waiting.items():
         alike.setdefault(reason, []).append(name)

@@ -1,4 +1,4 @@
-"""The lines that open every page of a live market: spread, depth, flow, cost; and when its parts were read."""
+"""Opening lines of every live market page: spread, depth, flow, cost; and the times at which its parts were read."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ EMPTY = "the book is empty"
 
 
 def glance_lines(rules: SymbolRules, touch: TouchReport | None, flow: TakerFlow | None, no_book: str) -> list[str]:
-    """Answer what is looked for first; what is not known says so in its own line."""
+    """Return the lines that readers look for first; an unknown value has its reason in its own line."""
     unknown = f"unknown, {no_book if touch is None else no_mid(touch)}"
     spread = depth = cost = unknown
     mid = None if touch is None else touch.top.mid
@@ -32,14 +32,14 @@ def glance_lines(rules: SymbolRules, touch: TouchReport | None, flow: TakerFlow 
 
 
 def no_mid(touch: TouchReport) -> str:
-    """Say why a book has no middle."""
+    """Return the reason why a book has no mid price."""
     return why(touch.top.why_null) if any(touch.levels) else EMPTY
 
 
 def data_line(
     moments: Mapping[str, int | None], *, closed_ms: int | None = None, closed: str = "closed candles"
 ) -> str:
-    """Say when each part of a page was true, and how long before the newest one what was closed then ends."""
+    """Return the time of each part of a page; closed data also has its distance from the newest part."""
     known = {name: at_ms for name, at_ms in moments.items() if at_ms is not None}
     parts = [data_times(known)] if known else []
     if closed_ms is not None:
@@ -60,7 +60,7 @@ def _flow(flow: TakerFlow | None) -> str:
 
 
 def _reach(rules: SymbolRules, mid: float | None) -> str:
-    """Name the band that depth is counted in: three ticks where ten basis points are less."""
+    """Return the band in which depth is counted: three ticks if they are wider than ten basis points."""
     is_coarse = mid is not None and BAND_TICKS * PriceGrid.of(rules).tick_bps(mid) > NEAR_BPS
     return f"(within {BAND_TICKS} ticks)" if is_coarse else f"(within {NEAR_BPS} bps)"
 

@@ -17,18 +17,18 @@ PARTS: dict[HealthPart, str] = {"spread": "spread", "depth": "depth of the thinn
 
 
 def health_title(report: HealthReport) -> str:
-    """Say the word and its score: `Thin (71)`, or that it is not judged."""
+    """Return the word and its score, `Thin (71)`, or that health is not judged."""
     now = report.now
     return "not judged" if now is None else f"{now.word} ({now.score:.0f})"
 
 
 def health_words(report: HealthReport) -> str:
-    """Say the word and its score, or how far the past has come that it needs."""
+    """Return the word and its score, or the progress of the history that they need."""
     return _lacking(report) if report.now is None else health_title(report)
 
 
 def health_rows(report: HealthReport) -> list[str]:
-    """Return the parts, what pulled the score down, and what has no share in it; without a score why there is none."""
+    """Return the parts, the cause of a low score, and values outside the score; without a score the reason."""
     made_good = _resilience(report)
     if report.now is None:
         lines = [f"_{pulled_words(report)}_"]
@@ -45,7 +45,7 @@ def health_rows(report: HealthReport) -> list[str]:
 
 
 def pulled_words(report: HealthReport) -> str:
-    """Say which part pulled the score down, or why there is no score."""
+    """Return the part that pulled the score down, or the reason why there is no score."""
     now = report.now
     if now is None:
         return _lacking(report).capitalize()
@@ -57,14 +57,14 @@ def pulled_words(report: HealthReport) -> str:
 
 
 def health_line(report: HealthReport) -> str:
-    """Say a market's health in one line."""
+    """Return a market's health in one line."""
     opening = f"{plain(report.rules.symbol)} market health:"
     pulled = "" if report.now is None else f" {pulled_words(report)}."
     return f"{opening} {health_words(report)}.{pulled}"
 
 
 def health_metrics(report: HealthReport) -> dict[str, Metric]:
-    """Return the score, its word and parts, and what stands beside it without a share in it."""
+    """Return the score, its word and parts, and further values that do not count in it."""
     now, top = report.now, report.top
     ticks = None if top.spread is None else report.grid.ticks(top.spread)
     return {

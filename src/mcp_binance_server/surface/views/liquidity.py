@@ -67,7 +67,7 @@ PLACES = {"inside": "inside the value area", "above": "above the value area", "b
 
 
 def liquidity_page(report: LiquidityReport) -> str:
-    """Render a map of liquidity; a section without its data says why."""
+    """Render a map of liquidity; a section without data has the reason."""
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Liquidity Map",
@@ -94,7 +94,7 @@ def liquidity_page(report: LiquidityReport) -> str:
 
 
 def thin_line(report: ThinRangeReport) -> str:
-    """Say the thin traded ranges of a window in one line, and a standing size that is unusual."""
+    """Return the thin traded ranges of a window in one line, with a standing size if it is unusual."""
     opening = f"{plain(report.rules.symbol)}, last {span(report.requested_ms)}:"
     now = report.reading
     told = f" Measured from {measured_from(report.rules, now)}." if now is not None and now.is_mid else ""
@@ -127,7 +127,7 @@ def _price_line(report: LiquidityReport) -> str:
 
 
 def _data(report: LiquidityReport) -> str:
-    """Say when the parts were true; what was asked for ends with a closed minute, what is streamed with a second."""
+    """Return the times of the parts; requested data ends with a closed minute, streamed data with a second."""
     thin = report.thin
     moments = {
         "price": report.reading.at_ms if report.reading else None,
@@ -167,7 +167,7 @@ def _thin(report: LiquidityReport) -> list[str]:
 
 
 def _widest(found: ThinRanges) -> str:
-    """Say how wide the widest empty stretch is, and why that is nothing."""
+    """Return the width of the widest empty stretch, and the reason why it does not count."""
     if not found.widest:
         return "no stretch between traded prices has hardly any trading"
     widest = f"the widest stretch with hardly any trading is {found.widest:.2f} sigma of the window"
@@ -186,7 +186,7 @@ def _thin_row(report: LiquidityReport, found: ThinRange) -> str:
 
 
 def _usual(found: ThinRange) -> str:
-    """Say what the bins hold against as many median ones; a little is not nothing."""
+    """Return the volume in the bins relative to as many median bins; a small share is not shown as none."""
     return f"{share(found.of_median, 0)} of usual" if found.of_median >= LITTLE else "under 1% of usual"
 
 
@@ -204,7 +204,7 @@ def _too_little(report: ThinRangeReport) -> str:
 
 
 def standing_line(rules: SymbolRules, report: StandingReport) -> str:
-    """Say in one line what was made of the largest size that stood, and how often the like is seen here."""
+    """Return the judgement of the largest standing size in one line, and how often similar sizes are seen here."""
     if report.unknown is not None:
         return f"not judged: {no_stream(report.unknown)}"
     if report.changed is not None:
@@ -225,7 +225,7 @@ def standing_line(rules: SymbolRules, report: StandingReport) -> str:
 
 
 def standing_metric(rules: SymbolRules, report: StandingReport) -> Metric:
-    """Return the largest size that stood with its rank and base rate, or why it is not judged."""
+    """Return the largest standing size with its rank and base rate, or the reason why it is not judged."""
     if report.unknown is not None:
         return Metric(value=None, confidence="none", why_null=report.unknown.why_null)
     verdict = report.verdict
@@ -272,7 +272,7 @@ def _costs(report: LiquidityReport) -> list[str]:
     costs = report.costs
     if costs is None:
         return [f"_Unavailable: {plain(report.no_book)}_"]
-    # A sum beyond both sides says nothing that the line below does not.
+    # An amount beyond both sides adds nothing to the line below.
     rows = [_cost_row(report.rules, row) for row in costs.rows if row.buy.complete or row.sell.complete]
     bids, asks = (compact_money(each, report.rules.quote) for each in (costs.held_bids, costs.held_asks))
     held = f"_The known book holds {bids} of bids and {asks} of asks_"
@@ -301,7 +301,7 @@ def _guidance(report: LiquidityReport) -> list[str]:
 
 
 def no_stop(found: StopReport) -> str:
-    """Say why there is no stop."""
+    """Return the reason why there is no stop."""
     if found.why_null == "no_trades":
         return "there is no current price"
     if found.why_null == "insufficient_bars":
@@ -334,7 +334,7 @@ def _noise(noise: Noise, horizon_ms: int) -> str:
 
 
 def profile_line(report: ProfileReport) -> str:
-    """Say a profile in one line."""
+    """Return a profile in one line."""
     profile, rules = report.profile, report.rules
     opening = f"{plain(rules.symbol)} volume profile, last {report.requested_ms // HOUR_MS} h:"
     if profile.poc is None or profile.val is None or profile.vah is None:

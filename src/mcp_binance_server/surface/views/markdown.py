@@ -1,4 +1,4 @@
-"""What pages are made of: tables, numbers, limits, and how old something is."""
+"""Elements of pages: tables, numbers, limits, and the age of data."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -15,34 +15,34 @@ from mcp_binance_server.words import shown
 DOLLAR_LIKE = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "BUSD", "DAI", "USD"})
 # No price of the exchange has more decimals.
 FINEST = 8
-# Below this a distance computed in floats is their rounding, not the market's.
+# A smaller distance computed in floats is a rounding error, not a distance in the market.
 BPS_NOISE = Decimal("1e-10")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_{}[]<>|#"})
 
 NO_STEP = Decimal(0)
-# A volume of five digits is exact to a hundredth of a per cent; more would cost a fifth of a long list of candles.
+# A volume of five digits is exact to a hundredth of a per cent; more would make long candle lists a fifth longer.
 VOLUME_DIGITS = 5
 
-# A ticker's close time is the moment of the answer; one that lags this far is not of now.
+# A ticker's close time is the time of the answer; with this lag it is not current.
 STALE_MS = 60_000
-# Parts of one page that were read further apart than this are not of one moment.
+# Parts of one page that were read further apart than this do not belong to one time.
 APART_MS = 5_000
 OPENINGS = ("*Stale: ", "*Not trading now: ", "*Contradiction: ")
 WITNESSES: dict[Witness, str] = {"book": "the middle of the book", "candle": "the close of the newest candle"}
 
 
 def price(value: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
-    """Write a price with the decimals of its tick, two at least: two different prices never look alike."""
+    """Format a price with the decimals of its tick, at least two, so that different prices never look alike."""
     return _written(value, price_places(tick, value), quote, signed=signed)
 
 
 def average(value: Decimal, quote: str, tick: Decimal) -> str:
-    """Write a mean of prices: it lies between two ticks and gets one decimal more, unless that one is a zero."""
+    """Format a mean of prices: it lies between two ticks and gets one more decimal, unless that is zero."""
     return _written(value, average_places(tick, value), quote)
 
 
 def price_places(tick: Decimal, value: Decimal) -> int:
-    """Return the decimals of a price; where the exchange set no tick the price itself says what it needs."""
+    """Return the decimals of a price; without a tick from the exchange, those of the price itself."""
     return max(2, decimals_of(tick) if tick else min(FINEST, decimals_of(value)))
 
 
@@ -53,13 +53,13 @@ def average_places(tick: Decimal, value: Decimal) -> int:
 
 
 def money(amount: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
-    """Write a sum of the quote asset, which no tick binds: `$50,234.56`, or `0.03101 BTC` where a dollar would lie."""
-    # From 1 upwards two decimals say enough; below it only the tick size knows what matters.
+    """Format an amount of the quote asset, which has no tick: `$50,234.56`, or `0.03101 BTC` for a coin."""
+    # From 1 upwards two decimals are enough; below 1 only the tick size shows which digits matter.
     return _written(amount, 2 if abs(amount) >= 1 else max(2, decimals_of(tick)), quote, signed=signed)
 
 
 def compact_money(value: float, quote: str) -> str:
-    """Write a large amount short, `$8.2M`, and a small one with the two digits that count: `0.042 BTC`."""
+    """Format a large amount in short form, `$8.2M`, and a small one with two significant digits: `0.042 BTC`."""
     size, unit = next(
         ((size, unit) for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if abs(value) >= size), (1.0, "")
     )
@@ -68,19 +68,19 @@ def compact_money(value: float, quote: str) -> str:
 
 
 def bps(value: float | Decimal, places: int = 2) -> str:
-    """Write a distance in basis points; a small one gets the decimals that two digits of it need."""
+    """Format a distance in basis points; a small one gets enough decimals for two digits."""
     return f"{value:z.{bps_places(value, places)}f}"
 
 
 def bps_places(value: float | Decimal, places: int) -> int:
-    """Return the decimals a distance needs: a spread of 0.002 bps is no zero."""
+    """Return the decimals for a distance: a spread of 0.002 bps must not become zero."""
     exact = value if isinstance(value, Decimal) else Decimal(repr(value))
     return max(places, 1 - exact.adjusted()) if abs(exact) > BPS_NOISE else places
 
 
 def _written(amount: Decimal, places: int, quote: str, *, signed: bool = False) -> str:
     rounded = round_to_places(amount, places)
-    if amount and not rounded:  # less than a tick, such as an average: two digits of it, for a zero would be a lie
+    if amount and not rounded:  # less than a tick, such as an average: two digits, because zero would be wrong
         rounded = round_to_places(amount, 1 - amount.adjusted())
     sign = "-" if rounded < 0 else "+" if signed and rounded > 0 else ""
     digits = f"{abs(rounded):,f}"
@@ -88,57 +88,57 @@ def _written(amount: Decimal, places: int, quote: str, *, signed: bool = False) 
 
 
 def amount(value: Decimal, places: int = 2) -> str:
-    """Write a quantity with thousands separators."""
+    """Format a quantity with thousands separators."""
     return f"{round_to_places(value, places):,f}"
 
 
 def percent(value: Decimal) -> str:
-    """Write a signed percentage: one decimal if nothing is lost, else two."""
+    """Format a signed percentage: one decimal if nothing is lost, else two."""
     two = round_to_places(value, 2)
     one = round_to_places(value, 1)
-    shown = (one if one == two else two) + 0  # adding nothing turns -0.0 into 0.0
+    shown = (one if one == two else two) + 0  # adding zero turns -0.0 into 0.0
     return f"{'+' if shown > 0 else ''}{shown:f}%"
 
 
 def instant(epoch_ms: int) -> str:
-    """Write a moment as ISO 8601 with milliseconds and Z."""
+    """Format a time as ISO 8601 with milliseconds and Z."""
     seconds, ms = divmod(epoch_ms, 1000)
     minutes, seconds = divmod(seconds, 60)
     return f"{_minute(minutes)}:{seconds:02d}.{ms:03d}Z"
 
 
-@lru_cache(maxsize=256)  # a list of a thousand trades is of a few minutes
+@lru_cache(maxsize=256)  # a list of a thousand trades covers a few minutes
 def _minute(minutes: int) -> str:
     return f"{datetime.fromtimestamp(minutes * 60, UTC):%Y-%m-%dT%H:%M}"
 
 
 def stamp(epoch_ms: int) -> str:
-    """Write a moment as prompts do: to the second, with UTC."""
+    """Format a time as prompts do: to the second, with UTC."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def time_of_day(epoch_ms: int) -> str:
-    """Write a time whose date is clear: `14:23:45`."""
+    """Format a time with a known date: `14:23:45`."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%H:%M:%S}"
 
 
 def date_and_hour(epoch_ms: int) -> str:
-    """Write when an hourly bar was: `10-17 14:00`."""
+    """Format the time of an hourly bar: `10-17 14:00`."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%m-%d %H:%M}"
 
 
 def day_of(epoch_ms: int) -> str:
-    """Write a date."""
+    """Format a date."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%Y-%m-%d}"
 
 
 def share(ratio: float, places: int = 1) -> str:
-    """Write a ratio as a percentage without a sign of its own."""
+    """Format a ratio as a percentage without a plus sign."""
     return f"{ratio * 100:z.{places}f}%"
 
 
 def span(duration_ms: int) -> str:
-    """Write a duration in its two largest units: `2 h 5 min`."""
+    """Format a duration in its two largest units: `2 h 5 min`."""
     seconds = duration_ms // 1000
     parts = [
         (count, unit)
@@ -154,14 +154,14 @@ def span(duration_ms: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape text we did not write, so that it can neither format nor break the page."""
+    """Escape foreign text, so that it can neither format nor break the page."""
     return shown(text).translate(_SPECIAL)
 
 
 def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
-    """Write every digit that says something: the decimals of the step, and no zeros beyond them."""
+    """Format all significant digits: the decimals of the step, and no zeros beyond them."""
     written = str(value)
-    if "E" in written:  # a quarter of the time, where it is none of the few that come with an exponent
+    if "E" in written:  # takes a quarter of the time; few values come with an exponent
         written = f"{value:f}"
     whole, _, fraction = written.partition(".")
     fraction = fraction.rstrip("0")
@@ -171,12 +171,12 @@ def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
 
 
 def exact_average(value: Decimal, tick: Decimal) -> str:
-    """Write a mean of prices for programs, with the digits that pages show."""
+    """Format a mean of prices for programs, with the digits that pages show."""
     return exact(round_to_places(value, average_places(tick, value)), tick)
 
 
 def volume(value: Decimal) -> str:
-    """Write a traded quantity with five significant digits, or more where its whole part has more."""
+    """Format a traded quantity with five significant digits, or more if its whole part has more."""
     return exact(_rounding(max(VOLUME_DIGITS, value.adjusted() + 1)).plus(value))
 
 
@@ -186,24 +186,24 @@ def _rounding(digits: int) -> Context:
 
 
 def next_step(tool: str, **arguments: str | int | list[str] | None) -> str:
-    """Write a call; arguments that say nothing are left out."""
+    """Format a tool call; arguments that are None are left out."""
     said = {name: value for name, value in arguments.items() if value is not None}
     return f"{tool} {json.dumps(said, ensure_ascii=False)}"
 
 
 def counted(count: int, limit: int | None = None, total: int | None = None) -> str:
-    """Say how many rows are shown, of how many, and at most: `2 of 12 shown, limit 2`."""
+    """Return the number of rows shown, their total, and the limit: `2 of 12 shown, limit 2`."""
     shown = f"{count} shown" if total is None else f"{count} of {total} shown"
     return shown if limit is None else f"{shown}, limit {limit}"
 
 
 def with_more(lines: list[str], more: str | None) -> str:
-    """Join the lines of a list; the next step comes last, where it is read."""
+    """Join the lines of a list; the next step is the last line, where it is read."""
     return "\n".join([*lines, f"More: {more}"] if more else lines)
 
 
 def doubts(view: MarketView, close: Price | None = None) -> list[str]:
-    """Say everything that speaks against a market's numbers, a sentence each; nothing where all is well."""
+    """Return all doubts about a market's numbers, one sentence each; empty if there are none."""
     found = [*status_doubts(view.rules), *stale_doubts(view)]
     ticker = view.ticker
     if ticker.has_traded:
@@ -213,25 +213,25 @@ def doubts(view: MarketView, close: Price | None = None) -> list[str]:
 
 
 def stale_doubts(view: MarketView) -> list[str]:
-    """Say that the last 24 hours of a market are old, or empty."""
+    """Return doubts about a market whose last 24 hours are old or empty."""
     found = [] if view.ticker.has_traded else ["Stale: no trades in the last 24 hours"]
     return [*found, f"Stale: the exchange's data is {span(view.age_ms)} old"] if view.age_ms > STALE_MS else found
 
 
 def data_times(times: Mapping[str, int]) -> str:
-    """Write when each part of a page was read, and how far they are apart where that is long enough to matter."""
+    """Return the read time of each part of a page, and the distance between them if it matters."""
     written = ", ".join(f"{name} {time_of_day(at_ms)}" for name, at_ms in times.items())
     apart_ms = max(times.values()) - min(times.values())
     return f"{written} ({span(apart_ms)} apart)" if apart_ms > APART_MS else written
 
 
 def status_doubts(rules: SymbolRules) -> list[str]:
-    """Say that a market is closed."""
+    """Return a doubt if a market is closed."""
     return [] if rules.is_trading else [f"Not trading now: status {plain(rules.status)}"]
 
 
 def contradictions(rules: SymbolRules, apart: Iterable[Disagreement]) -> list[str]:
-    """Say which prices cannot both be of now."""
+    """Return one sentence for each pair of prices that cannot both be current."""
     return [
         f"Contradiction: the last price {price(each.last, rules.quote, rules.tick)} is {percent(each.percent)} from "
         f"{WITNESSES[each.witness]}, {average(each.other, rules.quote, rules.tick)}"
@@ -240,16 +240,16 @@ def contradictions(rules: SymbolRules, apart: Iterable[Disagreement]) -> list[st
 
 
 def doubt_lines(found: Iterable[str]) -> list[str]:
-    """Write doubts as the lines of a page."""
+    """Format doubts as the lines of a page."""
     return [f"*{each}*" for each in found]
 
 
 def with_doubts(page: str, found: Iterable[str]) -> str:
-    """Put doubts above the last line of a page, which says when its data was true."""
+    """Insert doubts above the last line of a page, which has the time of its data."""
     lines = page.split("\n")
     return "\n".join([*lines[:-1], *doubt_lines(found), lines[-1]])
 
 
 def doubts_in(page: str) -> list[str]:
-    """Return the doubts that stand on a page."""
+    """Return the doubts on a page."""
     return [line.strip("*") for line in page.split("\n") if line.startswith(OPENINGS)]

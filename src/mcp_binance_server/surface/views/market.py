@@ -52,7 +52,7 @@ _WORD = re.compile(r"[A-Za-z0-9_ ]*")
 
 
 def once_a_moment(render: Callable[[MarketView], ShownT]) -> Callable[[MarketView], ShownT]:
-    """Return what renders a ticker once for all who read it in its moment, for as long as it is told the same way."""
+    """Decorate a renderer: its result is cached by ticker while the view and its doubts stay the same."""
     made: dict[int, tuple[MarketView, list[str], ShownT]] = {}
 
     @wraps(render)
@@ -102,7 +102,7 @@ def market_page(view: MarketView) -> str:
 
 @once_a_moment
 def ticker_page(view: MarketView) -> str:
-    """Render the page of a symbol and what it leaves out: the contract lists its lines."""
+    """Render the page of a symbol, and further lines that are not in the contract."""
     ticker = view.ticker
     lines = [
         market_page(view),
@@ -121,7 +121,8 @@ def ticker_table(board: TickerBoard, limit: int | None = None) -> str:
     head = ("Symbol", "Status", "Last Price", "24h Change", "Change Percent", "High", "Low", "Bid", "Ask", "Volume",
             "Quote Volume", "As of")  # fmt: skip
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    lines += [*(_ticker_line(view) for view in board.views), ""]  # a line right below a table would be a row of it
+    # a line directly below a table would become one of its rows
+    lines += [*(_ticker_line(view) for view in board.views), ""]
     lines += doubt_lines(board_doubts(board))
     if board.missing:
         lines.append(f"*No ticker from the exchange: {', '.join(map(plain, board.missing))}*")
@@ -131,7 +132,7 @@ def ticker_table(board: TickerBoard, limit: int | None = None) -> str:
 
 
 def board_doubts(board: TickerBoard) -> list[str]:
-    """Say what speaks against each ticker of a table."""
+    """Return the doubts about each ticker of a table."""
     return [f"{plain(view.ticker.symbol)}: {each}" for view in board.views for each in doubts(view)]
 
 
@@ -144,7 +145,7 @@ def average_page(seen: Observation[AveragePrice]) -> str:
 
 
 def clock_page(reading: Sourced[ClockCheck]) -> str:
-    """Render the exchange's clock and what ours makes of it."""
+    """Render the exchange's clock and the difference from ours."""
     check = reading.value
     return "\n".join(
         [
@@ -157,20 +158,20 @@ def clock_page(reading: Sourced[ClockCheck]) -> str:
 
 
 def clock_words(check: ClockCheck) -> str:
-    """Say how far our clock is from the exchange's."""
+    """Return the difference between our clock and the exchange's in words."""
     ahead = check.difference_ms
     ours = f"{abs(ahead)} ms {'ahead of' if ahead > 0 else 'behind'}" if ahead else "equal to"
     return f"{ours} the exchange's, give or take {check.round_trip_ms / 2:g} ms"
 
 
 def footer(at_ms: int | None, origin: Origin, host: str) -> str:
-    """Say in one line when the data was true and who gave it."""
+    """Return the time and the source of the data in one line."""
     when = "" if at_ms is None else f"As of {instant(at_ms)}; "
     return f"*{when}source: {source(origin, host)}; host {plain(host)}*"
 
 
 def source(origin: Origin, host: str) -> str:
-    """Name the source of data as a reader should know it."""
+    """Return the source of data in words for a reader."""
     if origin == "rerouted":
         return f"Binance API v3, public data host {host} (the main host does not serve this location)"
     return SOURCES[origin]
@@ -193,21 +194,21 @@ def _ticker_line(view: MarketView) -> str:
 
 
 def shown_price(view: MarketView, value: Decimal, *, signed: bool = False) -> str:
-    """Write a price of this market, or that there is none."""
+    """Format a price of this market, or return `n/a` if there is none."""
     if not value and not view.ticker.has_traded:
-        return NOTHING  # the exchange sends zeros for a silent market; nobody may take them for a price
+        return NOTHING  # the exchange sends zeros for a silent market; they must not look like a price
     return price(value, view.rules.quote, view.rules.tick, signed=signed)
 
 
 def current_price(view: MarketView) -> str:
-    """Write the price a page measures from, or that there is none."""
+    """Format the price that a page measures from, or return `n/a` if there is none."""
     if view.reading is None:
         return shown_price(view, view.ticker.last_price)
     return reading_words(view.rules, view.reading)
 
 
 def reading_words(rules: SymbolRules, reading: PriceReading) -> str:
-    """Write a price; where it is the mid, what the last trade was and how long ago."""
+    """Format a price; a mid price comes with the last trade and its age."""
     last = price(reading.last, rules.quote, rules.tick)
     if not reading.is_mid:
         return last
@@ -218,7 +219,7 @@ def reading_words(rules: SymbolRules, reading: PriceReading) -> str:
 
 
 def measured_from(rules: SymbolRules, reading: PriceReading) -> str:
-    """Name the price within a sentence: `price $1.42`, or `mid $1.43 (last trade $1.40, 4 min ago)`."""
+    """Format the price for a sentence: `price $1.42`, or `mid $1.43 (last trade $1.40, 4 min ago)`."""
     last = price(reading.last, rules.quote, rules.tick)
     if not reading.is_mid:
         return f"price {last}"
@@ -227,13 +228,13 @@ def measured_from(rules: SymbolRules, reading: PriceReading) -> str:
 
 
 def elapsed(duration_ms: int) -> str:
-    """Write a duration in its largest unit: `4 min`."""
+    """Format a duration in its largest unit: `4 min`."""
     count, unit = span(max(0, duration_ms)).split(" ")[:2]
     return f"{count} {unit}"
 
 
 def shown_average(view: MarketView, value: Decimal) -> str:
-    """Write a mean of this market's prices, or that there is none."""
+    """Format a mean of this market's prices, or return `n/a` if there is none."""
     nothing = not value and not view.ticker.has_traded
     return NOTHING if nothing else average(value, view.rules.quote, view.rules.tick)
 
@@ -249,7 +250,7 @@ def _quote_volume(view: MarketView) -> str:
 
 
 def rule_values(rules: SymbolRules) -> dict[str, Rule]:
-    """Return every rule the exchange set, by its name; None is one that is switched off."""
+    """Return every rule of the exchange by its name; None is a disabled rule."""
     return {item.name: _rule(getattr(rules, item.name)) for item in fields(rules) if item.name not in HEAD}
 
 
@@ -266,7 +267,7 @@ def rules_page(rules: SymbolRules) -> str:
 
 
 def symbols_page(found: Sequence[SymbolRules], told: str, names: Mapping[str, str], more: str | None) -> str:
-    """Render a list of symbols, one a line."""
+    """Render a list of symbols, one per line."""
     if not found:
         return f"{NO_SYMBOL}\n{told}"
     lines = [told, "symbol,base,quote,status,name"]
@@ -281,7 +282,7 @@ def _in_force(rules: SymbolRules) -> dict[str, Rule]:
     return {name: value for name, value in rule_values(rules).items() if value is not None}
 
 
-def _rule(value: bool | int | str | Decimal | tuple[str, ...] | frozenset[str]) -> Rule:  # noqa: FBT001 - whatever a field holds
+def _rule(value: bool | int | str | Decimal | tuple[str, ...] | frozenset[str]) -> Rule:  # noqa: FBT001 - the value of any field
     if isinstance(value, bool):
         return value
     if isinstance(value, Decimal):

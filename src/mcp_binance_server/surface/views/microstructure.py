@@ -1,4 +1,4 @@
-"""The page of a microstructure analysis: where volume was, what the book holds, what is unusual, how healthy it is."""
+"""The page of a microstructure analysis: volume profile, order book, unusual events, and market health."""
 
 from decimal import Decimal
 
@@ -18,12 +18,12 @@ from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 PLACES = {"inside": "inside value area", "above": "above value area", "below": "below value area"}
 ROWS = {"value_area_one_row": "one-row rule", "value_area_two_row": "two-row rule"}
-# Only a whole hour of own past allows the word.
+# The word "usual" needs a whole hour of the symbol's own past.
 USUAL_MINUTES = 60
 
 
 def microstructure_page(report: MicrostructureReport) -> str:
-    """Render the analysis; a section without its data says why."""
+    """Render the analysis; a section without data has the reason."""
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Market Microstructure Analysis",
@@ -44,7 +44,7 @@ def microstructure_page(report: MicrostructureReport) -> str:
 
 
 def _first(report: MicrostructureReport) -> list[str]:
-    """Answer what is looked for first, and whether the market is as usual."""
+    """Return the lines that readers look for first, and whether the market is as usual."""
     part = report.market
     book = part.book if part is not None else None
     lines = glance_lines(report.rules, book, report.flow, plain(report.no_market))
@@ -138,7 +138,7 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
 
 
 def _paid(part: MarketPart) -> list[str]:
-    """Return what takers really paid beside the spread that is quoted, once there are trades enough."""
+    """Return the spread that takers really paid, next to the quoted one, once there are enough trades."""
     paid = paid_line(part.paid)
     return [] if paid is None else ["", f"**Takers paid** (last 5 min): {paid}"]
 
@@ -153,7 +153,7 @@ def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
 
 
 def recommendation(part: MarketPart) -> str:
-    """Make one sentence of the health and its weakest part; what an order costs stands above."""
+    """Return one sentence on the health and its weakest part; the cost of an order is shown above it."""
     if part.book.cost is None:
         return f"No judgement, {no_mid(part.book)}: a market order may not be filled."
     return f"{_conditions(part)}."

@@ -1,4 +1,4 @@
-"""Whole markets at a glance, as Markdown: breadth, who moved and traded most, funding."""
+"""Whole markets in brief, as Markdown: breadth, largest moves and volumes, funding."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -20,20 +20,20 @@ NO_FORECAST = "Changes are of the last 24 hours and say nothing of the next."
 
 
 def overview_page(overview: MarketOverview) -> str:
-    """Render what a model needs to say how the market stands; every number of two boards, and none besides."""
+    """Render the state of the market for a model; all numbers are from two boards."""
     return "\n".join(
         [f"# Market overview against {plain(overview.quote)}", "", *overview_lines(overview), "", _footers(overview)]
     )
 
 
 def market_index(overview: MarketOverview, addresses: Iterable[str], *, listed: int, trading: int) -> str:
-    """Render what market pages there are, and the markets at a glance."""
+    """Render the list of market pages, and the markets in brief."""
     head = ["# Markets", "", f"**Trading Pairs**: {trading:,} trading now, {listed:,} listed", "", *addresses]
     return "\n".join([*head, "", *overview_lines(overview), "", _footers(overview)])
 
 
 def overview_lines(overview: MarketOverview) -> list[str]:
-    """Render each market, what is missing, and what the numbers do not say."""
+    """Render each market, missing data, and the limits of the numbers."""
     lines = _market_lines(overview, overview.spot)
     if overview.perpetual is not None:
         lines += ["", *_market_lines(overview, overview.perpetual)]

@@ -1,1 +1,1 @@
-"""What was meant, sent and became of it: written down before the first byte leaves, for every process of a host."""
+"""Journal of orders: intents, requests and results, recorded before anything is sent, for all processes of a host."""

@@ -1,4 +1,4 @@
-"""Who said no, who must still say yes, and with which signature: for every process, and for `approve`."""
+"""Declined, waiting and approved previews, shared by all processes and by `approve`."""
 
 import json
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 DECLINED, WAITING, APPROVED, WRONG = "DECLINED", "WAITING", "APPROVED", "WRONG_PASSPHRASE"
-# A no to the cancel of a stop; the order stands on.
+# Event: the cancel of a stop order was declined; the order stays open.
 CANCEL_DECLINED = "CANCEL_DECLINED"
 
 
 class PreviewIsDeclined(Exception):
-    """A claim of what somebody has said no to; nothing was changed."""
+    """Claim of a declined preview; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreements:
-    """What people said to orders of one journal."""
+    """Decisions of people about the orders of one journal."""
 
     store: Store
 
     async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
-        """Write down a no; it ends the preview, and is one no however many calls hear it."""
+        """Record that a preview was declined, which ends it. It counts once, however many calls report it."""
 
         def work(rows: Rows) -> None:
             rows.execute("DELETE FROM waiting WHERE id=?", (preview_id,))
@@ -37,7 +37,7 @@ class Agreements:
         return await self.store.read(lambda rows: is_declined(rows, preview_id))
 
     async def decline_cancel(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
-        """Write down that an order is not to be cancelled."""
+        """Record that the cancel of an order was declined."""
         await self.store.write(lambda rows: append(rows, now_ms, preview_id, CANCEL_DECLINED, {"visitor": visitor}))
 
     async def is_cancel_declined(self, preview_id: PreviewId, since_ms: int) -> bool:
@@ -46,7 +46,7 @@ class Agreements:
         return await self.store.read(lambda rows: rows.execute(query, given).fetchone() is not None)
 
     async def declined_since(self, visitor: str, since_ms: int) -> list[int]:
-        """Return when a visitor's user said no of late, the oldest first."""
+        """Return the times since then at which a visitor's user declined, the oldest first."""
 
         def work(rows: Rows) -> list[int]:
             query = "SELECT at_ms, facts FROM event WHERE state IN (?,?) AND at_ms>? ORDER BY seq"
@@ -56,7 +56,7 @@ class Agreements:
         return await self.store.read(work)
 
     async def wait(self, preview_id: PreviewId, visitor: str, terms: Terms, now_ms: int) -> None:
-        """Have a preview wait for a signature; asked for again it waits on."""
+        """Let a preview wait for a signature. If it is waiting already, it keeps waiting."""
 
         def work(rows: Rows) -> None:
             made = rows.execute(
@@ -68,7 +68,7 @@ class Agreements:
         await self.store.write(work)
 
     async def waiting(self, now_ms: int, visitor: str | None = None) -> list[Waiting]:
-        """Return what waits and is not over, of one visitor or of all, the oldest first."""
+        """Return the waiting previews that have not expired, of one visitor or of all, the oldest first."""
 
         def work(rows: Rows) -> list[Waiting]:
             found = rows.execute("SELECT id, visitor, terms, since_ms, signature FROM waiting ORDER BY since_ms")
@@ -78,13 +78,13 @@ class Agreements:
         return await self.store.read(work)
 
     async def signature(self, preview_id: PreviewId) -> str | None:
-        """Return the signature of a preview, if somebody has approved it."""
+        """Return the signature of a preview, if it was approved."""
         query = "SELECT signature FROM waiting WHERE id=?"
         row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
         return None if row is None else row[0]
 
     async def approve(self, preview_id: PreviewId, signature: str, now_ms: int) -> bool:
-        """Keep a signature; False if the preview does not wait."""
+        """Store a signature; return False if the preview is not waiting."""
 
         def work(rows: Rows) -> bool:
             made = rows.execute("UPDATE waiting SET signature=? WHERE id=?", (signature, preview_id))
@@ -95,7 +95,7 @@ class Agreements:
         return await self.store.write(work)
 
     async def wrong_passphrase(self, now_ms: int) -> int:
-        """Write down a wrong passphrase; return how many there were since the last right one, or the last resuming."""
+        """Record a wrong passphrase; return their number since the last approval or the last resume."""
 
         def work(rows: Rows) -> int:
             append(rows, now_ms, "", WRONG, {})

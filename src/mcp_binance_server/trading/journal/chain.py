@@ -1,4 +1,4 @@
-"""Events that follow on each other, each with the hash of the one before: a changed past is seen. And their table."""
+"""Hash chain of events, and its table: each event has the hash of the one before, so that changes are detected."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,15 +10,15 @@ from mcp_binance_server.trading.journal.schema import Rows
 
 GENESIS = "0" * 64
 ACCEPTED = "ACCEPTED"
-"""A person takes the journal as it is, although events are missing from it or were changed."""
-# Half a second's work on an old machine.
+"""Event: a person accepts the journal as it is, although events are missing from it or were changed."""
+# Number of events that are checked at open: half a second of work on an old machine.
 CHECKED_AT_OPEN = 20_000
 PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the journal; `about` is an intent, or "" where it concerns none."""
+    """One line of the journal; `about` is an intent, or "" if it is not about an intent."""
 
     seq: int
     at_ms: int
@@ -34,7 +34,7 @@ class Event:
 
 
 def link(last: Event | None, at_ms: int, about: str, state: str, facts: Mapping[str, object]) -> Event:
-    """Return the event that follows on the last one."""
+    """Return the event that follows the last one."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     prev = GENESIS if last is None else last.hash
     seq = 1 if last is None else last.seq + 1
@@ -43,7 +43,7 @@ def link(last: Event | None, at_ms: int, about: str, state: str, facts: Mapping[
 
 
 def broken_link(events: Iterable[Event], after: Event | None = None) -> int | None:
-    """Return the number of the first event that does not follow on the one before it; None if all do."""
+    """Return the number of the first event that does not follow the one before it; None if the chain is intact."""
     first, prev = (1, GENESIS) if after is None else (after.seq + 1, after.hash)
     for seq, each in enumerate(events, first):
         if (each.seq, each.prev, each.hash) != (seq, prev, _hash(each)):
@@ -53,7 +53,7 @@ def broken_link(events: Iterable[Event], after: Event | None = None) -> int | No
 
 
 def _hash(event: Event) -> str:
-    # As JSON: no two different events are the same text.
+    # JSON, so that two different events never have the same text.
     told = [event.seq, event.prev, event.at_ms, event.about, event.state, event.facts]
     return sha256(json.dumps(told).encode()).hexdigest()
 
@@ -74,16 +74,16 @@ def last_event(rows: Rows) -> Event | None:
 
 
 def all_events(rows: Rows, after: int = 0) -> Iterator[Event]:
-    """Return the events behind one, the oldest first, a page at a time: whoever writes need not wait for the reader."""
+    """Yield the events after one, the oldest first, in pages, so that writers need not wait for the reader."""
     while page := rows.execute("SELECT * FROM event WHERE seq>? ORDER BY seq LIMIT ?", (after, PAGE)).fetchall():
         yield from (Event(*row) for row in page)
         after = page[-1][0]
 
 
 def broken_lately(rows: Rows) -> int | None:
-    """Return the first of the newest events that does not follow on the one before it; a start must not take long.
+    """Return the first of the newest events that breaks the chain. Older events are skipped to keep the start short.
 
-    What a person has accepted is not looked at again, except by who asks whether all is whole.
+    Events that a person has accepted are skipped too; only a full check reads them.
     """
     (newest,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()
     (accepted,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state=?", (ACCEPTED,)).fetchone()

@@ -1,4 +1,4 @@
-"""Where a journal may lie: on a file system whose locks hold, in a folder that nobody else can write."""
+"""Requirements for the folder of a journal: file locks that work, and no write access for other users."""
 
 import os
 import re
@@ -9,20 +9,21 @@ from pathlib import Path
 
 from mcp_binance_server.trading.errors import JournalUnavailable
 
-# Locks of these are not to be relied on: https://www.sqlite.org/howtocorrupt.html#_filesystems_with_broken_or_missing_lock_implementations
+# Locks of these are unreliable:
+# https://www.sqlite.org/howtocorrupt.html#_filesystems_with_broken_or_missing_lock_implementations
 NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.rclone",
      "fuse.s3fs", "fuse.glusterfs", "davfs", "fuse.davfs2"}
 )  # fmt: skip
-# A blank in a name of /proc/self/mountinfo is written \\040.
+# A space in a name of /proc/self/mountinfo is written \040.
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def require_private(folder: Path, path: Path) -> None:
-    """See to it that a journal can be kept there.
+    """Check that a journal can be kept there.
 
     Raises:
-        JournalUnavailable: it cannot.
+        JournalUnavailable: it cannot be kept there.
     """
     kind = file_system(folder.resolve())
     if kind in NETWORK_FILE_SYSTEMS:
@@ -38,11 +39,11 @@ def require_private(folder: Path, path: Path) -> None:
 
 
 def keep_way_to(folder: Path) -> None:
-    """See to it that a power cut leaves the way to a folder: it may be new, and so may those above it."""
+    """Sync all parent folders, so that a folder survives a power cut: it and its parents may be new."""
     if sys.platform == "win32":
         return
     for each in folder.resolve().parents:
-        with suppress(OSError):  # one that is another's to read is not new
+        with suppress(OSError):  # a folder that this user cannot read is not new
             file = os.open(each, os.O_RDONLY)
             try:
                 os.fsync(file)
@@ -51,7 +52,7 @@ def keep_way_to(folder: Path) -> None:
 
 
 def file_system(path: Path, mounts: str | None = None) -> str | None:
-    """Name the file system that a path is on; None where this system does not say."""
+    """Return the type of a path's file system; None if the system does not provide it."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Intents in their table, and every step that one can take. Work for the store's thread."""
+"""Table of intents and all their state changes. Work for the store's thread."""
 
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -30,7 +30,7 @@ from mcp_binance_server.trading.judgement.exits import Exits, OrderStanding, sta
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without_suffix
 
-# The word for a change of an order that was made: the exchange has none.
+# Status of a completed change of an order: the exchange has no word for it.
 AMENDED = "AMENDED"
 INTENT_COLUMNS = (
     "id, client_order_id, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, "
@@ -44,7 +44,7 @@ def find(rows: Rows, preview_id: str) -> Intent | None:
 
 
 def named(rows: Rows, client_order_id: str) -> Intent | None:
-    """Return the intent that an order is of: by its own id, or as one of a list."""
+    """Return the intent that an order belongs to, by its own ID or by that of its list."""
     query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
     names = dict.fromkeys((client_order_id, without_suffix(client_order_id)))
     found = (rows.execute(query, (name,)).fetchone() for name in names)
@@ -52,14 +52,14 @@ def named(rows: Rows, client_order_id: str) -> Intent | None:
 
 
 def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int) -> Intent:
-    """Write an intent that is new."""
+    """Record a new intent."""
     _add(rows, new, owner, "PREPARED", (now_ms, now_ms))
     append(rows, now_ms, new.preview_id, "PREPARED", _agreed(new))
     return _found(rows, new.preview_id)
 
 
 def adopt(rows: Rows, new: NewIntent, owner: str, order: Order, now_ms: int) -> Intent:
-    """Write an order that the exchange has and the journal did not know, as of the moment it was made."""
+    """Record an order that the exchange has and the journal did not know, as of its creation time."""
     _add(rows, new, owner, "ADOPTED", (order.created_ms, now_ms))
     append(rows, now_ms, new.preview_id, "ADOPTED", _agreed(new))
     return follow(rows, new.preview_id, order, now_ms)
@@ -72,7 +72,7 @@ def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[s
     if state not in NEXT[stands.state]:
         raise IllegalMove(f"{stands.state} -> {state}")
     is_over = state in NEVER_EXECUTED
-    final_ms = now_ms if is_over else None  # one that was given up and is found is open again
+    final_ms = now_ms if is_over else None  # an order that was given up and then found is open again
     rows.execute(
         "UPDATE intent SET state=?, updated_ms=?, final_ms=? WHERE id=?", (state, now_ms, final_ms, preview_id)
     )
@@ -83,7 +83,7 @@ def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[s
 
 
 def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
-    """Write what the exchange says of an order; knowledge only grows."""
+    """Record the state of an order as the exchange reports it. The state only advances."""
     stands = _found(rows, preview_id)
     if stands.terms.exits is not None:
         return _follow_leg(rows, stands, stands.terms.exits, order, now_ms)
@@ -101,7 +101,7 @@ def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Inte
 
 
 def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
-    """Write what an answer to another request says of an order; one that is not in the journal is left alone."""
+    """Record the state of an order from the answer to another request; ignore an order that is not in the journal."""
     found = named(rows, order.client_order_id)
     if found is not None and found.terms.account == account and found.state in STANDING:
         follow(rows, found.preview_id, order, now_ms)
@@ -109,7 +109,7 @@ def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
 
 def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: int) -> Intent:
     legs = with_leg(stands.legs, order) if order.client_order_id in stands.order_ids else stands.legs
-    # What was refused has given back all it took, whatever is told of its orders.
+    # A refused list was refunded in full, whatever is reported about its orders.
     if legs == stands.legs or stands.state in NEVER_EXECUTED:
         return stands
     before, after = standing_of(exits, stands.legs), standing_of(exits, legs)
@@ -118,7 +118,7 @@ def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: 
 
 
 def _follow_amended(rows: Rows, stands: Intent, order: Order, now_ms: int) -> Intent:
-    """End a change of an order that the exchange has made; the order itself goes on under its own intent."""
+    """End a change of an order that the exchange has made. The order itself continues under its own intent."""
     if stands.final_ms is not None:
         return stands
     target = named(rows, order.client_order_id)
@@ -169,13 +169,13 @@ def to_intent(row: tuple[Any, ...]) -> Intent:
         text_in(name),
         text_in(visitor),
         text_in(owner),
-        one_of(state, NEXT),  # type: ignore[arg-type] # a key of it
+        one_of(state, NEXT),  # type: ignore[arg-type] # a key of NEXT
         text_in(status),
         None if order_id is None else count_in(order_id),
         Quantity(amount_in(executed)),
         Quantity(amount_in(spent)),
         count_in(counted),
-        one_of(way, get_args(Way)),  # type: ignore[arg-type] # likewise
+        one_of(way, get_args(Way)),  # type: ignore[arg-type] # one of Way
         agreed,
         moment_in(prepared_ms),
         moment_in(updated_ms),

@@ -1,7 +1,7 @@
-"""The last event that was written, in a file beside the journal: an older copy in the journal's place is noticed by it.
+"""Last written event, in a file next to the journal: it reveals that an older copy has replaced the journal.
 
-It is written after the commit and not synced, so it may be behind what is on the disk, and never ahead of it. Only what
-a person accepts is synced: otherwise a power cut brings back the line that calls their journal an older copy.
+It is written after the commit and not synced, so it can be behind the journal on the disk, but never ahead. It is
+synced only when a person accepts the journal: otherwise a power cut could restore the line that calls it an older copy.
 """
 
 import os
@@ -16,14 +16,14 @@ from mcp_binance_server.trading.journal.schema import Rows
 
 LAST_FILE = "trading.last"
 _FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# On Windows what is locked cannot be read: lock what is never written.
+# On Windows a locked byte cannot be read: lock one that is never written.
 _LOCKED_AT = 4096
 _FIELDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LastWritten:
-    """Which event was the last, and when."""
+    """Number, time and hash of the last event."""
 
     seq: int
     at_ms: int
@@ -31,13 +31,13 @@ class LastWritten:
 
     @property
     def line(self) -> str:
-        """The content of the file, always as long: it is written over the one before."""
+        """Content of the file, always of equal length, because it overwrites the previous content."""
         told = f"{self.seq:016} {self.at_ms:016} {self.hash}"
         return f"{told} {_sum(told)}\n"
 
     @classmethod
     def parse(cls, line: str) -> "LastWritten | None":
-        """Read such a line; one that was cut off or mixed up says nothing."""
+        """Parse such a line; return None if it was cut off or mixed up."""
         parts = line.split()
         if len(parts) != _FIELDS or not (parts[0] + parts[1]).isdecimal():
             return None
@@ -46,7 +46,7 @@ class LastWritten:
 
 
 def read_last(folder: Path) -> LastWritten | None:
-    """Return what the file says; None if there is none that can be read."""
+    """Return the content of the file; None if it is missing or unreadable."""
     try:
         file = os.open(folder / LAST_FILE, os.O_RDONLY)
     except OSError:
@@ -60,15 +60,15 @@ def read_last(folder: Path) -> LastWritten | None:
 
 
 def missing_from(rows: Rows, folder: Path) -> LastWritten | None:
-    """Return the event that was written here once and is not in the journal: it is an older copy, or another."""
+    """Return the event that was once written here and is missing in the journal: it is an older copy, or another."""
     last = read_last(folder)
     return None if last is None or _is_in(rows, last) else last
 
 
 def keep_up(rows: Rows, folder: Path, told: LastWritten | None = None) -> LastWritten | None:
-    """Write down the newest event, unless it was the last one told, and return it; what is missing stays missing.
+    """Record the newest event, unless it was the last one recorded, and return it. A missing event stays missing.
 
-    Whatever goes wrong here is for the next commit to make good: the one that was made is on the disk.
+    Errors are ignored here and corrected by the next commit, because this commit is already on the disk.
     """
     with suppress(OSError, sqlite3.Error):
         newest = _newest(rows)
@@ -90,8 +90,8 @@ def keep_up(rows: Rows, folder: Path, told: LastWritten | None = None) -> LastWr
 
 
 def accept(rows: Rows, folder: Path) -> None:
-    """Take the journal as it is for the right one."""
-    with suppress(OSError):  # emptied, not removed: Windows does not remove what somebody has open
+    """Accept the journal as it is."""
+    with suppress(OSError):  # emptied, not removed: Windows does not remove open files
         file = os.open(folder / LAST_FILE, _FLAGS | os.O_TRUNC, 0o600)
         try:
             keep_up(rows, folder)

@@ -1,4 +1,4 @@
-"""Claims, limits and the states of intents: each change is one transaction that every process of this host sees."""
+"""Claims, limits and states of intents. Each change is one transaction that all processes of this host see."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Who claims must know what a claim can be refused for.
+# Callers of `claim` need the exceptions of its refusals.
 __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsDeclined", "TradingIsStopped"]
 
 
 Judge = Callable[[OrderPast], Denied | None]
-"""Says which guard does not allow a new order, by what the journal says beside it."""
+"""Check of a new order against the record in the journal: returns the denial of a guard, if any."""
 
 
 class GuardDenied(Exception):
-    """A claim that a guard does not allow; nothing was claimed."""
+    """A claim that a guard denies; nothing was claimed."""
 
     def __init__(self, denied: Denied) -> None:
         super().__init__(denied.guard)
@@ -58,16 +58,16 @@ class HostLedger:
         room: PositionRoom | None = None,
         judge: Judge = lambda _: None,
     ) -> tuple[Intent, bool]:
-        """Claim an intent and its part of every limit, or nothing; return it, and whether it is new.
+        """Claim an intent and its charges against all limits, or nothing; return it, and whether it is new.
 
-        The second caller with the same intent gets what the first has made of it: an intent is its own idempotency key.
-        Guards judge in the same transaction: of two equal orders at once each would see none before it.
+        A second caller with the same intent gets the result of the first: an intent is its own idempotency key. Guards
+        run in the same transaction: otherwise each of two equal orders could pass without seeing the other.
 
         Raises:
-            GuardDenied: a guard does not allow it.
-            LimitPassed: a limit does not allow it.
+            GuardDenied: a guard denies it.
+            LimitPassed: it would pass a limit.
             TradingIsStopped: no new order is taken.
-            PreviewIsDeclined: somebody has said no to it.
+            PreviewIsDeclined: the preview was declined.
         """
 
         def work(rows: Rows) -> tuple[Intent, bool]:
@@ -87,9 +87,9 @@ class HostLedger:
         return await self.store.write(work)
 
     async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None:
-        """Write down an order of ours that the exchange has and the journal does not; None if it does by now.
+        """Record an order of ours that the exchange has and the journal lacks; None if the journal has it by now.
 
-        It is counted for the day it was made on. Nobody can refuse it any more: it may pass a limit.
+        It counts for the day it was made on. It can no longer be refused, so it may pass a limit.
         """
 
         def work(rows: Rows) -> Intent | None:
@@ -101,11 +101,11 @@ class HostLedger:
         return await self.store.write(work)
 
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
-        """Write that it leaves now: the last moment at which a stop still holds it back.
+        """Record that the order is about to be sent: the last moment at which a stop can prevent it.
 
         Raises:
-            TradingIsStopped: it must not leave.
-            IllegalMove: somebody has settled it meanwhile.
+            TradingIsStopped: it must not be sent.
+            IllegalMove: another process has settled it.
         """
 
         def work(rows: Rows) -> None:
@@ -124,12 +124,12 @@ class HostLedger:
         *orders: Order,
         target: Order | None = None,
     ) -> Intent:
-        """Write what became of an intent, and how its orders stand if that was told; the same again changes nothing.
+        """Record the result of an intent, and the state of its orders if known. Repeating it changes nothing.
 
-        `target` is the order that it was to replace, if the answer said how that stands.
+        `target` is the order that it was to replace, if the answer contained its state.
 
         Raises:
-            IllegalMove: that cannot follow on what stands.
+            IllegalMove: the state cannot follow the current one.
         """
 
         def work(rows: Rows) -> Intent:
@@ -143,15 +143,15 @@ class HostLedger:
         return await self.store.write(work)
 
     async def follow(self, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
-        """Write what the exchange says of the order; knowledge only grows."""
+        """Record the state of the order as the exchange reports it. The state only advances."""
         return await self.store.write(lambda rows: follow(rows, preview_id, order, now_ms))
 
     async def note(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str = "") -> None:
-        """Write an event that changes no intent: a no, a refusal, a change of the rules."""
+        """Record an event that changes no intent: a declined preview, a refusal, a change of the rules."""
         await self.store.write(lambda rows: append(rows, now_ms, about, state, facts))
 
     async def note_once(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str) -> None:
-        """Write such an event unless there is one of its kind: who tries again and again fills no disk."""
+        """Record such an event unless there is one of its kind, so that retries cannot fill the disk."""
 
         def work(rows: Rows) -> None:
             if rows.execute("SELECT 1 FROM event WHERE about=? AND state=?", (about, state)).fetchone() is None:
@@ -163,17 +163,17 @@ class HostLedger:
         return await self.store.read(lambda rows: find(rows, preview_id))
 
     async def named(self, account: str, client_order_id: str) -> Intent | None:
-        """Return an intent of an account by its id at the exchange."""
+        """Return an intent of an account by its ID at the exchange."""
         return await JournalReader(self.store).by_client_order_id(account, client_order_id)
 
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return what guards compare a new order with."""
+        """Return the record that guards compare a new order with."""
         return await JournalReader(self.store).past(terms, charges, now_ms, room)
 
     async def reason_of(self, intent: Intent) -> str:
-        """Return why an intent stands as it does, if that was said."""
+        """Return the reason for the state of an intent; "" if none was given."""
         past = await JournalReader(self.store).history(intent.preview_id)
         said = [each.told for each in past if each.state == intent.state]
         return str(said[-1].get("reason", "")) if said else ""
@@ -182,31 +182,31 @@ class HostLedger:
         """Do nothing: every process of this host reads the same journal."""
 
     async def used(self, account: str, charges: tuple[Charge, ...], now_ms: int) -> dict[str, int]:
-        """Return what is used of each limit."""
+        """Return the usage of each limit."""
         return await self.store.read(lambda rows: {each.name: used_of(rows, account, each, now_ms) for each in charges})
 
     async def unresolved(self, account: str | None = None) -> list[Intent]:
-        """Return the intents that nobody knows the end of, the oldest first."""
+        """Return the intents with an unknown outcome, the oldest first."""
         return await self.store.read(lambda rows: unresolved(rows, account))
 
     async def stop(self, why: str, by: str, now_ms: int, account: str = EVERYBODY) -> Stopped:
-        """Stop every new order of an account, or of everybody; the first reason of each stays."""
+        """Stop all new orders of an account, or of all accounts. The first reason of each stop stays."""
         return await self.store.write(lambda rows: stop(rows, self.store, why, by, now_ms, account))
 
     async def resume(self, by: str, now_ms: int, account: str | None = None) -> None:
-        """Take new orders again, by the journal as it is: of everybody and every account, or of one alone."""
+        """Resume new orders with the journal as it is: lift all stops, or that of one account."""
         await self.store.write(lambda rows: resume(rows, self.store, by, now_ms, account))
         if not account:
             await self.store.read(lambda rows: lift(rows, self.store))
 
     async def stopped(self, account: str = EVERYBODY) -> Stopped | None:
-        """Return what holds the orders of an account: everybody's stop, else its own."""
+        """Return the stop that applies to an account: the global stop, otherwise the account's own."""
         return await self.store.read(lambda rows: stopped_in(rows, self.store, account))
 
     async def own_stop(self, account: str) -> Stopped | None:
-        """Return the stop of this account alone, or the one of everybody."""
+        """Return the stop of this account alone, or the global one."""
         return await self.store.read(lambda rows: own_stop(rows, self.store, account))
 
     async def stops(self) -> list[Stopped]:
-        """Return every stop, everybody's first."""
+        """Return all stops, the global one first."""
         return await JournalReader(self.store).stops()

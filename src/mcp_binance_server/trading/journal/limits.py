@@ -1,4 +1,4 @@
-"""What is used of each limit, counted in the very transaction that takes more. Work for the store's thread."""
+"""Usage of each limit, counted in the transaction that increases it. Work for the store's thread."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class LimitPassed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PositionRoom:
-    """How much of an asset may be held: what is held by value, and when that was read."""
+    """Limit for the position in an asset: the value held, the time it was read, and the most that may be held."""
 
     name: str
     asset: str
@@ -27,10 +27,10 @@ class PositionRoom:
 
 
 def take(rows: Rows, account: str, charges: tuple[Charge, ...], now_ms: int) -> None:
-    """Take an order's part of every limit, or of none.
+    """Charge an order to all limits, or to none.
 
     Raises:
-        LimitPassed: one of them does not allow it.
+        LimitPassed: it would pass one of them.
     """
     for charge in charges:
         used = used_of(rows, account, charge, now_ms)
@@ -40,7 +40,7 @@ def take(rows: Rows, account: str, charges: tuple[Charge, ...], now_ms: int) -> 
 
 
 def count(rows: Rows, account: str, charges: tuple[Charge, ...], at_ms: int) -> None:
-    """Count an order in the day it was made on, whatever limits say: one that stands is counted, not judged."""
+    """Count an order for the day it was made on, regardless of limits: an existing order is counted, not judged."""
     for charge in charges:
         if charge.span == "day":
             rows.execute(
@@ -50,7 +50,7 @@ def count(rows: Rows, account: str, charges: tuple[Charge, ...], at_ms: int) -> 
 
 
 def give_back(rows: Rows, stands: Intent, amount: int) -> None:
-    """Give money back to the day that an intent was counted in."""
+    """Refund money to the day that an intent was counted in."""
     day = window_of("day", stands.prepared_ms)
     for name in daily_money(stands.terms, stands.way):
         rows.execute(
@@ -60,10 +60,10 @@ def give_back(rows: Rows, stands: Intent, amount: int) -> None:
 
 
 def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> None:
-    """See to it that a buy leaves the asset below what may be held of it.
+    """Check that a buy keeps the asset within the limit of its position.
 
     Raises:
-        LimitPassed: it would not.
+        LimitPassed: it would pass the limit.
     """
     used = room.held + open_buys(rows, account, room.asset, room.read_ms)
     charge = Charge(room.name, "open", "money", counted, room.most)
@@ -72,14 +72,17 @@ def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> 
 
 
 def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
-    """Return what open orders buy of an asset; what has become final since balances were read may not be in them."""
+    """Return the value that open orders buy of an asset.
+
+    Orders that became final since the balances were read are included: the balances may lack them.
+    """
     bought = "SELECT counted FROM intent WHERE account=?1 AND asset=?2 AND side='BUY' AND"
     query = f"SELECT sum(counted) FROM ({bought} final_ms IS NULL UNION ALL {bought} final_ms>=?3)"
     return rows.execute(query, (account, asset, read_ms)).fetchone()[0] or 0
 
 
 def used_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int:
-    """Return what is used of one limit; orders that are open, and those of the last minute, are counted one by one."""
+    """Return the usage of one limit. Open orders and orders of the last minute are counted one by one."""
     match charge.span:
         case "day":
             query = "SELECT coalesce(sum(amount), 0) FROM used WHERE account=? AND name=? AND day=?"

@@ -1,4 +1,4 @@
-"""The journal as it is read: intents newest first, the past of one, what was placed of late, whether all is whole."""
+"""Queries of the journal: newest intents, history of an intent, recent orders, integrity."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 @dataclass(frozen=True, slots=True)
 class Traded:
-    """What was bought and sold of one symbol in a day, in its own assets."""
+    """Amounts of one symbol bought and sold in a day, in its own assets."""
 
     symbol: str
     bought: Decimal
@@ -42,24 +42,24 @@ class Traded:
 
 @dataclass(frozen=True, slots=True)
 class OrderPast:
-    """What the journal says beside a new order: the stop, what is used of limits, and orders it could repeat."""
+    """The journal's record that concerns a new order: the stop, the usage of limits, and orders it could repeat."""
 
     stopped: Stopped | None
     used: dict[str, int]
     open_buys: int
-    """What open orders buy of its asset, with those that became final since balances were read, in hundredths."""
+    """Value that open orders buy of its asset, with orders final since the balances were read, in hundredths."""
     recent: tuple[RecentOrder, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class JournalReader:
-    """Reads of one journal; none of them changes it."""
+    """Read-only queries of one journal."""
 
     store: Store
 
     async def newest(self, limit: int, account: str | None = None, before_ms: int | None = None) -> list[Intent]:
-        """Return the newest intents of one account or of all, newest first; in a millisecond the last written is."""
-        # Two conditions and not one with "or": the index of an account gives the newest without reading the rest.
+        """Return the newest intents of one account or of all, newest first; in one millisecond, last written first."""
+        # No "or" in the condition: the index of an account gives the newest intents without reading the rest.
         of = "" if account is None else "account=:account AND "
 
         def work(rows: Rows) -> list[Intent]:
@@ -73,12 +73,12 @@ class JournalReader:
         return await self.store.read(work)
 
     async def by_client_order_id(self, account: str, client_order_id: str) -> Intent | None:
-        """Return the intent of an account that an order is of: its own, or that of its list."""
+        """Return the intent of an account that an order belongs to: its own, or that of its list."""
         found = await self.of_any_account(client_order_id)
         return found if found is not None and found.terms.account == account else None
 
     async def states_of(self, client_order_ids: Collection[str]) -> dict[str, IntentState]:
-        """Return the states of those orders that are in the journal, whosever they are."""
+        """Return the states of those orders that are in the journal, of any account."""
 
         def work(rows: Rows) -> dict[str, IntentState]:
             found = {each: named(rows, each) for each in client_order_ids}
@@ -87,9 +87,9 @@ class JournalReader:
         return await self.store.read(work)
 
     async def adopted(self, account: str, since_ms: int) -> list[Intent]:
-        """Return the orders that were found at the exchange and not in the journal, since then, the oldest first.
+        """Return the orders since then that were found at the exchange and not in the journal, the oldest first.
 
-        One that another worker has placed, and told of, is nobody's surprise: its visitor is known.
+        Orders that another worker placed and shared are not included: their visitor is known.
         """
         query = (
             f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND state='ADOPTED' AND visitor='' AND id IN "
@@ -105,7 +105,7 @@ class JournalReader:
         return await self.store.read(lambda rows: [Symbol(row[0]) for row in rows.execute(query, given)])
 
     async def of_any_account(self, client_order_id: str) -> Intent | None:
-        """Return an intent whoever it was for; only for who runs this machine."""
+        """Return an intent of any account; only for the desk and the operator of this machine."""
         return await self.store.read(lambda rows: named(rows, client_order_id))
 
     async def tally(self) -> dict[IntentState, int]:
@@ -117,7 +117,7 @@ class JournalReader:
         """Return the base asset of a symbol that was ordered here.
 
         Raises:
-            KeyError: it never was.
+            KeyError: the symbol was never ordered.
         """
         query = "SELECT asset FROM intent WHERE symbol=? LIMIT 1"
         row = await self.store.read(lambda rows: rows.execute(query, (symbol,)).fetchone())
@@ -126,13 +126,13 @@ class JournalReader:
         return row[0]
 
     async def asset_of(self, preview_id: PreviewId) -> str:
-        """Return the asset that an intent is about; "" of one that is not here."""
+        """Return the asset of an intent; "" if the intent is not here."""
         query = "SELECT asset FROM intent WHERE id=?"
         row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
         return "" if row is None else row[0]
 
     async def since_or_open(self, account: str, since_ms: int) -> list[Intent]:
-        """Return the intents of an account that began since then or are not over, the oldest first."""
+        """Return the intents of an account that began since then or are not final, the oldest first."""
         query = (
             f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND (prepared_ms>=? OR final_ms IS NULL) "
             "ORDER BY prepared_ms"
@@ -141,12 +141,12 @@ class JournalReader:
         return await self.store.read(lambda rows: [to_intent(row) for row in rows.execute(query, given)])
 
     async def events_since(self, seq: int) -> list[Event]:
-        """Return the events behind another, the oldest first."""
+        """Return the events after this one, the oldest first."""
         query = "SELECT * FROM event WHERE seq>? ORDER BY seq"
         return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (seq,))])
 
     async def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
-        """Return the number of the newest event, and whose orders the events behind another are about."""
+        """Return the number of the newest event, and the accounts whose orders have events after `seq`."""
 
         def work(rows: Rows) -> tuple[int, frozenset[str]]:
             (newest,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()
@@ -161,13 +161,13 @@ class JournalReader:
         return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (preview_id,))])
 
     async def stops(self) -> list[Stopped]:
-        """Return every stop, everybody's first; only for who runs this machine."""
+        """Return all stops, the global one first; only for the operator of this machine."""
         return await self.store.read(lambda rows: stops_in(rows, self.store))
 
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return what guards compare a new order with."""
+        """Return the record that guards compare a new order with."""
 
         def work(rows: Rows) -> OrderPast:
             with one_moment(rows):
@@ -176,7 +176,7 @@ class JournalReader:
         return await self.store.read(work)
 
     async def traded(self, account: str, now_ms: int) -> list[Traded]:
-        """Return what was traded since the day began, by symbol."""
+        """Return the amounts traded since the day began, by symbol."""
 
         def work(rows: Rows) -> list[Traded]:
             query = "SELECT symbol, side, executed, spent, legs FROM intent WHERE account=? AND prepared_ms>=?"
@@ -186,7 +186,7 @@ class JournalReader:
                 first = 0 if side == "BUY" else 2
                 own[first] += amount_in(executed)
                 own[first + 1] += amount_in(spent)
-                if first == 0:  # what the exits of an entry have sold; a pair that sells is counted as a whole
+                if first == 0:  # sales by the exits of an entry; a pair that sells is counted as a whole
                     for each in legs_in(legs):
                         own[2] += 0 if each.is_entry else each.executed
                         own[3] += 0 if each.is_entry else each.spent
@@ -195,14 +195,14 @@ class JournalReader:
         return await self.store.read(work)
 
     async def broken_link(self) -> int | None:
-        """Return the first event that does not follow on the one before it; None if the journal is whole."""
+        """Return the first event that does not follow the one before it; None if the journal is intact."""
         return await self.store.read(lambda rows: broken_link(all_events(rows)))
 
 
-def past_of(  # noqa: PLR0917 - whatever a limit is about
+def past_of(  # noqa: PLR0917 - all inputs of a limit
     rows: Rows, store: Store, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
 ) -> OrderPast:
-    """Read what guards compare a new order with. Work for the store's thread."""
+    """Read the record that guards compare a new order with. Work for the store's thread."""
     return OrderPast(
         stopped_in(rows, store, terms.account),
         {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
@@ -212,11 +212,11 @@ def past_of(  # noqa: PLR0917 - whatever a limit is about
 
 
 def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:
-    """Return orders of the symbol and side: the same ones of the last seconds, and those without a known end."""
+    """Return orders of the symbol and side: equal ones of the last seconds, and those with an unknown outcome."""
     marks = ",".join("?" * len(UNRESOLVED))
     own = "SELECT client_order_id, terms, prepared_ms, state FROM intent WHERE account=? AND symbol=? AND side=?"
     given = (terms.account, terms.symbol, terms.side)
-    # Whoever places many orders places many at other prices: those are not even read.
+    # A party that places many orders mostly uses other prices: those orders are not even read.
     soon = f"{own} AND prepared_ms>? AND instr(terms, ?)"
     query = f"{soon} UNION {own} AND final_ms IS NULL AND state IN ({marks})"
     found = rows.execute(query, (*given, now_ms - DUPLICATE_MS, terms.amounts_json, *given, *UNRESOLVED))

@@ -1,4 +1,4 @@
-"""What the journal keeps of an intent, its states, which may follow on which, and how values of rows are read. Pure."""
+"""Records of the journal: intents, their states and transitions, and parsing of row values. Pure."""
 
 import json
 from collections.abc import Collection
@@ -14,12 +14,12 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 IntentState = Literal["PREPARED", "SENT", "ACKED", "REJECTED", "NOT_SENT", "UNKNOWN", "NOT_PLACED", "ADOPTED"]
 
-# A state may only become one of these; whatever else is written is a defect, and refused.
+# Allowed transitions between states. Any other is a defect and is refused.
 NEXT: dict[IntentState, frozenset[IntentState]] = {
     "PREPARED": frozenset({"SENT", "NOT_SENT"}),
     "SENT": frozenset({"ACKED", "REJECTED", "UNKNOWN", "NOT_PLACED"}),
     "UNKNOWN": frozenset({"ACKED", "REJECTED", "NOT_PLACED"}),
-    "NOT_PLACED": frozenset({"ACKED"}),  # the exchange may still surprise us: watched for a day
+    "NOT_PLACED": frozenset({"ACKED"}),  # the order may still appear: watched for a day
     "ACKED": frozenset(),
     "REJECTED": frozenset(),
     "NOT_SENT": frozenset(),
@@ -27,21 +27,21 @@ NEXT: dict[IntentState, frozenset[IntentState]] = {
 }
 UNRESOLVED: frozenset[IntentState] = frozenset({"PREPARED", "SENT", "UNKNOWN"})
 NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
-# The account of a stop that holds every account of this machine.
+# Account of the global stop, which stops all accounts of this machine.
 EVERYBODY: Final = ""
 MOST_DIGITS = 40
 LAST_MOMENT_MS = 253_402_300_799_999
-# The exchange has it, as far as we know.
+# States of orders that the exchange has, as far as known.
 STANDING: frozenset[IntentState] = frozenset({"ACKED", "ADOPTED"})
 
 
 class IllegalMove(Exception):
-    """A state that cannot follow the one that stands."""
+    """A state that cannot follow the current one."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewIntent:
-    """What is claimed: terms that were agreed to, for whom, and how."""
+    """A claim: the agreed terms, the visitor, and the way they were confirmed."""
 
     preview_id: PreviewId
     client_order_id: str
@@ -53,9 +53,9 @@ class NewIntent:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One intent as it stands; `status` is the exchange's word for its order, "" while nobody has said one.
+    """Current state of an intent; `status` is the exchange's word for its order, "" before the first answer.
 
-    Of a list it is the entry's, or the word for a pair as a whole; `legs` are its orders, as far as they are known.
+    For a list, `status` is that of the entry, or of the pair as a whole; `legs` are the known orders of the list.
     """
 
     preview_id: PreviewId
@@ -75,7 +75,7 @@ class Intent:
     final_ms: int | None
     legs: tuple[Leg, ...] = ()
     amended: Quantity | None = None
-    """What it was made smaller to, if it was."""
+    """Quantity after a reduction; None without one."""
 
     @property
     def quantity(self) -> Quantity:
@@ -83,12 +83,12 @@ class Intent:
 
     @property
     def order_ids(self) -> tuple[str, ...]:
-        """The ids that its orders have at the exchange."""
+        """IDs of its orders at the exchange."""
         return self.terms.order_ids(self.client_order_id)
 
     @property
     def asked_ids(self) -> tuple[str, ...]:
-        """Those of its orders that are not known to be over."""
+        """IDs of its orders that are not known to be final."""
         over = {each.client_order_id for each in self.legs if each.is_final}
         return tuple(each for each in self.order_ids if each not in over)
 
@@ -98,12 +98,12 @@ class Intent:
 
     @property
     def unprotected(self) -> Quantity:
-        """What the entry of a list has bought and no exit sells: exits start once it is filled, and not before."""
+        """Quantity that the entry of a list has bought and no exit sells. Exits start only when the entry is filled."""
         exits = self.terms.exits
         if exits is None or not exits.has_entry or not self.executed:
             return NOTHING
         ends = [each for each in self.legs if not each.is_entry]
-        # One that is filled has sold all there was: less than was bought, where the fee was taken of that.
+        # A filled exit has sold everything there was: less than was bought, if the fee was taken from it.
         if any(each.status == "FILLED" or not (each.is_final or each.status == "PENDING_NEW") for each in ends):
             return NOTHING
         return Quantity(self.executed - sum(each.executed for each in ends))
@@ -117,7 +117,7 @@ class Intent:
         return self.state in UNRESOLVED
 
     def knows(self, order: Order) -> bool:
-        """Whether what is said of its order, or of one of its list, is known already."""
+        """Return True if the state of its order, or of one order of its list, is already known."""
         if self.terms.exits is not None:
             found = (each for each in self.legs if each.client_order_id == order.client_order_id)
             return self.state in STANDING and any(each.knows(order) for each in found)
@@ -126,7 +126,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Why trading is stopped, since when, and for which account; of EVERYBODY for all of this machine."""
+    """Reason, start and account of a stop; `EVERYBODY` means all accounts of this machine."""
 
     why: str
     since_ms: int
@@ -135,7 +135,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A preview that waits for a person's signature."""
+    """A preview that waits for the signature of a person."""
 
     preview_id: PreviewId
     visitor: str
@@ -148,8 +148,8 @@ def amount_in(value: object) -> Decimal:
     """Read an amount of zero or more.
 
     Raises:
-        ValueError: it is none.
-        ArithmeticError: likewise.
+        ValueError: the value is not such an amount.
+        ArithmeticError: the text is not a number.
     """
     amount = Decimal(value) if isinstance(value, str) and len(value) <= 2 * MOST_DIGITS else None
     if amount is None or not amount.is_finite() or amount.is_signed() or abs(amount.adjusted()) > MOST_DIGITS:
@@ -161,7 +161,7 @@ def count_in(value: object) -> int:
     """Read a whole number of zero or more.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not such a number.
     """
     if not isinstance(value, int) or value < 0:
         raise ValueError("no whole number")
@@ -169,10 +169,10 @@ def count_in(value: object) -> int:
 
 
 def moment_in(value: object) -> int:
-    """Read a moment, in milliseconds; one after the year 9999 is none.
+    """Read a time in milliseconds, at the latest in the year 9999.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not such a time.
     """
     if (moment := count_in(value)) > LAST_MOMENT_MS:
         raise ValueError("no moment")
@@ -180,10 +180,10 @@ def moment_in(value: object) -> int:
 
 
 def one_of(value: str, known: Collection[str]) -> str:
-    """Read one of a few words.
+    """Read one of the known words.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: the value is not one of them.
     """
     if value not in known:
         raise ValueError("no word of ours")
@@ -194,24 +194,24 @@ def text_in(value: object) -> str:
     """Read a text.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the value is not a text.
     """
     if not isinstance(value, str):
-        raise ValueError("no text")  # noqa: TRY004 - what a row holds is a value, not a type
+        raise ValueError("no text")  # noqa: TRY004 - a row holds values, not types
     return value
 
 
 def legs_json(legs: tuple[Leg, ...]) -> str:
-    """Write the orders of a list so that equal ones are equal texts."""
+    """Write the orders of a list so that equal lists give equal texts."""
     told = [[name, number, status, written(executed), written(spent)] for name, number, status, executed, spent in legs]
     return json.dumps(told, separators=(",", ":"))
 
 
 def legs_in(value: object) -> tuple[Leg, ...]:
-    """Read what `legs_json` wrote.
+    """Parse the output of `legs_json`.
 
     Raises:
-        ValueError: it is not that.
+        ValueError: the value is not such an output.
     """
     if value == "[]":
         return ()

@@ -1,4 +1,4 @@
-"""The tables of a journal, one list a version: an older file is brought up to date, a newer one is left alone."""
+"""Tables of a journal, one migration per version: an older file is migrated, a newer one is left alone."""
 
 import sqlite3
 from collections.abc import Generator
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from mcp_binance_server.trading.errors import JournalUnavailable
 
 Rows = sqlite3.Connection
-"""What a piece of work in the store's thread is given."""
+"""Database connection that work in the store's thread receives."""
 
-# Each is applied once, in its own transaction with the version; none is ever changed after a release.
+# Each migration runs once, in one transaction with its version number. None is changed after a release.
 VERSIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE event (
@@ -55,9 +55,9 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE paper_tape (
           symbol TEXT PRIMARY KEY, print INTEGER NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID""",
     ),
-    # What is not over is looked for at every order, of one account or of all; what is over only becomes more.
+    # Every order queries the open intents, of one account or of all. The number of final intents only grows.
     ("CREATE INDEX intent_not_over ON intent (prepared_ms) WHERE final_ms IS NULL",),
-    # The orders of a list as they stand; an order that is no list has none.
+    # States of the orders of a list; an order outside a list has none.
     (
         "ALTER TABLE intent ADD COLUMN legs TEXT NOT NULL DEFAULT '[]'",
         "ALTER TABLE paper_order ADD COLUMN list_id TEXT",
@@ -65,7 +65,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE paper_order ADD COLUMN is_entry INTEGER",
         "CREATE INDEX paper_order_list ON paper_order (account, list_id) WHERE list_id IS NOT NULL",
     ),
-    # A stop belongs to an account; the one of before held everybody, whose name is empty.
+    # A stop belongs to an account. The old stop was global: its account is "".
     (
         """CREATE TABLE account_stop (
           account TEXT PRIMARY KEY, why TEXT NOT NULL, since_ms INTEGER NOT NULL) WITHOUT ROWID""",
@@ -78,7 +78,7 @@ NEWEST = len(VERSIONS)
 
 @contextmanager
 def one_moment(rows: Rows) -> Generator[None]:
-    """See the same journal in several reads, which also take its lock once: for short work, whoever writes waits."""
+    """Run several reads on one snapshot and with one lock. Writers wait, so only for short work."""
     rows.execute("BEGIN")
     try:
         yield
@@ -101,7 +101,7 @@ def require_known(db: Rows) -> int:
 
 
 def bring_up_to_date(db: Rows) -> int:
-    """Apply what the file lacks; return the version it had.
+    """Apply the missing migrations; return the version before them.
 
     Raises:
         JournalUnavailable: it was written by a later version of this program.
@@ -109,7 +109,7 @@ def bring_up_to_date(db: Rows) -> int:
     found = require_known(db)
     for version in range(found, NEWEST):
         db.execute("BEGIN IMMEDIATE")
-        # Two processes may have come this far at once.
+        # Another process may have migrated the file in between.
         (now,) = db.execute("PRAGMA user_version").fetchone()
         if now == version:
             for statement in VERSIONS[version]:

@@ -1,4 +1,4 @@
-"""The switch that holds orders back, of one account or of everybody: a row, or a file that anybody can make.
+"""Stop of all orders, of one account or of all accounts: a row, or a file that can be created by hand.
 
 Work for the store's thread.
 """
@@ -17,7 +17,7 @@ STOP_FILE = "STOP"
 
 
 class TradingIsStopped(Exception):
-    """A claim or a sending while trading is stopped for its account; nothing was changed."""
+    """A claim, or an order about to be sent, while trading is stopped for its account; nothing was changed."""
 
     def __init__(self, stopped: Stopped) -> None:
         super().__init__(stopped.why)
@@ -25,12 +25,12 @@ class TradingIsStopped(Exception):
 
 
 def stopped_in(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return what holds the orders of an account: everybody's stop first, else its own."""
+    """Return the stop that applies to an account: the global stop, otherwise the account's own."""
     return own_stop(rows, store, EVERYBODY) or own_stop(rows, store, account)
 
 
 def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return the stop of this account alone; everybody's may be no row, but a file or a journal that is not whole."""
+    """Return the stop of this account alone. The global stop can also be a file, or a journal that is not intact."""
     row = rows.execute("SELECT why, since_ms, account FROM account_stop WHERE account=?", (account,)).fetchone()
     if row is not None:
         return Stopped(*row)
@@ -38,7 +38,7 @@ def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
 
 
 def stops_in(rows: Rows, store: Store) -> list[Stopped]:
-    """Return every stop: everybody's first, then those of accounts, the oldest first."""
+    """Return all stops: the global one first, then those of accounts, the oldest first."""
     query = "SELECT why, since_ms, account FROM account_stop WHERE account<>? ORDER BY since_ms, account"
     everybody = own_stop(rows, store, EVERYBODY)
     own = [Stopped(*row) for row in rows.execute(query, (EVERYBODY,))]
@@ -46,16 +46,16 @@ def stops_in(rows: Rows, store: Store) -> list[Stopped]:
 
 
 def require_started(rows: Rows, store: Store, account: str) -> None:
-    """See to it that trading is not stopped for an account.
+    """Check that trading is not stopped for an account.
 
     Raises:
-        TradingIsStopped: it is.
+        TradingIsStopped: it is stopped.
     """
     if (stopped := stopped_in(rows, store, account)) is not None:
         raise TradingIsStopped(stopped)
 
 
-def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str) -> Stopped:  # noqa: PLR0917 - all that a stop is
+def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str) -> Stopped:  # noqa: PLR0917 - all parts of a stop
     if (stopped := own_stop(rows, store, account)) is not None:
         return stopped
     rows.execute("INSERT INTO account_stop VALUES (?,?,?)", (account, why, now_ms))
@@ -64,7 +64,7 @@ def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str)
 
 
 def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) -> None:
-    """Take away every stop, or that of one account; everybody's only as far as it is a row: see `lift`."""
+    """Lift all stops, or that of one account. Of the global stop only its row is removed; see `lift`."""
     lifted = [each for each in stops_in(rows, store) if account in (None, each.account)]
     rows.executemany("DELETE FROM account_stop WHERE account=?", [(each.account,) for each in lifted])
     _note_resumed(rows, by, now_ms, account or EVERYBODY, lifted)
@@ -73,25 +73,25 @@ def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) 
 
 
 def lift_row(rows: Rows, store: Store, by: str, now_ms: int, account: str) -> None:
-    """Take away one stop of the journal alone; a file or a journal that is not whole stops on."""
+    """Lift one stop that is a row. A stop file, or a journal that is not intact, still stops trading."""
     stands = own_stop(rows, store, account)
     if stands is not None and rows.execute("DELETE FROM account_stop WHERE account=?", (account,)).rowcount:
         _note_resumed(rows, by, now_ms, account, [stands])
 
 
 def lift(rows: Rows, store: Store) -> None:
-    """Take away what stops everybody beside the journal's rows; only when a resume is written down."""
+    """Remove the causes of the global stop outside the rows; only after the resume is recorded."""
     (store.folder / STOP_FILE).unlink(missing_ok=True)
     accept(rows, store.folder)
 
 
 def is_forgiven(told: Mapping[str, Any], account: str) -> bool:
-    """Tell whether a resuming was of an account, or of everybody; one of an older version always was."""
+    """Return True if a resume covers an account. A resume by an older version covers all accounts."""
     return told.get("account", EVERYBODY) in (EVERYBODY, account)
 
 
 def _note_resumed(rows: Rows, by: str, now_ms: int, account: str, lifted: list[Stopped]) -> None:
-    # Since when each stood: a later stop of the same account, on another machine, is not meant.
+    # Start time of each stop: a later stop of the same account on another machine is not lifted.
     since = {each.account: each.since_ms for each in lifted}
     append(rows, now_ms, "", "RESUMED", {"by": by, "account": account, "lifted": since})
 

@@ -1,7 +1,8 @@
-"""One SQLite file and the thread that alone speaks to it: a commit is on the disk, and never blocks the event loop.
+"""One SQLite file and the only thread that uses it: commits are durable and never block the event loop.
 
-A rollback journal that is kept, with full syncs. Not WAL: several clients of one user start several servers on one
-file, and SQLite before 3.51.3 can corrupt a WAL file that two of them write and checkpoint at a time.
+The rollback journal is persistent, with full syncs. WAL is not used: several clients of one user start several servers
+on one file, and SQLite before 3.51.3 can corrupt a WAL file that two of them write and checkpoint at the same time.
+
 https://www.sqlite.org/wal.html#walresetbug
 """
 
@@ -27,37 +28,37 @@ from mcp_binance_server.trading.journal.schema import NEWEST, Rows, bring_up_to_
 WorkT = TypeVar("WorkT")
 
 FILE = "trading.db"
-# What work meets in a value that nobody of ours wrote.
+# Errors of work on a value that this program did not write.
 SENSELESS = (ArithmeticError, ValueError, TypeError, KeyError)
 BUSY_SECS = 5.0
 
 
 @dataclass(eq=False)
 class Store:
-    """The open file; `write` is one transaction, all of it or nothing."""
+    """The open file; `write` is one transaction, all or nothing."""
 
     folder: Path
     db: Rows
     inode: int
     version_found: int
     broken_at: int | None
-    """The first of the newest events that does not follow on the one before it."""
+    """The first of the newest events that does not follow the one before it."""
     lock: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
     turns: PartyRound = field(default_factory=PartyRound)
-    """Whose work the thread does next."""
+    """Round-robin of the parties whose work waits for the thread."""
     _told: LastWritten | None = None
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Do the work in one transaction that has the write lock from its begin: nobody else reads what it changes.
+        """Run the work in one transaction that holds the write lock from its start, so that no other writer interferes.
 
         Raises:
-            JournalUnavailable: it cannot be written; nothing was.
+            JournalUnavailable: it cannot be written; nothing was written.
         """
         async with self.turns.turn():
             return await anyio.to_thread.run_sync(self._written, work, limiter=self.lock)
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Do work that changes nothing.
+        """Run work that changes nothing.
 
         Raises:
             JournalUnavailable: it cannot be read.
@@ -92,7 +93,7 @@ class Store:
             raise _senseless() from error
 
     def _require_same_file(self) -> None:
-        # What is written to a file that was replaced or removed is gone with this process.
+        # Data written to a replaced or removed file would be lost when this process ends.
         try:
             found = (self.folder / FILE).stat().st_ino
         except OSError:
@@ -110,7 +111,7 @@ def _senseless() -> JournalUnavailable:
 
 @asynccontextmanager
 async def opened_store(folder: Path) -> AsyncGenerator[Store]:
-    """Open the journal of a folder, made if need be, and bring it up to date.
+    """Open the journal of a folder; create or migrate it if necessary.
 
     Raises:
         JournalUnavailable: the folder or file cannot be used.
@@ -121,10 +122,10 @@ async def opened_store(folder: Path) -> AsyncGenerator[Store]:
 
 @asynccontextmanager
 async def read_store(folder: Path) -> AsyncGenerator[Store]:
-    """Open the journal of a folder to read it: nothing is made or brought up to date.
+    """Open the journal of a folder for reading: nothing is created or migrated.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no journal.
         JournalUnavailable: it cannot be read.
     """
     async with _closing(await anyio.to_thread.run_sync(_open_to_read, folder)) as store:
@@ -141,7 +142,7 @@ async def _closing(store: Store) -> AsyncGenerator[Store]:
 
 
 def unavailable(folder: Path, error: sqlite3.Error) -> JournalUnavailable:
-    """Say in one line what is wrong with the file, and what helps."""
+    """Return an error with the problem of the file and its fix, in one line."""
     told = str(error)
     for sign, reason, fix in (
         ("full", "the disk is full", "Free some space; nothing is lost"),
@@ -182,7 +183,7 @@ def _open_to_read(folder: Path) -> Store:
 
 
 def _copied(store: Store) -> Store:
-    """Bring an older journal up to date in memory: the file is left as it is."""
+    """Migrate an older journal in memory; the file is not changed."""
     copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         store.db.backup(copy)
@@ -197,7 +198,7 @@ def _copied(store: Store) -> Store:
 
 
 def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Store:
-    # Not read-only, whoever reads: what a killed writer has left half done must be undone first.
+    # Not opened read-only: a transaction of a killed writer must be rolled back first.
     uri = f"{(folder / FILE).absolute().as_uri()}?mode=rw"
     try:
         db = sqlite3.connect(uri, isolation_level=None, timeout=BUSY_SECS, check_same_thread=False, uri=True)
@@ -209,7 +210,7 @@ def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Stor
         db.close()
         if isinstance(error, sqlite3.Error):
             raise unavailable(folder, error) from error
-        if isinstance(error, SENSELESS):  # an error that quotes the damage is no text
+        if isinstance(error, SENSELESS):  # an error that quotes the damage is not valid text
             raise _senseless() from error
         raise
 
@@ -217,7 +218,7 @@ def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Stor
 def _known(db: Rows) -> int:
     db.execute("PRAGMA query_only=ON")
     if not (found := require_known(db)):
-        raise FileNotFoundError(FILE)  # somebody is about to make it
+        raise FileNotFoundError(FILE)  # another process is about to create it
     return found
 
 
@@ -227,8 +228,8 @@ def _prepared(db: Rows) -> int:
 
 
 def make_durable(db: Rows) -> None:
-    """Have each commit be on the disk when it is done."""
+    """Make each commit durable before it returns."""
     db.execute("PRAGMA journal_mode=PERSIST")
     db.execute("PRAGMA synchronous=FULL")
     if sys.platform == "darwin":
-        db.execute("PRAGMA fullfsync=ON")  # fsync alone does not reach the platter there
+        db.execute("PRAGMA fullfsync=ON")  # on macOS, fsync alone does not reach the disk

@@ -1,4 +1,4 @@
-"""What still needs an eye: open orders, cancels without an end, and what went wrong of late."""
+"""Unfinished business of a journal: open orders, cancels without a result, recent troubles."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -16,13 +16,13 @@ from mcp_binance_server.trading.judgement.terms import PreviewId
 
 CancelState = Literal["CANCELLED", "CANCEL_REFUSED", "CANCEL_UNKNOWN"]
 CANCEL_ASKED = "CANCEL_ASKED"
-# For so long an order that was not found may still be; afterwards nobody looks for it any more.
+# Time for which an order that was not found is watched, in ms. After that it is given up.
 WATCHED_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class CancelLeft:
-    """A cancel that was asked for and of which nothing more was written."""
+    """A cancel that was requested and has no recorded result."""
 
     intent: Intent
     owner: str
@@ -30,12 +30,12 @@ class CancelLeft:
 
 @dataclass(frozen=True, slots=True)
 class OrderWatch:
-    """The part of one journal that is not over."""
+    """Open orders, unfinished cancels and recent troubles of one journal."""
 
     store: Store
 
     async def open_intents(self, accounts: Collection[str] | None = None) -> list[Intent]:
-        """Return orders that stand, or may, of some accounts or of all, the oldest first."""
+        """Return orders that are or may be open, of some accounts or of all, the oldest first."""
 
         def work(rows: Rows) -> list[Intent]:
             query = (
@@ -48,31 +48,31 @@ class OrderWatch:
         return await self.store.read(work)
 
     async def learn(self, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
-        """Write that the exchange has the order, or one of its list, and how it stands.
+        """Record that the exchange has the order, or one of its list, and its state.
 
         Raises:
-            IllegalMove: the journal knows for sure that it never was.
+            IllegalMove: the journal is certain that it was never placed.
         """
         return await self.store.write(lambda rows: _learn(rows, preview_id, order, now_ms))
 
     async def sent_ms(self, preview_id: PreviewId) -> int | None:
-        """Return when it was marked as leaving; None if it never was.
+        """Return the time at which it was marked as sent; None if it never was.
 
-        A request is signed before its gate is passed, so its own time is no later than this.
+        A request is signed before it passes the gate, so its timestamp is not later than this.
         """
         query = "SELECT at_ms FROM event WHERE about=? AND state='SENT' ORDER BY seq DESC LIMIT 1"
         row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
         return None if row is None else row[0]
 
     async def ask_to_cancel(self, preview_id: PreviewId, owner: str, visitor: str, now_ms: int) -> None:
-        """Write that a cancel leaves now."""
+        """Record that a cancel is about to be sent."""
         facts = {"owner": owner, "visitor": visitor}
         await self.store.write(lambda rows: append(rows, now_ms, preview_id, CANCEL_ASKED, facts))
 
     async def end_cancel(
         self, preview_id: PreviewId, state: CancelState, facts: Mapping[str, Any], now_ms: int, *orders: Order
     ) -> Intent | None:
-        """Write what became of a cancel, and of its orders if the exchange said so; return how that stands."""
+        """Record the result of a cancel, and the state of its orders if known; return the intent."""
 
         def work(rows: Rows) -> Intent | None:
             append(rows, now_ms, preview_id, state, facts)
@@ -83,7 +83,7 @@ class OrderWatch:
         return await self.store.write(work)
 
     async def cancels_left(self) -> list[CancelLeft]:
-        """Return the cancels that nobody has written the end of."""
+        """Return the cancels without a recorded result."""
 
         def work(rows: Rows) -> list[CancelLeft]:
             query = (
@@ -98,7 +98,7 @@ class OrderWatch:
         return await self.store.read(work)
 
     async def give_up(self, preview_id: PreviewId, why: str, now_ms: int) -> None:
-        """Write that an order is no longer looked for; what it took of limits of money stays taken."""
+        """Record that an order is no longer watched. Its charge against limits of money stays."""
 
         def work(rows: Rows) -> None:
             query = "UPDATE intent SET final_ms=?, updated_ms=? WHERE id=? AND final_ms IS NULL"
@@ -108,7 +108,7 @@ class OrderWatch:
         await self.store.write(work)
 
     async def troubled(self, now_ms: int) -> list[str]:
-        """Name the accounts of which something went wrong of late, for who has looked at none of them yet."""
+        """Name the accounts with recent troubles, for the first check after a start."""
         query = (
             "SELECT DISTINCT account FROM event JOIN intent ON intent.id=event.about "
             "WHERE event.state IN ('UNKNOWN', 'REJECTED', 'NOT_PLACED') AND at_ms>? ORDER BY account"
@@ -117,7 +117,7 @@ class OrderWatch:
         return await self.store.read(lambda rows: [row[0] for row in rows.execute(query, (since_ms,))])
 
     async def troubles(self, now_ms: int, account: str) -> TradingTroubles:
-        """Count what went wrong of late with an account; what was before its last resuming is forgiven."""
+        """Count the recent troubles of an account since it was last resumed."""
 
         def work(rows: Rows) -> TradingTroubles:
             resumings = rows.execute("SELECT seq, facts FROM event WHERE state='RESUMED'").fetchall()

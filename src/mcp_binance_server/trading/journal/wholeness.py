@@ -1,4 +1,4 @@
-"""Whether a journal is whole, down to its last event, a copy of one that is, and how fast its disk is."""
+"""Integrity of a journal up to its last event, backup of a journal, and commit time of its disk."""
 
 import os
 import sqlite3
@@ -27,7 +27,7 @@ _COMMITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Wholeness:
-    """How much is in a journal, and what is wrong with it."""
+    """Size of a journal, and its problems."""
 
     events: int
     orders: int
@@ -35,7 +35,7 @@ class Wholeness:
 
 
 async def examine(store: Store) -> Wholeness:
-    """Look at every event and every order; a server may write meanwhile.
+    """Check every event and every order; a server may write at the same time.
 
     Raises:
         JournalUnavailable: the file cannot be read to its end.
@@ -44,17 +44,17 @@ async def examine(store: Store) -> Wholeness:
 
 
 async def back_up(store: Store, file: Path) -> Wholeness:
-    """Copy the journal, as it stands at one moment, to a file that is new; return what is in the copy.
+    """Copy a snapshot of the journal to a new file and check the copy.
 
     Raises:
-        OSError: the file is there already, or cannot be made.
-        JournalUnavailable: the journal cannot be read, or the copy not written.
+        OSError: the file exists already, or cannot be created.
+        JournalUnavailable: the journal cannot be read, or the copy cannot be written.
     """
     return await store.read(lambda rows: _copied(rows, file))
 
 
 async def commit_ms(folder: Path, clock: Clock) -> float:
-    """Return how long a commit takes there, tried on a file that is removed again.
+    """Return the commit time there in ms, measured on a temporary file.
 
     Raises:
         JournalUnavailable: nothing can be written there.
@@ -112,14 +112,14 @@ def _of_the_chain(rows: Rows) -> Iterator[str]:
 
 
 def _of_the_orders(rows: Rows) -> Iterator[str]:
-    """Compare each order with what its events say of it."""
+    """Compare each order with its events."""
     query = (
         "SELECT id, client_order_id, state, status, executed, spent, legs, terms FROM intent WHERE id>? "
         "ORDER BY id LIMIT ?"
     )
     after = ""
     while True:
-        rows.execute("BEGIN")  # an order and its events of one moment, though not all orders: others want to write
+        rows.execute("BEGIN")  # one snapshot for a page of orders and their events, not for all orders: writers wait
         try:
             page = rows.execute(query, (after, PAGE // 10)).fetchall()
             for intent, name, *stands in page:
@@ -154,7 +154,7 @@ def _facts(event: Event) -> dict[str, Any]:
     try:
         return dict(event.told)
     except (ValueError, TypeError):
-        return {}  # that it was changed is told of the chain
+        return {}  # reported by the check of the chain
 
 
 def _words(stands: list[str]) -> str:

@@ -1,1 +1,1 @@
-"""What is judged of an order before anything is sent: its rules, its terms, its limits. Pure."""
+"""Checks of an order before it is sent: rules of the exchange, terms, limits. Pure."""

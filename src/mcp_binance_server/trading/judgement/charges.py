@@ -1,4 +1,4 @@
-"""What an order takes of each of the operator's limits. Pure; who keeps the counts asks here what to count."""
+"""Charges of an order against each limit of the operator. Pure; the ledgers that keep the counts use it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ Span = Literal["day", "minute", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """So much of one limit: within a day of exchange time, within the last minute, or for as long as an order is open.
+    """Amount that an order takes of one limit: per day of exchange time, in the last minute, or while it is open.
 
-    Money is whole hundredths; `most` of None is counted and not limited. What turns out not to have been executed is
-    given back in money and stays counted as an order: a refusal was a request too.
+    Money is in whole hundredths. With `most` None the amount is counted but not limited. Money that was not executed is
+    refunded, but the order stays counted: a refusal was a request too.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Charge:
     most: int | None
 
     def told(self, amount: int) -> str:
-        """Write an amount of it."""
+        """Format an amount in the unit of this charge."""
         return cents_text(amount) if self.unit == "money" else str(amount)
 
     def breaks(self, used: int) -> bool:
@@ -40,13 +40,13 @@ class Charge:
 
 
 def charges(terms: Terms, policy: Policy, way: Way) -> tuple[Charge, ...]:
-    """Return what placing these terms takes, the narrowest first."""
+    """Return the charges for placing these terms, the narrowest limit first."""
     limits = policy.limits
     most = {AUTO: policy.confirm.auto_per_day, PER_DAY: limits.per_day}
     return (
         Charge("orders_per_minute", "minute", "count", 1, limits.orders_per_minute),
         Charge("orders_per_day", "day", "count", 1, limits.orders_per_day),
-        # What takes the place of another is open instead of it.
+        # A replacement takes the place of an open order.
         Charge("open_orders", "open", "count", 0 if terms.replaces else 1, limits.open_orders),
         *(
             Charge(name, "day", "money", terms.taken, most.get(name, limits.per_symbol_day))
@@ -56,7 +56,7 @@ def charges(terms: Terms, policy: Policy, way: Way) -> tuple[Charge, ...]:
 
 
 def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
-    """Return the limits that hold for the account as a whole, as they are told before any order."""
+    """Return the limits of the account as a whole, which are shown before any order."""
     limits = policy.limits
     auto = (Charge(AUTO, "day", "money", 0, policy.confirm.auto_per_day),) if mode == "live" else ()
     return (
@@ -69,22 +69,22 @@ def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
 
 
 def daily_money(terms: Terms, way: Way) -> tuple[str, ...]:
-    """Name the limits of money and day that an order counts for, and is given back to."""
+    """Name the daily money limits that an order is charged to and refunded to."""
     auto = (AUTO,) if way == "policy" and terms.mode == "live" else ()
     return f"per_symbol_day:{terms.symbol}", PER_DAY, *auto
 
 
 def window_of(span: Span, now_ms: int) -> int:
-    """Name the day that an amount of money or a count is kept under; other spans are counted from the orders."""
+    """Return the day that a daily amount is stored under; 0 for other spans, which are counted from the orders."""
     return now_ms // DAY_MS if span == "day" else 0
 
 
 def given_back(counted: int, quantity: Decimal, executed: Decimal) -> int:
-    """Return how much of what was counted was not used, rounded so that limits never count too little."""
+    """Return the unused part of a charge, rounded down so that limits never count too little."""
     unused = (quantity - executed) / quantity * counted if quantity else Decimal(0)
     return int(unused.to_integral_value(ROUND_FLOOR))
 
 
 def first_broken(found: Iterable[Charge], used: dict[str, int]) -> Charge | None:
-    """Return the first limit that would be passed."""
+    """Return the first charge that would pass its limit."""
     return next((each for each in found if each.breaks(used.get(each.name, 0))), None)

@@ -1,4 +1,4 @@
-"""Orders that end a position, placed with its entry or as a pair: what they are, and how all of a list stands. Pure."""
+"""Orders that end a position, placed with its entry or as a pair: their parts and the state of a list. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import ListShape
 from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order
 
-# What follows the id of a list in the ids of its orders.
+# Suffixes that turn the ID of a list into the IDs of its orders.
 ENTRY, ABOVE, BELOW = "-w", "-a", "-b"
 SUFFIXES = (ENTRY, ABOVE, BELOW)
 
 
 @dataclass(frozen=True, slots=True)
 class Exits:
-    """Where a position is sold: above for a profit, below to limit a loss; one of the two ends the other.
+    """Sale of a position: above for a profit, below to limit a loss. Each of the two ends the other.
 
-    `stop` is the price that triggers, `stop_limit` the least that is then taken. A `quantity` of which the exchange
-    sells what the entry has received, if that is less, is an upper bound.
+    `stop` is the trigger price, `stop_limit` the lowest price that is then accepted. `quantity` is an upper bound if
+    the exchange sells what the entry received and that is less.
     """
 
     shape: ListShape
@@ -33,13 +33,13 @@ class Exits:
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """Name its orders as they are sent: the entry, above, below."""
+        """Suffixes of its orders in the order they are sent: entry, above, below."""
         wanted = (self.has_entry, self.take_profit is not None, self.stop is not None)
         return tuple(suffix for suffix, is_there in zip(SUFFIXES, wanted, strict=True) if is_there)
 
 
 class Leg(NamedTuple):
-    """One order of a list as it stands."""
+    """State of one order of a list."""
 
     client_order_id: str
     order_id: int
@@ -56,13 +56,13 @@ class Leg(NamedTuple):
         return self.client_order_id.endswith(ENTRY)
 
     def knows(self, order: Order) -> bool:
-        """Whether what is said of it is known already, or older than that; a final status stays."""
+        """Return True if the order says nothing new: it is known, or older. A final status stays."""
         is_same = (order.status, order.executed) == (self.status, self.executed)
         return is_same or self.is_final or order.executed < self.executed
 
 
 def with_leg(legs: tuple[Leg, ...], order: Order) -> tuple[Leg, ...]:
-    """Return the orders of a list with what is said of one of them; knowledge only grows."""
+    """Return the orders of a list, updated with one of them. The state only advances."""
     stands = {each.client_order_id: each for each in legs}
     known = stands.get(order.client_order_id)
     if known is not None and known.knows(order):
@@ -74,7 +74,7 @@ def with_leg(legs: tuple[Leg, ...], order: Order) -> tuple[Leg, ...]:
 
 @dataclass(frozen=True, slots=True)
 class OrderStanding:
-    """How an order stands, or a list as one: by its entry, or as a pair; `is_settled` once it can trade no more."""
+    """State of an order, or of a list by its entry or as a pair; `is_settled` when it can trade no more."""
 
     status: str
     order_id: int | None
@@ -85,7 +85,7 @@ class OrderStanding:
 
 
 def standing_of(exits: Exits, legs: tuple[Leg, ...]) -> OrderStanding:
-    """Return how a list stands, by those of its orders that are known."""
+    """Return the state of a list, from the known orders of it."""
     is_final = len(legs) == len(exits.suffixes) and all(each.is_final for each in legs)
     if exits.has_entry:
         entry = next((each for each in legs if each.is_entry), None)

@@ -1,4 +1,4 @@
-"""The exchange's filters, held against an order before it is sent.
+"""Filters of the exchange, checked before an order is sent.
 
 https://developers.binance.com/docs/binance-spot-api-docs/filters
 """
@@ -14,14 +14,14 @@ from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.trading.judgement.intent import DIGITS, LIMIT_MAKER, MARKET, Argument, OrderIntent, Touch
 
 ONE = Decimal(1)
-# Rules of the exchange that are no filters; it gives them no name either.
+# Rules of the exchange that are not filters and have no official name.
 STATUS, ORDER_TYPE, QUOTE_QUANTITY = "SYMBOL_STATUS", "ORDER_TYPE", "QUOTE_ORDER_QTY"
 STOP_PRICE, PRECISION = "STOP_PRICE", "PRECISION"
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One rule on one amount: `amount x unit` lies between `least` and `most`; None is no limit."""
+    """One rule for one amount: `amount x unit` lies between `least` and `most`; None means no limit."""
 
     rule: str
     argument: Argument
@@ -32,7 +32,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class RoundedAmount:
-    """An amount that had to be rounded before the exchange would read it."""
+    """An amount that was rounded so that the exchange accepts it."""
 
     rule: str
     argument: Argument
@@ -42,7 +42,7 @@ class RoundedAmount:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule that the order breaks: what was measured against it, and one of its two limits."""
+    """A rule that the order breaks: the received amount, and the limit on that side."""
 
     rule: str
     argument: Argument
@@ -53,7 +53,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class FilterVerdict:
-    """The order as it could be sent, what was rounded for that, what it breaks, and the nearest that breaks nothing."""
+    """The order as it could be sent, its rounded amounts, its broken rules, and the nearest order that breaks none."""
 
     order: OrderIntent
     changes: tuple[RoundedAmount, ...]
@@ -63,7 +63,7 @@ class FilterVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """An order that no amount can mend: the symbol does not trade, or not like this."""
+    """An order that no other amount can fix: the symbol does not trade, or not in this way."""
 
     rule: str
     received: str
@@ -76,14 +76,14 @@ class _Market:
     held: Decimal | None
 
     def room(self, rules: SymbolRules, order: OrderIntent) -> Decimal | None:
-        """Return how much more of the base asset the account may hold, as far as its balance alone says."""
+        """Return how much more of the base asset the account may hold, by its balance only; None if unlimited."""
         if self.held is None or not rules.max_position or order.side == "SELL":
             return None
         return rules.max_position - self.held
 
 
 def closed(rules: SymbolRules, intent: OrderIntent) -> Closed | None:
-    """Tell whether the symbol takes such an order at all; this needs no price."""
+    """Return the reason why the symbol takes no such order, or None if it does. No price is needed."""
     if not rules.is_trading:
         return Closed(STATUS, rules.status, "TRADING")
     if rules.order_types and intent.kind not in rules.order_types:
@@ -94,11 +94,11 @@ def closed(rules: SymbolRules, intent: OrderIntent) -> Closed | None:
 
 
 def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal | None = None) -> FilterVerdict:
-    """Hold an order with all the amounts its type needs against the rules, always in the same order.
+    """Check an order that has all amounts of its type against the rules, always in the same sequence.
 
-    Quantities are rounded down and prices never for the worse (a buyer's down, a seller's up); every such change is
-    listed. Only `nearest` may hold a larger quantity than was asked for. `held` is what the account has of the base
-    asset, where that is known.
+    Quantities are rounded down. Prices are rounded in favour of the user (a buyer's down, a seller's up). Each such
+    change is listed. Only `nearest` can have a larger quantity than requested. `held` is the account's balance of the
+    base asset, if known.
     """
     with localcontext(prec=DIGITS):
         order, changes = _aligned(rules, intent)
@@ -108,7 +108,7 @@ def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal |
 
 
 def unchecked(rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_account: bool) -> tuple[str, ...]:
-    """Name the rules that could not be looked at: they need open orders, an account, or a price there is not."""
+    """Name the rules that could not be checked: they need open orders, an account, or a price that is missing."""
     counted = {
         "MAX_NUM_ORDERS": rules.max_num_orders > 0,
         "MAX_NUM_ALGO_ORDERS": rules.max_num_algo_orders > 0 and intent.is_stop,
@@ -138,7 +138,7 @@ def _aligned(rules: SymbolRules, intent: OrderIntent) -> tuple[OrderIntent, tupl
 def _broken(rules: SymbolRules, asked: OrderIntent, order: OrderIntent, market: _Market) -> Iterator[Broken]:
     for bound in _bounds(rules, order, market):
         measured = order.amounts[bound.argument] * bound.unit
-        # What was asked for says more than what rounding left of it; of a product only the latter exists.
+        # The requested amount says more than its rounded value. A product exists only for the rounded value.
         received = asked.amounts[bound.argument] if bound.unit == ONE else measured
         if bound.least is not None and measured < bound.least:
             yield Broken(bound.rule, bound.argument, received, "at least", bound.least)
@@ -147,7 +147,7 @@ def _broken(rules: SymbolRules, asked: OrderIntent, order: OrderIntent, market: 
 
 
 def _nearest(rules: SymbolRules, order: OrderIntent, market: _Market) -> OrderIntent | None:
-    # Prices come first among the amounts: the value that a quantity must reach depends on them.
+    # Prices come first: the quantity that reaches a minimum value depends on them.
     for argument in order.amounts:
         grid, _ = grid_of(rules, order, argument)
         own = [bound for bound in _bounds(rules, order, market) if bound.argument == argument]
@@ -155,7 +155,7 @@ def _nearest(rules: SymbolRules, order: OrderIntent, market: _Market) -> OrderIn
         most = [_down(each.most / each.unit, grid) for each in own if each.most is not None]
         mended = min([max([order.amounts[argument], *least]), *most])
         if mended < max(least, default=mended):
-            return None  # two rules leave nothing between them
+            return None  # no amount satisfies both rules
         order = order.having(argument, mended)
     return order
 
@@ -207,7 +207,7 @@ def _quote_quantity_bounds(rules: SymbolRules, order: OrderIntent, market: _Mark
     grid, _ = grid_of(rules, order, "quote_quantity")
     at = market.touch.met_by(order.side)
     if at is not None:
-        # The quantity follows from the price it is traded at; its limits are told in what was asked for.
+        # The quantity depends on the trade price. Its limits are given in the quote asset, as the request was.
         step, _ = grid_of(rules, order, "quantity")
         least, most = _up(max(rules.min_quantity, step) * at, grid), _at_most(rules.max_quantity * at, grid)
         yield Bound("LOT_SIZE", "quote_quantity", least, most)
@@ -232,7 +232,7 @@ def _notional(rules: SymbolRules, order: OrderIntent) -> tuple[Decimal, Decimal]
 
 
 def grid_of(rules: SymbolRules, order: OrderIntent, argument: Argument) -> tuple[Decimal, str]:
-    """Return what an amount must be a multiple of, and the rule that says so; without one the decimals do."""
+    """Return the step of an amount and the rule that sets it; without such a rule, the decimals of the asset."""
     if argument == "quote_quantity":
         return ONE.scaleb(-rules.quote_places), PRECISION
     if argument != "quantity":
@@ -262,7 +262,7 @@ def _at_most(limit: Decimal, grid: Decimal) -> Decimal | None:
 
 
 def _beyond(rule: str, argument: Argument, price: Decimal, grid: Decimal, *, above: bool) -> Bound:
-    """Return the rule that an amount lies above, or below, a price and not on it."""
+    """Return the rule that an amount lies strictly above, or strictly below, a price."""
     if above:
         return Bound(rule, argument, _down(price, grid) + grid, None)
     return Bound(rule, argument, None, _up(price, grid) - grid)

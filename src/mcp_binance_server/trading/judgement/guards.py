@@ -1,6 +1,6 @@
-"""What stands between an order and the exchange, one function a guard, in the order in which they are asked. Pure.
+"""Guards between an order and the exchange: one function per guard, in the order they run. Pure.
 
-Each looks at the same situation and passes or denies; a denial names its guard, what it met, and what is allowed.
+Each guard checks the same situation and passes or denies. A denial has the guard, the received value and the limit.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 FRESH_MS = 2_000
 DUPLICATE_MS = 10_000
 PERCENT = Decimal(100)
-# The account of terms that nobody can place: who asks for them is not lent the key that orders leave with.
+# Account of terms that cannot be placed: the caller's key may not trade here.
 BROUGHT = "brought"
 
 GuardName = Literal[
@@ -30,7 +30,7 @@ GuardName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """Which guard said no, to what, and what it would have let pass."""
+    """Denial of an order: the guard, the value it received, and the value it allows."""
 
     guard: str
     received: str
@@ -41,7 +41,7 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class RecentOrder:
-    """An order that was placed a moment ago, or whose outcome nobody knows."""
+    """An order that was placed moments ago, or whose outcome is unknown."""
 
     client_order_id: str
     terms: Terms
@@ -51,7 +51,7 @@ class RecentOrder:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything that guards look at; `used` is by the name of a charge, money in whole hundredths."""
+    """Input of all guards; `used` is by the name of a charge, money in whole hundredths."""
 
     mode: TradingMode
     policy: Policy
@@ -129,7 +129,7 @@ def limits(at: Situation) -> Denied | None:
 
 
 def denied_by(broken: Charge, used: int) -> Denied:
-    """Word a limit that would be passed."""
+    """Return the denial for a limit that would be passed."""
     most = broken.most or 0
     return Denied(broken.name, broken.told(broken.amount), broken.told(most), left=broken.told(max(0, most - used)))
 
@@ -179,7 +179,7 @@ def _outside(policy: Policy, side: Side, price: Price, reference: Price | None) 
 
 
 def collar_edge(policy: Policy, side: Side, reference: Price | None) -> Price | None:
-    """Return the worst price that may be paid, or taken, seen from the middle, or from the trigger of a stop."""
+    """Return the worst allowed price, measured from the mid price, or from the trigger of a stop."""
     if reference is None:
         return None
     away = policy.limits.collar_percent / PERCENT
@@ -233,17 +233,17 @@ GUARDS: tuple[Guard, ...] = (
 
 
 def first_denial(at: Situation) -> Denied | None:
-    """Ask every guard in order; the first that denies is the answer."""
+    """Run all guards in order and return the first denial."""
     return next((denied for guard in GUARDS if (denied := guard(at)) is not None), None)
 
 
 def denials(at: Situation) -> tuple[Denied, ...]:
-    """Return every denial, for a preview that shows them all."""
+    """Return every denial, for a preview that shows all of them."""
     return tuple(denied for guard in GUARDS if (denied := guard(at)) is not None)
 
 
 def worst_price(policy: Policy, intent: OrderIntent, fill: FillWalk, mid: Price) -> Price:
-    """Return the price beyond which a market order must not be filled, before it is put on the exchange's grid."""
+    """Return the worst fill price of a market order, before it is rounded to the tick."""
     edge = collar_edge(policy, intent.side, mid) or mid
     away = policy.limits.slippage_bps / BPS
     worst = fill.worst or mid
@@ -254,7 +254,7 @@ def worst_price(policy: Policy, intent: OrderIntent, fill: FillWalk, mid: Price)
 
 def _is_same(one: Terms, other: Terms) -> bool:
     def order(terms: Terms) -> tuple[object, ...]:
-        # A market order's worst price follows the book: who asks twice has another one each time.
+        # The worst price of a market order follows the book: a repeated request has a different one.
         price = None if terms.is_market else terms.price
         return terms.symbol, terms.side, terms.kind, terms.quantity, price, terms.stop_price, terms.exits
 

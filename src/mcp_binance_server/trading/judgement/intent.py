@@ -1,4 +1,4 @@
-"""An order somebody has in mind: its words, the amounts each type needs, and the market it is held against."""
+"""A proposed order: its type and amounts, the amounts each type needs, and the market it is checked against."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,13 +20,13 @@ NEEDS: dict[Kind, tuple[Argument, ...]] = {
     "STOP_LOSS_LIMIT": ("price", "stop_price", "quantity"),
     "TAKE_PROFIT_LIMIT": ("price", "stop_price", "quantity"),
 }
-# Twenty digits on either side of the point, times as many again, with room for a quotient: nothing below is rounded.
+# Twenty digits on either side of the point, squared, with room for a quotient: no result below is rounded.
 DIGITS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class OrderIntent:
-    """Side, type and amounts of an order that nobody has sent."""
+    """Side, type and amounts of an order that has not been sent."""
 
     side: Side
     kind: Kind
@@ -41,12 +41,12 @@ class OrderIntent:
 
     @property
     def triggers_above(self) -> bool:
-        """Whether a stop waits above the market: a stop-loss of a buyer, a profit target of a seller."""
+        """Whether a stop waits above the market: the stop-loss of a buyer, or the profit target of a seller."""
         return (self.kind == "STOP_LOSS_LIMIT") == (self.side == "BUY")
 
     @property
     def amounts(self) -> dict[Argument, Decimal]:
-        """The amounts that were given, in the order in which rules are read."""
+        """The given amounts, in the order in which the rules are checked."""
         given: dict[Argument, Decimal | None] = {
             "price": self.price,
             "stop_price": self.stop_price,
@@ -60,7 +60,7 @@ class OrderIntent:
         return replace(self, **{argument: amount})
 
     def problems(self) -> dict[Argument, str]:
-        """Say which amounts this type lacks, or cannot use."""
+        """Return the amounts that this type lacks or cannot use, with the reasons."""
         found: dict[Argument, str] = {}
         allowed = NEEDS[self.kind]
         if self.kind == MARKET:
@@ -76,7 +76,7 @@ class OrderIntent:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """The best price of each side; a side can be empty."""
+    """Best price of each side; None if a side is empty."""
 
     bid: Price | None
     ask: Price | None
@@ -91,7 +91,7 @@ class Touch:
 
     @property
     def reference(self) -> Price | None:
-        """What stands in for the exchange's average price: the middle, else the one side there is."""
+        """Substitute for the average price of the exchange: the mid price, otherwise the price of the only side."""
         return self.mid or self.bid or self.ask
 
     @property
@@ -99,5 +99,5 @@ class Touch:
         return self.bid is not None and self.ask is not None and self.bid >= self.ask
 
     def met_by(self, side: Side) -> Price | None:
-        """Return the price that an order of this side takes first."""
+        """Return the first price that an order of this side trades at."""
         return self.ask if side == "BUY" else self.bid

@@ -1,10 +1,10 @@
-"""Whether a key may trade with real money: what it must be able to do, must not, and had better not. Pure."""
+"""Rights of a key for trading with real money: required, forbidden and discouraged ones. Pure."""
 
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.account import KeyRights
 
-# As the page of a key names them: https://www.binance.com/en/my/settings/api-management
+# Names from the settings page of a key: https://www.binance.com/en/my/settings/api-management
 READING = "Enable Reading"
 TRADING = "Enable Spot & Margin Trading"
 WITHDRAWALS = "Enable Withdrawals"
@@ -19,14 +19,14 @@ ADDRESSES = "Restrict access to trusted IPs only"
 
 @dataclass(frozen=True, slots=True)
 class RightsVerdict:
-    """Why a key cannot be traded with, and what its owner should change all the same; a sentence each."""
+    """Reasons why a key cannot be used for trading, and warnings for its owner; one sentence each."""
 
     refusals: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
 def judge_rights(rights: KeyRights) -> RightsVerdict:
-    """Judge the boxes of a key that is to trade with real money."""
+    """Judge the permissions of a key for trading with real money."""
     leads_out = {
         WITHDRAWALS: rights.withdrawals,
         INTERNAL_TRANSFER: rights.internal_transfer,

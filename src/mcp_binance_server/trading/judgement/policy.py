@@ -1,4 +1,4 @@
-"""The operator's rules for trading: what may be traded, how much of it, and who must be asked. Pure."""
+"""Trading rules of the operator: allowed symbols and types, limits, and confirmations. Pure."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ Cancellable = Literal["own", "all"]
 
 KINDS: tuple[TermsKind, ...] = get_args(TermsKind)
 CLIENT_PER_ORDER = 100_00
-# There is no default for somebody else's money.
+# Live trading has no default limits: the money is the operator's.
 REQUIRED_LIVE = ("symbols", "per_order", "per_day", "daily_loss")
 COUNTING_ASSETS = (*STABLECOINS, "EUR", "TRY", "BRL")
 START_BALANCES: Mapping[str, Decimal] = MappingProxyType({"USDT": Decimal(10_000)})
@@ -40,7 +40,7 @@ START_BALANCES: Mapping[str, Decimal] = MappingProxyType({"USDT": Decimal(10_000
 
 @dataclass(frozen=True, slots=True)
 class TradingLimits:
-    """The most of each; amounts are whole hundredths of the counting asset, None is no limit."""
+    """Upper limits for orders; amounts are whole hundredths of the counting asset, None means no limit."""
 
     symbols: frozenset[str] | None = None
     types: frozenset[TermsKind] = frozenset(KINDS)
@@ -59,31 +59,31 @@ class TradingLimits:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """Who says yes to an order, by what limits take for it."""
+    """Rules for the confirmation of an order, by its charge against limits."""
 
     ask: Ask = "default"
     auto_per_order: int = 0
     auto_per_day: int = 0
     client_per_order: int | None = None
     expires_secs: int = 120
-    """How long a preview can be placed."""
+    """Lifetime of a preview in seconds."""
     approver: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """What one key may do: its own lines in the place of the common ones."""
+    """Rules of one key: its own lines replace the common ones."""
 
     mode: TradingMode
     limits: TradingLimits
     confirm: Confirm
     own: Mapping[str, str]
-    """The lines that are its own, as they were written."""
+    """Lines of this key only, as written in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The file as it was read, for one key or in common; `digest` is what terms and journal name it by."""
+    """The parsed policy file, common or for one key; terms and journal refer to it by `digest`."""
 
     counting_asset: str = "USDT"
     limits: TradingLimits = field(default_factory=TradingLimits)
@@ -92,45 +92,45 @@ class Policy:
     paper_balances: Mapping[str, Decimal] = field(default_factory=lambda: START_BALANCES)
     digest: str = sha256(b"").hexdigest()
     common: "Policy | None" = field(default=None, repr=False)
-    """What holds for keys that are not named, where these are the rules of one that is."""
+    """The common rules, if these are the rules of a named key."""
 
     def of_key(self, key_id: str) -> "Policy":
-        """Return the rules of one key: its own lines, and the common ones where it has none."""
+        """Return the rules of one key: its own lines, otherwise the common ones."""
         common = self.common or self
         own = common.keys.get(key_id)
         return common if own is None else replace(common, limits=own.limits, confirm=own.confirm, common=common)
 
     def mode_of(self, key_id: str) -> TradingMode | None:
-        """Return how a key may trade at the exchange; None for one that is not named."""
+        """Return the trading mode of a key at the exchange, or None if the policy does not name the key."""
         own = self.keys.get(key_id)
         return None if own is None else own.mode
 
     def way(self, mode: TradingMode, counted: int) -> Way:
-        """Say who must agree to an order that limits take so much for."""
+        """Return how an order with this charge is confirmed: by the policy alone, by the client, or by the approver."""
         confirm = self.confirm
         if confirm.ask == "default" and (mode != "live" or counted <= confirm.auto_per_order):
             return "policy"
         return "client" if counted <= self.client_ceiling(mode, counted) else "apart"
 
     def client_ceiling(self, mode: TradingMode, counted: int = 0) -> int:
-        """Return up to what the user's own client may ask them; where nothing limits that, what is asked about."""
+        """Return the highest charge that the user's own client can confirm; without a limit, `counted`."""
         own = self.confirm.client_per_order
         return own if own is not None else CLIENT_PER_ORDER if mode == "live" else counted
 
     @property
     def resumers(self) -> frozenset[str]:
-        """Who may let trading go on after a stop: the approver, or without a common one those of single keys."""
+        """Public keys that can resume trading after a stop: the common approver, otherwise those of single keys."""
         if self.confirm.approver is not None:
             return frozenset({self.confirm.approver})
         return frozenset(own.confirm.approver for own in self.keys.values() if own.confirm.approver is not None)
 
     def lacks_for_live(self) -> tuple[str, ...]:
-        """Name the limits that real money needs and that this file does not set."""
+        """Name the limits that live trading requires and this file does not set."""
         return tuple(name for name in REQUIRED_LIVE if getattr(self.limits, name) is None)
 
 
 def read_policy(data: bytes) -> Policy:
-    """Read the operator's file.
+    """Parse the operator's file.
 
     Raises:
         PolicyProblem: it is not TOML, or one of its lines cannot be used.
@@ -139,7 +139,7 @@ def read_policy(data: bytes) -> Policy:
         told = tomllib.loads(data.decode())
     except RecursionError:
         raise PolicyProblem("not TOML that can be read: too many brackets within each other") from None
-    except ValueError as error:  # also of a number with thousands of digits
+    except ValueError as error:  # also raised for a number with thousands of digits
         raise PolicyProblem(f"not TOML: {error}") from None
     only("", told, ("counting_asset", "limits", "confirm", "keys", "paper"))
     asset = one_of("counting_asset", told.get("counting_asset", "USDT"), COUNTING_ASSETS)
@@ -158,17 +158,17 @@ def read_policy(data: bytes) -> Policy:
 
 
 def cents_up(amount: Decimal) -> int:
-    """Count an amount in whole hundredths, never less than it is."""
+    """Convert an amount to whole hundredths, rounded up."""
     return int((amount / CENT).to_integral_value(ROUND_CEILING))
 
 
 def cents_text(cents: int) -> str:
-    """Write whole hundredths as money."""
+    """Format whole hundredths as money."""
     return f"{Decimal(cents) * CENT:f}"
 
 
 def _limits(at: str, value: object) -> dict[str, Any]:
-    """Read the lines of a table of limits, each by its name."""
+    """Parse a table of limits, each line by its name."""
     told = table(at, value)
     only(f"{at}.", told, [each.name for each in fields(TradingLimits)])
     found: dict[str, object] = {}
@@ -195,7 +195,7 @@ def _limits(at: str, value: object) -> dict[str, Any]:
 
 
 def _confirm(at: str, value: object) -> dict[str, Any]:
-    """Read the lines of a table that says who is asked, likewise."""
+    """Parse a table of confirmation rules, each line by its name."""
     told = table(at, value)
     only(f"{at}.", told, [each.name for each in fields(Confirm)])
     found: dict[str, object] = {}

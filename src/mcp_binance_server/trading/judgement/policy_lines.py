@@ -1,4 +1,4 @@
-"""One line of the operator's file at a time: what it may hold, and how a wrong one is named. Pure."""
+"""Parsers for single lines of the operator's file; errors name the line. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,15 +20,15 @@ class PolicyProblem(ValueError):
 
 
 def step(name: str) -> str:
-    """Write one step of a path as TOML has it, whatever somebody chose for a name."""
+    """Write one step of a path in TOML syntax, quoted unless it is a bare key."""
     return name if _BARE.fullmatch(name) else f'"{echo(name)}"'
 
 
 def only(at: str, told: Mapping[str, object], known: Iterable[str]) -> None:
-    """Make sure that a table has no lines but these.
+    """Check that a table has no unknown lines.
 
     Raises:
-        PolicyProblem: it has another, as all below do for what they cannot use.
+        PolicyProblem: a line is unknown. All functions below raise it for values that they cannot use.
     """
     names = [*known]
     for name in told:
@@ -38,14 +38,14 @@ def only(at: str, told: Mapping[str, object], known: Iterable[str]) -> None:
 
 
 def table(name: str, value: object) -> Mapping[str, object]:
-    """Return what stands in a table."""
+    """Return the content of a table."""
     if not isinstance(value, dict):
         raise PolicyProblem(f"{name}: write it as a table")
     return cast("dict[str, object]", value)
 
 
 def text(name: str, value: object) -> str:
-    """Return a text that says something, without the spaces around it."""
+    """Return a text that is not blank, without the spaces around it."""
     if not isinstance(value, str) or not value.strip():
         raise PolicyProblem(f"{name}: write it as text in quotes")
     return value.strip()
@@ -59,7 +59,7 @@ def texts(name: str, value: object) -> list[str]:
 
 
 def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
-    """Return one of a few words."""
+    """Return a text that is one of the allowed words."""
     given = text(name, value)
     if given not in (names := [*allowed]):
         raise PolicyProblem(f"{name}: one of {', '.join(names)}")
@@ -67,7 +67,7 @@ def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
 
 
 def symbol(name: str, given: str) -> str:
-    """Return the name of a pair, which must be written as the exchange does."""
+    """Return a symbol, which must be written as at the exchange."""
     if fold(given) != given or not is_plausible(given):
         raise PolicyProblem(f"{name}: symbols are written as BTCUSDT")
     return given
@@ -75,7 +75,7 @@ def symbol(name: str, given: str) -> str:
 
 def money(name: str, value: object) -> Decimal:
     """Return an amount of zero or more."""
-    # A float of TOML has lost what was written before we see it.
+    # A TOML float has lost digits before this code sees it.
     try:
         amount = Decimal(text(name, value))
     except InvalidOperation:
@@ -86,12 +86,12 @@ def money(name: str, value: object) -> Decimal:
 
 
 def cents_down(name: str, value: object) -> int:
-    """Return an amount in whole hundredths, never more than was written, in however many digits."""
+    """Return an amount in whole hundredths, rounded down, from any number of digits."""
     return int(money(name, value).quantize(CENT, ROUND_FLOOR).scaleb(2))
 
 
 def count(name: str, value: object, least: int = 0, most: int = MOST_ORDERS) -> int:
-    """Return a whole number that is not too large."""
+    """Return a whole number within the bounds."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise PolicyProblem(f"{name}: a whole number between {least} and {most}")
     return value

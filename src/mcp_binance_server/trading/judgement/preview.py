@@ -1,4 +1,4 @@
-"""What an order would do: what it costs, fills and leaves, from the book as it is."""
+"""Effect of an order, calculated from the current book: cost, fills and remaining funds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ BPS = Decimal(10_000)
 
 Behaviour = Literal["takes", "takes_then_rests", "rests", "waits_for_trigger"]
 
-# The usual rate of a new account: https://www.binance.com/en/fee/trading
+# Usual rate of a new account: https://www.binance.com/en/fee/trading
 USUAL = Commission(maker=Decimal("0.001"), taker=Decimal("0.001"))
 
 
 @dataclass(frozen=True, slots=True)
 class FillWalk:
-    """What was taken from a book; `unfilled` is in the unit that was asked for, and nobody knows its price."""
+    """Amounts taken from a book; `unfilled` is in the requested unit, and its price is unknown."""
 
     base: Quantity
     quote: Quantity
@@ -43,7 +43,7 @@ class FillWalk:
         return Price(self.quote / self.base) if self.base else None
 
     def slippage_bps(self, side: Side, against: Price | None) -> Decimal | None:
-        """Return what the fill costs beyond a price, in basis points; a cost is positive for both sides."""
+        """Return the cost of the fill against a price in basis points; positive values are costs for both sides."""
         if self.average is None or not against:
             return None
         worse_by = self.average - against if side == "BUY" else against - self.average
@@ -51,7 +51,7 @@ class FillWalk:
 
 
 def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "quote"] = "base") -> FillWalk:
-    """Take an amount of the base asset, or for an amount of the quote asset, from one side of a book, best first."""
+    """Take an amount of the base or the quote asset from one side of a book, best price first."""
     left, base, quote, used = Decimal(amount), NOTHING, NOTHING, 0
     touch = worst = None
     with localcontext(prec=DIGITS):
@@ -74,7 +74,7 @@ def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """What the exchange would keep of the asset that is received; `assumed` when no account named its rate."""
+    """Fee that the exchange takes of the received asset; `assumed` if no account gave the rate."""
 
     amount: Quantity
     asset: str
@@ -84,7 +84,7 @@ class Fee:
 
 @dataclass(frozen=True, slots=True)
 class FundsAfter:
-    """What is free of one asset, and what would be once the order has filled as expected."""
+    """Free balance of one asset now, and after the order has filled as expected."""
 
     asset: str
     free: Quantity
@@ -93,7 +93,7 @@ class FundsAfter:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The whole answer; `value` and `fill` are None where the book has nothing to say."""
+    """Full result; `value` and `fill` are None if the book does not determine them."""
 
     rules: SymbolRules
     order: OrderIntent
@@ -107,7 +107,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedOrder:
-    """A preview, what was rounded for it, what could not be checked, who answered, and when."""
+    """A preview with its rounded amounts, the rules that could not be checked, the venue and the time."""
 
     preview: Preview
     changes: tuple[RoundedAmount, ...]
@@ -120,7 +120,7 @@ class PreviewedOrder:
 
 @dataclass(frozen=True, slots=True)
 class _Trade:
-    """What changes hands: taken from the book at once, and left to rest at the order's price."""
+    """Traded amounts: taken from the book at once, and resting at the order's price."""
 
     taken: FillWalk | None
     resting: Decimal
@@ -136,10 +136,10 @@ class _Trade:
 
 
 def preview(rules: SymbolRules, order: OrderIntent, book: BookSnapshot, account: Account | None = None) -> Preview:
-    """Say what an order that keeps to the rules would do; without an account no balance is looked at.
+    """Return the effect of an order that keeps to the rules; without an account, no balance is checked.
 
     Raises:
-        InsufficientBalance: the account does not have free what the exchange would take or hold back.
+        InsufficientBalance: the free balance is less than the exchange would take or lock.
     """
     with localcontext(prec=DIGITS):
         trade = _trade(rules, order, book)
@@ -182,7 +182,7 @@ def _behaviour(order: OrderIntent, trade: _Trade) -> Behaviour:
 
 def _fee(rules: SymbolRules, order: OrderIntent, trade: _Trade, account: Account | None) -> Fee:
     rates = (account.commission if account else None) or USUAL
-    # Whether a triggered order rests or takes is not known before; the dearer of the two is.
+    # A triggered order can rest or take, which is unknown beforehand. The higher rate is assumed.
     resting_rate = max(rates.maker, rates.taker) if order.is_stop else rates.maker
     is_buy = order.side == "BUY"
     taken = NOTHING if trade.taken is None else trade.taken.base if is_buy else trade.taken.quote
@@ -216,7 +216,7 @@ def _quote_needed(order: OrderIntent, trade: _Trade) -> Decimal:
         return order.quote_quantity
     if order.kind == MARKET or order.quantity is None or order.price is None:
         return trade.quote
-    # A limit order binds its whole value at its own price, even when it would fill for less.
+    # A limit order locks its whole value at its own price, even if it would fill for less.
     return order.price * order.quantity
 
 

@@ -1,4 +1,4 @@
-"""What happens should an order meet another one of the same account: ours gives way, where that can be asked for. Pure.
+"""Self-trade prevention: if an order meets another of the same account, ours expires, if the symbol allows it. Pure.
 
 https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.domain.symbols import SymbolRules
 
-# What was placed by hand stays, and what is placed here expires.
+# Orders placed by hand stay, and orders placed here expire.
 WANTED = "EXPIRE_TAKER"
 NONE = "NONE"
 MEANS = {
@@ -22,21 +22,21 @@ MEANS = {
 
 @dataclass(frozen=True, slots=True)
 class SelfTradeMode:
-    """What is asked for, None where the symbol's own rule holds, and what that means."""
+    """Mode to send, None if the symbol's default applies, and the mode in effect."""
 
     sent: str | None
     holds: str
 
     @property
     def told(self) -> str:
-        """Say what would happen, in one sentence."""
+        """The result of a self-trade in one sentence, for the user."""
         means = MEANS.get(self.holds, "the exchange decides what happens")
         why = "" if self.sent else f": on this symbol {WANTED} cannot be asked for"
         return f"Should it meet an order of your own, {means}{why}."
 
 
 def self_trade_mode(rules: SymbolRules) -> SelfTradeMode:
-    """Return what an order on this symbol is sent with."""
+    """Return the self-trade mode for orders on this symbol."""
     if WANTED in rules.self_trade_modes:
         return SelfTradeMode(WANTED, WANTED)
     return SelfTradeMode(None, rules.self_trade_default)

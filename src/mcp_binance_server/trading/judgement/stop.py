@@ -1,4 +1,4 @@
-"""What stops trading by itself: signs that something is wrong with the exchange, or with who asks. Pure."""
+"""Automatic stop of trading: signs of a problem with the exchange or with the client. Pure."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,16 @@ FOUND_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class TradingTroubles:
-    """What went wrong of late with one account, since it was last resumed: many who err once are no loop."""
+    """Recent troubles of one account since it was last resumed. One error each of many accounts is not a loop."""
 
     unknown: int
     rejected: int
     found_after_all: str | None
-    """An order that was declared not placed, and is there."""
+    """ID of an order that was declared not placed and exists."""
 
 
 def cause(of: TradingTroubles) -> str | None:
-    """Return why trading must stop, the gravest reason first; None if it need not."""
+    """Return why trading must stop, the most serious reason first; None if there is no reason."""
     if of.found_after_all is not None:
         return f"order {of.found_after_all} was declared not placed and was found after all"
     if of.unknown >= UNKNOWN_MOST:

@@ -1,4 +1,4 @@
-"""What a person agrees to: one order in exact terms, the id of its preview, and the id it has at the exchange. Pure."""
+"""Terms that a person agrees to: one exact order, its preview ID, and its ID at the exchange. Pure."""
 
 import hmac
 import json
@@ -23,12 +23,12 @@ PreviewId = NewType("PreviewId", str)
 PREVIEW_ID = r"^[a-z2-7]{20}$"
 ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
-# An order's terms are read again at each of its steps, and beside those that follow it within seconds.
+# Terms are read again at each step of an order, and by checks of the orders in the next seconds.
 MOST_READ = 1_024
 LATER = ("exits", "replaces", "amends")
-# Nothing else that the same keys sign can be taken for one of these.
+# Domain separation: no other message signed with these keys can be taken for one of these.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
-# By these an order of ours is known at the exchange, also when every store is lost.
+# Prefixes that identify our orders at the exchange, even if every store is lost.
 _PREFIX: dict[tuple[TradingMode, str], str] = {("practice", "testnet"): "mbt-", ("practice", "demo"): "mbd-"}
 _PREFIX_OF_MODE: dict[TradingMode, str] = {"paper": "mbp-", "live": "mbl-"}
 _PREFIXES = (*_PREFIX.values(), *_PREFIX_OF_MODE.values())
@@ -36,11 +36,11 @@ _PREFIXES = (*_PREFIX.values(), *_PREFIX_OF_MODE.values())
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Everything that a person agrees to; a change of any of it is another order.
+    """Everything that a person agrees to; any change makes it another order.
 
-    `price` is the limit, or of a market order the worst price that may be paid; `counted` is what limits take for it,
-    in whole hundredths of the counting asset, and `policy` the hash of the rules it was shown under. `replaces` is the
-    id of an open order that this one stands in for, or that only becomes smaller (`amends`).
+    `price` is the limit, or the worst price of a market order. `counted` is the charge against limits, in whole
+    hundredths of the counting asset. `policy` is the hash of the rules it was shown under. `replaces` is the ID of an
+    open order that this one replaces, or only reduces (`amends`).
     """
 
     account: str
@@ -68,7 +68,7 @@ class Terms:
 
     @property
     def worst(self) -> Price:
-        """The worst price that its quantity may be traded at; a pair sells at its stop's limit at the least."""
+        """Worst price at which its quantity can trade; for a pair, the limit of its stop."""
         is_pair = self.exits is not None and not self.exits.has_entry
         return (self.exits.stop_limit if is_pair and self.exits else None) or self.price
 
@@ -78,17 +78,17 @@ class Terms:
 
     @property
     def is_stop(self) -> bool:
-        """Whether it protects somebody: to take it away is asked for."""
+        """Whether it protects a position: its cancel must be confirmed."""
         return self.stop_price is not None or (self.exits is not None and self.exits.stop is not None)
 
     @property
     def taken(self) -> int:
-        """What limits of money take for it: an order that only becomes smaller was counted as it was."""
+        """Charge against limits of money; 0 for a reduction, because the order was charged in full before."""
         return 0 if self.amends else self.counted
 
     @property
     def kinds(self) -> tuple[TermsKind, ...]:
-        """Every type that is sent for it; a pair is a type of its own."""
+        """All order types that are sent for it; a pair is a type of its own."""
         if self.exits is None or not self.exits.has_entry:
             return (self.kind,)
         above: tuple[TermsKind, ...] = () if self.exits.take_profit is None else ("LIMIT_MAKER",)
@@ -96,7 +96,7 @@ class Terms:
         return (self.kind, *above, *below)
 
     def order_ids(self, client_order_id: str) -> tuple[str, ...]:
-        """Return the ids of its orders at the exchange: one, or those of its list."""
+        """Return the IDs of its orders at the exchange: one, or those of its list."""
         if self.amends and self.replaces is not None:
             return (self.replaces,)
         if self.exits is None:
@@ -105,33 +105,33 @@ class Terms:
 
     @property
     def amounts_json(self) -> str:
-        """A part of `to_json` that the same order once more has too; the worst price of a market order is not in it."""
+        """A part of `to_json` that a repeated order has too; it omits the worst price of a market order."""
         price = "" if self.is_market else f'"price":"{written(self.price)}",'
         return f'{price}"quantity":"{written(self.quantity)}"'
 
     def to_json(self) -> str:
         """Write the terms so that equal terms are equal texts."""
         told = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        # What most orders do not have is left out: terms of before it was thought of read as they were written.
+        # Fields that most orders do not use are omitted: terms written before these fields existed stay equal.
         told = {name: value for name, value in told.items() if name not in LATER or value}
         return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
     @classmethod
     def from_json(cls, text: str) -> "Terms":
-        """Read what `to_json` wrote.
+        """Parse the output of `to_json`.
 
         Raises:
-            ValueError: it is not that.
+            ValueError: the text is not such an output.
         """
         return _read(text)
 
     def preview_id(self, key: bytes) -> PreviewId:
-        """Return the id that only who has the key can make for these terms, and for no others."""
+        """Return the preview ID of these terms, which only a holder of the key can make."""
         made = hmac.new(key, _PREVIEW + self.to_json().encode(), sha256).digest()
         return PreviewId(b32encode(made).decode().lower()[:ID_CHARACTERS])
 
     def approval_digest(self, preview_id: PreviewId) -> bytes:
-        """Return what an approver signs."""
+        """Return the digest that an approver signs."""
         return sha256(_APPROVAL + preview_id.encode() + b"\0" + self.to_json().encode()).digest()
 
 
@@ -141,7 +141,7 @@ def _read(text: str) -> Terms:
         told = dict[str, object](json.loads(text))
         amounts = {name: _amount(told[name]) for name in ("quantity", "price", "stop_price")}
         exits = {"exits": _exits(told["exits"])} if "exits" in told else {}
-        made = Terms(**{**told, **amounts, **exits})  # type: ignore[arg-type] # what came out of it goes back in
+        made = Terms(**{**told, **amounts, **exits})  # type: ignore[arg-type] # fields as `to_json` wrote them
     except (TypeError, KeyError, ArithmeticError) as error:
         raise ValueError("not the terms of an order") from error
     if made.to_json() != text:
@@ -150,14 +150,14 @@ def _read(text: str) -> Terms:
 
 
 def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
-    """Return the order's id at the exchange: the same for the same preview, whoever asks and whenever."""
+    """Return the order's ID at the exchange; it depends only on the preview, the mode and the network."""
     return f"{_prefix(terms.mode, terms.network)}{preview_id}"
 
 
 def preview_of(client_order_id: str, mode: TradingMode, network: str) -> PreviewId | None:
-    """Return the preview that an order of this mode and network was of; None if its id was not made here.
+    """Return the preview of an order of this mode and network; None if its ID was not made here.
 
-    An order of a list has an id of its own here: its list may be lost, and it stands alone.
+    An order of a list has its own ID here: its list may be lost, so that the order is alone.
     """
     prefix = _prefix(mode, network)
     rest = client_order_id.removeprefix(prefix)
@@ -166,13 +166,13 @@ def preview_of(client_order_id: str, mode: TradingMode, network: str) -> Preview
 
 
 def is_made_here(client_order_id: str) -> bool:
-    """Whether it has the form of an id of ours, in whichever mode; others may have taken the form."""
+    """Return True if an ID has the form of ours, in any mode. Other programs may use the form too."""
     name = without_suffix(client_order_id)
     return name.startswith(_PREFIXES) and re.fullmatch(PREVIEW_ID, name[4:]) is not None
 
 
 def without_suffix(client_order_id: str) -> str:
-    """Return the id of the list that an order is of; of other orders their own."""
+    """Return the ID of the list that an order belongs to; for other orders, their own ID."""
     return client_order_id[:-2] if client_order_id.endswith(SUFFIXES) else client_order_id
 
 
@@ -187,15 +187,15 @@ def _plain(value: object) -> object:
 
 
 def _exits(told: object) -> Exits:
-    said = dict[str, object](told)  # type: ignore[call-overload] # what is none ends as other terms that are none
+    said = dict[str, object](told)  # type: ignore[call-overload] # a wrong value fails like other wrong terms
     amounts = {name: _amount(amount) for name, amount in said.items() if name != "shape"}
-    return Exits(shape=said["shape"], **amounts)  # type: ignore[arg-type] # likewise
+    return Exits(shape=said["shape"], **amounts)  # type: ignore[arg-type] # as above
 
 
 def _amount(text: object) -> Decimal | None:
     if text is None:
         return None
-    # Longer ones are nobody's, and to write them out would take all there is of memory.
+    # Longer numbers are never ours, and writing them out would exhaust the memory.
     amount = Decimal(str(text)[:MOST_CHARACTERS])
     if not amount.is_finite() or abs(amount.adjusted()) > MOST_CHARACTERS:
         raise ValueError("no amount")

@@ -1,1 +1,1 @@
-"""Orders on paper: matched here, on the real book and the real tape, never better than those allow."""
+"""Paper trading: orders are matched here with the real book and tape, never better than those allow."""

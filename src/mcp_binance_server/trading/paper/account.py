@@ -1,4 +1,4 @@
-"""The money of an account on paper: what orders hold back, and what fills give and take. Pure."""
+"""Money of a paper account: funds locked by orders, and changes by fills. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(eq=False)
 class PaperAccount:
-    """Balances by asset; every change here is one of the exchange's own rules."""
+    """Balances by asset; every change follows the rules of the exchange."""
 
     free: dict[str, Quantity] = field(default_factory=dict[str, Quantity])
     locked: dict[str, Quantity] = field(default_factory=dict[str, Quantity])
@@ -41,10 +41,10 @@ class PaperAccount:
         return tuple(Balance(each, self.free.get(each, NONE), self.locked.get(each, NONE)) for each in assets)
 
     def hold(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Hold back what an order may need; of several of which only one can be filled, what the dearest may need.
+        """Lock the funds that an order can need; for orders of which only one can fill, the largest need.
 
         Raises:
-            InsufficientBalance: so much is not free; nothing is held then.
+            InsufficientBalance: the funds are not free; nothing is locked.
         """
         if not orders:
             return
@@ -60,30 +60,30 @@ class PaperAccount:
         self._move(asset, free=-needed, locked=needed)
 
     def settle(self, order: PaperOrder, fill: PaperFill, pair: Pair, rates: Commission) -> Quantity:
-        """Exchange what a fill exchanges; return the commission, which is kept from what is received."""
+        """Exchange the assets of a fill; return the commission, which is taken from the received asset."""
         spent = Quantity(fill.price * fill.quantity)
         held = self._needed(order, fill.quantity)
         received = fill.quantity if order.side == "BUY" else spent
         commission = Quantity(received * (rates.maker if fill.is_maker else rates.taker))
         paid_with, got = _held_by(order.side, pair), pair.base if order.side == "BUY" else pair.quote
         given = spent if order.side == "BUY" else fill.quantity
-        # A buyer who paid less than the limit has the rest back at once.
+        # A buy below its limit gets the rest of its funds back at once.
         self._move(paid_with, free=Quantity(held - given), locked=-held)
         self._move(got, free=Quantity(received - commission), locked=NONE)
         return commission
 
     def release(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Give back what is still held for an order, or for several of which only one can be filled."""
+        """Release the funds still locked for an order, or for orders of which only one can fill."""
         if orders:
             held = self._held(orders)
             self._move(_held_by(orders[0].side, pair), free=held, locked=-held)
 
     def set_aside(self, asset: str, amount: Quantity) -> None:
-        """Hold back what was received for exits that have not started."""
+        """Lock the amount received for exits that have not started."""
         self._move(asset, free=-amount, locked=amount)
 
     def free_again(self, asset: str, amount: Quantity) -> None:
-        """Give back what was set aside."""
+        """Release the amount that was set aside."""
         self._move(asset, free=amount, locked=-amount)
 
     def _held(self, orders: Iterable[PaperOrder]) -> Quantity:
@@ -98,7 +98,7 @@ class PaperAccount:
 
 
 def account_of(visitor: Visitor) -> str:
-    """Name the account on paper of a visitor: one of whom nobody asked who they are has the process's own."""
+    """Name the paper account of a visitor; a visitor without authentication has the account of the process."""
     return f"{OWN}-{sha256(visitor.name.encode()).hexdigest()[:16]}" if visitor.is_known else OWN
 
 

@@ -1,4 +1,4 @@
-"""The broker of one account on paper: the same port as for money, and the exchange is our own file."""
+"""Broker of one paper account: the same port as for live orders, with our own tables as the exchange."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from mcp_binance_server.trading.paper.lists import problem_of
 from mcp_binance_server.trading.paper.order import PENDING
 from mcp_binance_server.trading.paper.tables import PaperRow
 
-# How long an answer waits for an order to arrive at the market, beyond its own latency, and how often it looks.
+# Longest wait for an order to arrive at the market, beyond its latency, and the polling interval, in ms.
 PATIENCE_MS, LOOK_MS = 2_000, 25
 NO_ORDER, NO_LIST = "there is no such order", "there is no such list"
 WORDS = {
@@ -36,7 +36,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class PaperBroker:
-    """Takes orders of one account; what becomes of them the matcher decides, in whichever process that is."""
+    """Orders of one paper account; the matcher decides their outcome, in this or another process."""
 
     account: str
     exchange: PaperExchange
@@ -44,9 +44,9 @@ class PaperBroker:
     venue: Venue
     clock: Clock
     wake: Callable[[], None] = lambda: None
-    """Told that there is something to match, or no longer."""
+    """Callback when there is something to match, or no longer."""
     horizon_ms: int = 0
-    """How long an order that was sent may stay unseen: not at all, it is in the file or it is not."""
+    """Time that a sent order can stay unseen: none, because it is in the file or it is not."""
 
     async def place(self, request: Written, gate: Gate) -> Outcome:
         pair = await self.pair_of(request.symbol)

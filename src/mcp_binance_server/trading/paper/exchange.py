@@ -1,4 +1,4 @@
-"""The accepting side of paper: orders are taken and cancelled in tables that every process has."""
+"""Order entry of the paper exchange: orders are accepted and cancelled in tables that all processes share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ RESET = "reset"
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What became of a replacement: the order that was to go, the one in its stead, and why there is none."""
+    """Result of a replacement: the old order, the new one, and the reason if there is no new one."""
 
     old: PaperRow | None
     new: PaperRow | None = None
@@ -42,28 +42,28 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class PaperExchange:
-    """Accounts on paper; each begins with the same balances."""
+    """Paper accounts; all start with the same balances."""
 
     store: PaperStore
     start: Mapping[str, Decimal]
     latency_ms: int
     now_ms: Callable[[], int]
     loss: Callable[[], str] = str
-    """Says what became of accounts of before; nothing where nothing did."""
+    """Message about lost accounts; "" if none were lost."""
 
     async def accept(self, account: str, order: WrittenOrder, pair: Pair) -> PaperRow:
-        """Take an order, on its way to the market, and hold back what it needs; one that is there already is returned.
+        """Accept an order on its way to the market and lock its funds. An order that exists already is returned.
 
         Raises:
-            InsufficientBalance: so much is not free; nothing was taken.
+            InsufficientBalance: the funds are not free; nothing was accepted.
         """
         return await self.store.write(lambda rows: self._accepted(rows, account, order, pair))
 
     async def accept_list(self, account: str, listed: WrittenList, pair: Pair) -> list[PaperRow]:
-        """Take the orders of a list, or none; what only one of them can need is held back once.
+        """Accept all orders of a list, or none. Funds that only one of them can need are locked once.
 
         Raises:
-            InsufficientBalance: so much is not free; nothing was taken.
+            InsufficientBalance: the funds are not free; nothing was accepted.
         """
         now_ms = self.now_ms()
 
@@ -84,7 +84,7 @@ class PaperExchange:
         return await self.store.write(work)
 
     async def replace(self, account: str, replacement: Replacement, pair: Pair) -> Replaced:
-        """Cancel an order and take another in its stead, in one step; one that cannot be cancelled is left alone."""
+        """Cancel an order and accept another in one step. If the cancel is impossible, nothing changes."""
         order = replacement.order
 
         def work(rows: Rows) -> Replaced:
@@ -105,9 +105,9 @@ class PaperExchange:
         return await self.store.write(work)
 
     async def amend(self, account: str, amendment: Amendment, pair: Pair) -> PaperRow | None:
-        """Make an open order smaller where it stands and release the difference; None if there is no such order.
+        """Reduce an open order in place and release the difference; None if there is no such order.
 
-        One that is over, of a list, or filled as far already is returned as it is.
+        An order that is finished, in a list, or already filled as far is returned unchanged.
         """
         target = amendment.target
 
@@ -129,9 +129,9 @@ class PaperExchange:
         return await self.store.write(work)
 
     async def cancel(self, account: str, target: Target, pair: Pair) -> list[PaperRow]:
-        """Take an open order out, with the list that it is of, and release its funds.
+        """Cancel an open order, with the list that it belongs to, and release its funds.
 
-        Return the order, or of a list all of them, as they stand then; nothing if there is none such.
+        Return the new state of the order, or of all orders of a list; nothing if there is no such order.
         """
 
         def find(rows: Rows) -> list[PaperRow]:
@@ -175,7 +175,7 @@ class PaperExchange:
         write_account(rows, account, holds)
 
     async def reset(self, account: str) -> int:
-        """Begin anew with the start; return how many open orders were cancelled. Orders and fills stay, as the past."""
+        """Restart with the start balances; return the number of cancelled orders. Orders and fills stay as history."""
 
         def work(rows: Rows) -> int:
             open_now = open_rows(rows, account)
@@ -199,7 +199,7 @@ class PaperExchange:
     async def orders(
         self, account: str, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> list[PaperRow]:
-        """Return the newest orders of a symbol, or with a start those that follow it; newest last."""
+        """Return the newest orders of a symbol, or with a start those after it; newest last."""
         return await self.store.read(
             lambda rows: orders_between(rows, account, symbol, limit, start_ms=start_ms, end_ms=end_ms)
         )
@@ -214,7 +214,7 @@ class PaperExchange:
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> list[Fill]:
-        """Return the newest fills of a symbol, or of one order, or with a start those that follow it; newest last."""
+        """Return the newest fills of a symbol, or of one order, or with a start those after it; newest last."""
         return await self.store.read(
             lambda rows: fills_between(
                 rows, account, symbol, limit, order_id=order_id, start_ms=start_ms, end_ms=end_ms
@@ -226,7 +226,7 @@ class PaperExchange:
 
 
 def with_loss(told: str, loss: str) -> str:
-    """Say why there is none of what was asked for, if it was lost."""
+    """Add the message about lost accounts, if there is one."""
     return f"{told} ({loss})" if loss else told
 
 

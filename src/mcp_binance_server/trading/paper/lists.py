@@ -1,4 +1,4 @@
-"""Lists of orders on paper: which can be taken, who ends whom, and how much an exit is of. Pure.
+"""Lists of paper orders: valid lists, orders that end each other, quantity of exits. Pure.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints#order-lists
 """
@@ -14,7 +14,10 @@ from mcp_binance_server.trading.paper.order import ListPart, PaperOrder
 
 EXITS: dict[ListShape, int] = {"OCO": 2, "OTO": 1, "OTOCO": 2, "OPO": 1, "OPOCO": 2}
 PAYS = frozenset[ListShape]({"OPO", "OPOCO"})
-"""What the entry received pays for the exits: https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md"""
+"""Shapes whose exits sell what the entry received.
+
+https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md
+"""
 ENTRY_KINDS = ("LIMIT", LIMIT_MAKER)
 OTHER_FIRST = "the other order of its list came first"
 NO_ENTRY = "the entry of its list was not filled"
@@ -23,13 +26,13 @@ TOO_LITTLE = "what the entry received is less than the smallest quantity"
 
 
 def parts_of(listed: WrittenList) -> list[ListPart]:
-    """Say what each order is in its list."""
+    """Return the part of each order in its list."""
     exit_ = ListPart(listed.client_list_id, listed.shape)
     return [replace(exit_, is_entry=listed.shape != "OCO" and not number) for number in range(len(listed.orders))]
 
 
 def problem_of(listed: WrittenList) -> str:
-    """Say why the exchange would not take such a list, whatever the market is; "" if it would."""
+    """Return why the exchange would refuse such a list in any market; "" if it would not."""
     orders = listed.orders
     entries = [order for order, part in zip(orders, parts_of(listed), strict=True) if part.is_entry]
     exits = orders[len(entries) :]
@@ -52,7 +55,7 @@ def problem_of(listed: WrittenList) -> str:
 
 
 def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
-    """Say which order the market has already passed; "" if it has to come to each of them."""
+    """Return which order's price the market has already passed; "" if none."""
     for order in orders:
         is_passed = last is not None and (order.level <= last if order.waits_above else order.level >= last)
         if is_passed and last is not None:
@@ -62,7 +65,7 @@ def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
 
 
 def rest_of(order: PaperOrder, orders: Iterable[PaperOrder]) -> list[PaperOrder]:
-    """Return the other orders of its list that are among these."""
+    """Return the other orders of its list among these."""
     if order.part is None:
         return []
     list_id = order.part.list_id
@@ -70,17 +73,17 @@ def rest_of(order: PaperOrder, orders: Iterable[PaperOrder]) -> list[PaperOrder]
 
 
 def holding(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
-    """Return those that money is held back for: an exit has none before the entry is filled."""
+    """Return the orders that have locked funds: an exit has none before the entry is filled."""
     return [each for each in orders if each.is_open and not each.awaits_entry]
 
 
 def paying_entries(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
-    """Return open entries of which what they receive is kept for their exits."""
+    """Return the open entries whose received amount is kept for their exits."""
     return [each for each in orders if each.is_open and each.part and each.part.is_entry and each.part.shape in PAYS]
 
 
 def exit_quantity(exits: Sequence[PaperOrder], received: Quantity, step: Quantity) -> Quantity:
-    """Return how much the exits of a filled entry are of: as written, or where they pay with it what was received."""
+    """Return the quantity of the exits of a filled entry: as written, or as received if they sell that."""
     first = exits[0]
     if first.part is None or first.part.shape not in PAYS:
         return first.quantity

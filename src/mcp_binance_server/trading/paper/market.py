@@ -1,8 +1,8 @@
-"""One symbol on paper, for one account: its orders on the real book and tape, never better than those allow. Pure.
+"""Orders of one account on one paper symbol, matched with the real book and tape, never better than those allow. Pure.
 
-Takers walk the book that stands when their order arrives; what they took is gone until the exchange shows that
-level anew. Resting orders wait behind everything that was displayed at their price when they arrived; only trades move
-the queue, since who cancelled ahead of us nobody can see, and a trade fills at most its own quantity.
+Takers walk the book at the time of their arrival. The quantity taken is gone until the exchange updates that level.
+Resting orders queue behind everything displayed at their price when they arrived. Only trades move the queue, because
+cancels ahead of an order are invisible. A trade fills at most its own quantity.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,43 +20,44 @@ OPPOSITE: dict[Side, Side] = {"BUY": "SELL", "SELL": "BUY"}
 
 
 class PaperBook(Protocol):
-    """The displayed book of the exchange, as it is at this moment."""
+    """Displayed book of the exchange at this moment."""
 
     def best_first(self, side: Side) -> Iterable[PriceLevel]:
-        """Return the known levels of the side that buys, or sells."""
+        """Return the known levels of a side, best price first."""
         ...
 
     def displayed(self, side: Side, price: Price) -> Quantity | None:
-        """Return what stands at a price; None where nobody told us."""
+        """Return the displayed quantity at a price; None if unknown."""
         ...
 
 
 @dataclass(eq=False)
 class PaperMarket:
-    """The orders of one account on one symbol; events are fed in the order in which the exchange sent them."""
+    """Orders of one account on one symbol; events must be fed in the order in which the exchange sent them."""
 
     book: PaperBook
     waiting: list[PaperOrder] = field(default_factory=list[PaperOrder])
-    """On their way, waiting for the entry of their list, or stops that were not triggered."""
+    """Orders on their way, orders waiting for the entry of their list, and stops not yet triggered."""
     resting: list[PaperOrder] = field(default_factory=list[PaperOrder])
     last: Price | None = None
-    """The last price, as whoever feeds the market has it; None while nobody knows."""
+    """Last price, as the caller sets it; None if unknown."""
     filled_entries: list[PaperOrder] = field(default_factory=list[PaperOrder])
-    """Entries of lists whose exits are to be started."""
+    """Entries of lists whose exits must be started."""
     _taken: dict[tuple[Side, Price], tuple[Quantity, Quantity]] = field(
         default_factory=dict[tuple[Side, Price], tuple[Quantity, Quantity]]
     )
-    """By level, what was displayed when something was taken from it, and how much that was."""
+    """Displayed quantity at the time of a take, and the quantity taken since, by level."""
 
     def advance(self, now_ms: int) -> Iterator[PaperFill]:
-        """Let the orders arrive whose time has come; stops take their place and wait on."""
+        """Let due orders arrive. Stops become active and wait for their trigger."""
         for order in [each for each in self.waiting if each.is_on_its_way and each.arrives_ms <= now_ms]:
             if not order.is_on_its_way:
-                continue  # it came with the other order of its list
+                continue  # arrived with the other order of its list
             if order.part is not None and not order.part.is_entry:
                 self._place_together([order, *rest_of(order, self.waiting)], now_ms, takes=True)
                 continue
-            order.arrives_ms = now_ms  # it may have waited for the market: what was printed by then is not for it
+            # the order may have waited for the market: trades before this time are not for it
+            order.arrives_ms = now_ms
             if order.stop_price is not None:
                 order.status = "NEW"
                 continue
@@ -69,24 +70,24 @@ class PaperMarket:
     def start(self, at_ms: int, *, takes: bool) -> None:
         """Put the exits of filled entries in the market.
 
-        How much they are of, and whether the account can pay for it, is for the caller to see to.
+        The caller must check their quantity and whether the account can pay for them.
         """
         entries, self.filled_entries = self.filled_entries, []
         for entry in entries:
             self._place_together(rest_of(entry, self.waiting), at_ms, takes=takes)
 
     def end_unwatched(self, reason: str) -> None:
-        """End what was in the market while nobody looked, and what would have followed on it."""
+        """End orders that were in the market while it was not watched, and the orders that depend on them."""
         for order in [each for each in (*self.waiting, *self.resting) if each.is_in_market]:
             self._end([order, *rest_of(order, (*self.waiting, *self.resting))], "EXPIRED", reason)
 
     def drop_over(self) -> None:
-        """Forget orders that were ended from outside."""
+        """Drop orders that were ended from outside."""
         self.waiting = [each for each in self.waiting if each.is_open]
         self.resting = [each for each in self.resting if each.is_open and each.left]
 
     def shown(self) -> None:
-        """Hear that the book has changed: there cannot be more ahead of an order than its level holds."""
+        """Process a change of the book: the queue ahead of an order cannot exceed its displayed level."""
         for order in self.resting:
             displayed = self.book.displayed(order.side, order.price)
             if displayed is not None and (order.ahead is None or displayed < order.ahead):
@@ -98,10 +99,10 @@ class PaperMarket:
     def trade(
         self, at_ms: int, tape_id: int, price: Price, quantity: Quantity, *, buyer_is_maker: bool, takes: bool = True
     ) -> Iterator[PaperFill]:
-        """Let one print of the tape reach the resting orders of the side that it took from, then trigger stops.
+        """Match one trade of the tape with the resting orders of the side it took from, then trigger stops.
 
-        Where the book of that moment is not known a triggered order `takes` nothing: it waits for prints at its limit,
-        the worst price it may have.
+        If the book of that moment is unknown, a triggered order `takes` nothing: it waits for trades at its limit, the
+        worst price it may have.
         """
         yield from self._give(at_ms, tape_id, price, quantity, "BUY" if buyer_is_maker else "SELL")
         stops = [each for each in self.waiting if each.status == "NEW" and each.arrives_ms <= at_ms]
@@ -115,7 +116,7 @@ class PaperMarket:
                 self.resting.append(order)
 
     def cancel(self, order_id: int) -> PaperOrder | None:
-        """Take an open order out; None if there is none any more."""
+        """Cancel an open order and return it; None if it is not open."""
         for orders in (self.waiting, self.resting):
             for order in orders:
                 if order.order_id == order_id:
@@ -125,7 +126,7 @@ class PaperMarket:
         return None
 
     def _give(self, at_ms: int, tape_id: int, price: Price, quantity: Quantity, side: Side) -> Iterator[PaperFill]:
-        """Give one print to the orders it reaches, best price first, then in the order in which they came."""
+        """Fill the orders that one trade reaches, best price first, then in the order of arrival."""
         given = NONE
         is_buy = side == "BUY"
         best_first = sorted(
@@ -134,11 +135,11 @@ class PaperMarket:
         )
         for order in best_first:
             if not order.is_open:
-                continue  # the other order of its list had this print
+                continue  # the other order of its list got this trade
             is_through = price < order.price if is_buy else price > order.price
             if not is_through and (price != order.price or order.ahead is None):
                 continue
-            # Who is ahead of one order is ahead of those behind it too: each counts the same print for itself.
+            # The queue ahead of one order is also ahead of those behind it: each order counts the trade for itself.
             passed = NONE if is_through else min(order.ahead or NONE, quantity)
             order.ahead = NONE if is_through else Quantity((order.ahead or NONE) - passed)
             if (got := min(Quantity(quantity - passed - given), order.left)) > 0:
@@ -147,7 +148,7 @@ class PaperMarket:
         self.resting = [order for order in self.resting if order.left]
 
     def _place_together(self, orders: list[PaperOrder], at_ms: int, *, takes: bool) -> None:
-        """Put orders that end each other in the market, or none of them; the queue of a moment not seen is unknown."""
+        """Put orders that end each other in the market, or none. Without the book, their queue position is unknown."""
         makers = [each for each in orders if each.stop_price is None]
         refusal = misplaced(orders, self.last)
         if takes and any(self._would_take(each) for each in makers):
@@ -172,7 +173,7 @@ class PaperMarket:
         self.drop_over()
 
     def _end_others(self, order: PaperOrder) -> None:
-        """End what ends when an order of its list was filled, in part or as a whole, or triggered."""
+        """End the other orders of a list when one of them was filled, in part or in full, or triggered."""
         if order.part is not None and not order.part.is_entry:
             self._end(rest_of(order, (*self.waiting, *self.resting)), "EXPIRED", OTHER_FIRST)
 
@@ -209,7 +210,7 @@ class PaperMarket:
         self.resting.append(order)
 
     def _meets_own(self, order: PaperOrder, price: Price) -> bool:
-        """Tell whether an order of the same account would be met first: the exchange lets the taker's rest expire."""
+        """Return True if it meets an order of the same account first: the exchange then expires the taker's rest."""
         is_buy = order.side == "BUY"
         own = (each.price for each in self.resting if each.side != order.side)
         return any(each <= price if is_buy else each >= price for each in own)

@@ -1,8 +1,8 @@
-"""Orders on paper, met by what the exchange shows: one process matches for all, and each match is one transaction.
+"""Matching of paper orders with trades and book of the exchange: in one process for all, one transaction per match.
 
-What an order got, and how far on the tape it has met the market, are written together: a process that dies at any
-moment leaves a state from which the next one goes on, and no print is given twice. Where an order stands in its queue
-is written with the next match, or once a second: the prints since are met again.
+Fills and the position on the tape are written together: if a process dies at any moment, the next one continues from
+the written state, and no trade is used twice. Queue positions are written with the next match, or once a second: the
+trades since then are matched again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,17 +39,17 @@ from mcp_binance_server.trading.paper.tables import (
 )
 
 LEASE_MS = 2_000
-# So often, and not with each print, it is written down where orders stand that nothing happened to.
+# Checkpoint interval for queue positions of idle orders, in ms; they are not written with each trade.
 FLUSH_MS = 1_000
 NOT_WATCHED = "not_watched"
 
 
 class TookOver(Exception):
-    """Another process matches now; what was found here is forgotten."""
+    """Another process matches now; the results found here are dropped."""
 
 
 class _Mark(NamedTuple):
-    """What of an order is written: what its owner is told, and where it stands in the queue."""
+    """Written state of an order: the part that its owner sees, and its position in the queue."""
 
     told: tuple[str, Quantity, bool]
     ahead: Quantity | None
@@ -61,9 +61,9 @@ class _Mark(NamedTuple):
 
 @dataclass(eq=False)
 class SymbolMatcher:
-    """The orders of every account on one symbol, in the process that matches.
+    """Orders of all accounts on one symbol, in the process that matches.
 
-    Once a write has failed, what is known here is more than what is written: it is to be loaded again.
+    After a failed write, the state here is ahead of the written state: it must be loaded again.
     """
 
     symbol: Symbol
@@ -74,9 +74,9 @@ class SymbolMatcher:
     token: int
     book: PaperBook
     step: Quantity = NONE
-    """What quantities on this symbol are whole multiples of."""
+    """Lot step: quantities on this symbol are whole multiples of it."""
     seen: SeenPrint | None = None
-    """The last print that the orders in the market have met; None where there never was one."""
+    """Last trade that was matched with the orders in the market; None if there was none."""
     _markets: dict[str, PaperMarket] = field(default_factory=dict[str, PaperMarket])
     _known: dict[int, PaperRow] = field(default_factory=dict[int, PaperRow])
     _written: dict[int, _Mark] = field(default_factory=dict[int, _Mark])
@@ -90,16 +90,16 @@ class SymbolMatcher:
 
     @property
     def is_watching(self) -> bool:
-        """Whether an order is in the market, and no print may be missed."""
+        """Whether an order is in the market, so that no trade may be missed."""
         return any(each.is_in_market for each in self._orders())
 
     @property
     def next_arrival_ms(self) -> int | None:
-        """When the next order arrives that is on its way."""
+        """Arrival time of the next order on its way, in ms; None if there is none."""
         return min((each.arrives_ms for each in self._orders() if each.is_on_its_way), default=None)
 
     async def load(self) -> None:
-        """Read the orders as they stand, and how far on the tape they have been met."""
+        """Load the orders, and the position on the tape up to which they were matched."""
 
         def work(rows: Rows) -> tuple[list[PaperRow], SeenPrint | None]:
             return open_rows(rows, symbol=self.symbol), tape_seen(rows, self.symbol)
@@ -112,24 +112,24 @@ class SymbolMatcher:
         self._learn(found)
 
     async def look(self) -> frozenset[str]:
-        """Learn of orders that were placed, forget those that were cancelled; return the accounts of these."""
+        """Add new orders and remove cancelled ones; return the accounts of the cancelled ones."""
         return self._learn(await self.store.read(lambda rows: open_rows(rows, symbol=self.symbol)))
 
     def skip_to(self, newest: Trade) -> None:
-        """Take note of a print that no order was in the market for."""
+        """Move the tape position to a trade, which no order needs to be matched with."""
         self.seen = SeenPrint(newest.trade_id, newest.time_ms)
         self.last_was(newest)
 
     def last_was(self, newest: Trade) -> None:
-        """Take note of the last price, which lists of orders lie on both sides of."""
+        """Set the last price; the orders of a list lie on both sides of it."""
         self._last = newest.price
         for market in self._markets.values():
             market.last = newest.price
 
     async def meet(self, trades: Sequence[Trade], now_ms: int, *, is_replay: bool = False) -> frozenset[str]:
-        """Let prints and the present book reach every order; write down what came of it, return whose orders changed.
+        """Match trades and the current book with all orders, record the result, and return the accounts with changes.
 
-        A replay is of prints that were missed: the book that stood then is gone, so nobody takes from this one.
+        A replay has trades that were missed. The book of their time is gone, so that no order takes from the book.
 
         Raises:
             TookOver: another process matches now; nothing was written.
@@ -143,7 +143,7 @@ class SymbolMatcher:
         return changed
 
     async def expire_unwatched(self, newest: Trade, now_ms: int) -> frozenset[str]:
-        """End what was in the market while too much of the tape was missed; return whose orders these were.
+        """End orders in the market after too much of the tape was missed; return their accounts.
 
         Raises:
             TookOver: another process matches now; nothing was written.
@@ -164,7 +164,7 @@ class SymbolMatcher:
             self._markets[account].cancel(order_id)
             self._forget(order_id)
         for order in self._orders():
-            order.quantity = found[order.order_id].order.quantity  # it may have been made smaller
+            order.quantity = found[order.order_id].order.quantity  # the order may have been reduced
         for order_id, row in found.items():
             if order_id not in self._known:
                 self._known[order_id] = row
@@ -179,9 +179,9 @@ class SymbolMatcher:
         del self._known[order_id], self._written[order_id]
 
     def _met(self, tape: Iterator[Trade], now_ms: int, *, is_replay: bool) -> tuple[list[PaperFill], bool]:
-        """Meet prints as far as an entry of a list is filled: its exits are paid for before the next one.
+        """Match trades until an entry of a list is filled: its exits are paid for before the next trade.
 
-        Return the fills, and whether that was all.
+        Return the fills, and whether all trades were matched.
         """
         fills: list[PaperFill] = []
         markets = self._markets.values()
@@ -220,8 +220,8 @@ class SymbolMatcher:
         def work(rows: Rows) -> None:
             if not is_matcher(rows, self.token):
                 raise TookOver
-            set_back()  # this may be done again, on rows that changed meanwhile
-            # One that was cancelled meanwhile is not there any more, nor the rest of its list: the cancel was first.
+            set_back()  # the work can run again, on rows that changed in between
+            # An order that was cancelled in between is gone, and so is the rest of its list: the cancel was first.
             with localcontext(prec=EXACT_DIGITS):
                 for together in _together(open_rows(rows, symbol=self.symbol)):
                     if any(row.order.order_id in changed for row in together):
@@ -248,7 +248,7 @@ class SymbolMatcher:
         fills: list[PaperFill],
         now_ms: int,
     ) -> None:
-        """Move the money of an order, or of those of a list, and write down how they stand."""
+        """Move the money of an order, or of the orders of a list, and record their state."""
         account, found = together[0].account, [row.to_paper() for row in together]
         now = [changed.get(each.order_id, each) for each in found]
         holds = read_account(rows, account, self.start)
@@ -277,7 +277,7 @@ class SymbolMatcher:
                 write_order(rows, order, _spent(row, given[order.order_id]), now_ms)
 
     def _cannot_pay(self, rows: Rows, entry_id: int, exits: list[PaperOrder], holds: PaperAccount) -> str:
-        """Let exits be of as much as they may, now that their entry is filled; say why they cannot be paid for."""
+        """Set the quantity of the exits of a filled entry; return the reason if they cannot be paid for."""
         quantity = exit_quantity(exits, received_by(rows, entry_id), self.step)
         if not quantity:
             return TOO_LITTLE
@@ -292,7 +292,7 @@ class SymbolMatcher:
 
 
 def _setting_back(orders: Sequence[PaperOrder]) -> Callable[[], None]:
-    """Return what makes orders again what they are now, before anything was paid."""
+    """Return a function that restores the present state of the orders, from before any payment."""
     now = [(each.quantity, each.filled, each.status, each.reason) for each in orders]
 
     def set_back() -> None:
@@ -303,7 +303,7 @@ def _setting_back(orders: Sequence[PaperOrder]) -> Callable[[], None]:
 
 
 def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
-    """Return orders by themselves, and those of one list together, the entry first."""
+    """Group the orders of each list, the entry first; any other order is alone in its group."""
     found: dict[tuple[str, str | int], list[PaperRow]] = {}
     for row in rows:
         found.setdefault((row.account, row.part.list_id if row.part else row.order.order_id), []).append(row)
@@ -311,7 +311,7 @@ def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
 
 
 def _given(order: PaperOrder, row: PaperRow, fills: Iterable[PaperFill]) -> list[PaperFill]:
-    """Return the fills of an order; if it was made smaller meanwhile, no more of them than it still takes."""
+    """Return the fills of an order; if it was reduced in between, no more than it still takes."""
     own = [each for each in fills if each.order_id == order.order_id]
     if row.part is not None or row.order.quantity == order.quantity:
         return own
@@ -331,20 +331,20 @@ def _spent(row: PaperRow, fills: list[PaperFill]) -> Quantity:
 
 
 class MatchingRight(Protocol):
-    """The right to match for all, of one process at a time; its token rises with whoever takes it."""
+    """Right to match for all, held by one process at a time; its token increases with each new holder."""
 
     async def take(self, owner: str, now_ms: int, /) -> int | None:
-        """Take or keep it; None while another process has it."""
+        """Take or renew the right; None while another process holds it."""
         ...
 
     async def give_back(self, token: int, /) -> None:
-        """Give it back, so that another need not wait for its end."""
+        """Release the right, so that another process need not wait until it expires."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RowRight:
-    """The right as a row: of processes that share one file, and the clock of one machine."""
+    """Right to match as a row, for processes that share one file and the clock of one machine."""
 
     store: PaperStore
 
@@ -356,10 +356,10 @@ class RowRight:
 
 
 async def matcher_token(store: PaperStore, owner: str, now_ms: int) -> int | None:
-    """Take or keep the right to match; None while another process has it."""
+    """Take or renew the right to match; None while another process holds it."""
     return await store.write(lambda rows: take_matcher(rows, owner, now_ms, LEASE_MS))
 
 
 async def let_go(store: PaperStore, token: int) -> None:
-    """Give the right back, so that another need not wait for its end."""
+    """Release the right, so that another process need not wait until it expires."""
     await store.write(lambda rows: release_matcher(rows, token))

@@ -1,4 +1,4 @@
-"""An order on paper, its fills, and its part in a list of orders. Pure."""
+"""A paper order, its fills, and its part in a list of orders. Pure."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +13,7 @@ OPEN = frozenset({PENDING, "NEW", "PARTIALLY_FILLED"})
 
 @dataclass(frozen=True, slots=True)
 class PaperFill:
-    """A part of an order that was filled; of a maker `tape_id` names the print that filled it."""
+    """Fill of a part of an order; for a maker, `tape_id` is the trade that filled it."""
 
     order_id: int
     price: Price
@@ -25,7 +25,7 @@ class PaperFill:
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """What an order is in a list: the entry that starts the others, or one of those that end each other."""
+    """Part of an order in a list: the entry that starts the others, or one of the orders that end each other."""
 
     list_id: str
     shape: ListShape
@@ -34,7 +34,7 @@ class ListPart:
 
 @dataclass(slots=True)
 class PaperOrder:
-    """An order on paper; a stop waits for its trigger."""
+    """A paper order; a stop waits for its trigger."""
 
     order_id: int
     side: Side
@@ -48,11 +48,11 @@ class PaperOrder:
     is_triggered: bool = False
     filled: Quantity = NONE
     ahead: Quantity | None = None
-    """What was displayed before it at its price; None while nobody knows, and then only a trade through it counts."""
+    """Quantity ahead of it at its price; None if unknown, and then only a trade through its price fills it."""
     status: str = PENDING
     part: ListPart | None = None
     reason: str = ""
-    """Why it is over, where its status does not say so."""
+    """Reason for its end, if the status does not give it."""
 
     @property
     def left(self) -> Quantity:
@@ -64,13 +64,13 @@ class PaperOrder:
 
     @property
     def awaits_entry(self) -> bool:
-        """Whether it starts when the entry of its list is filled: the exchange says PENDING_NEW of such an order."""
+        """Whether it starts when the entry of its list is filled; the exchange has PENDING_NEW for such an order."""
         part = self.part
         return self.status == PENDING and part is not None and part.shape != "OCO" and not part.is_entry
 
     @property
     def is_on_its_way(self) -> bool:
-        """Whether it has not arrived at the market yet, for which we say PENDING_NEW too."""
+        """Whether it has not arrived at the market yet, which is PENDING_NEW here too."""
         return self.status == PENDING and not self.awaits_entry
 
     @property
@@ -79,10 +79,10 @@ class PaperOrder:
 
     @property
     def level(self) -> Price:
-        """The price that the market has to come to."""
+        """Price that the market must reach."""
         return self.stop_price or self.price
 
     @property
     def waits_above(self) -> bool:
-        """Whether the market has to rise to it."""
+        """Whether the market must rise to reach it."""
         return self.triggers_above if self.stop_price is not None else self.side == "SELL"

@@ -1,4 +1,4 @@
-"""An account on paper, read as the exchange's own: the same questions, the same answers."""
+"""Reads of a paper account, with the methods and answers of the exchange's account."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -20,7 +20,7 @@ HOST = "paper"
 
 @dataclass(frozen=True, slots=True)
 class PaperReads:
-    """Reads of one account on paper; built for nobody's, it has none to show."""
+    """Reads of one paper account; without a visitor there is no account."""
 
     exchange: PaperExchange
     network: str
@@ -28,7 +28,7 @@ class PaperReads:
     rates: Commission = USUAL
 
     def of_visitor(self, visitor: Visitor | None) -> "PaperReads":
-        """Return the reads of a visitor's own account; of nobody there is none."""
+        """Return the reads of a visitor's own account; without a visitor, reads of no account."""
         return replace(self, account_id=None if visitor is None else account_of(visitor))
 
     @property
@@ -36,10 +36,10 @@ class PaperReads:
         return self.account_id is not None
 
     def require_key(self) -> str:
-        """Return which account this is.
+        """Return the ID of this account.
 
         Raises:
-            InsufficientScope: whoever asks may not read one.
+            InsufficientScope: the caller may not read an account.
         """
         if self.account_id is None:
             raise InsufficientScope(needed_scopes=("account:read",))
@@ -62,7 +62,7 @@ class PaperReads:
         )
 
     async def key_rights(self) -> KeyRights | None:
-        """Return nothing: no key opens it."""
+        """Return None: a paper account has no key."""
         return None
 
     async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]:
@@ -72,17 +72,17 @@ class PaperReads:
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of every status, oldest first: the newest, or with a start those that follow it."""
+        """Return orders of every status, oldest first: the newest, or with a start those after it."""
         rows = await self.exchange.orders(self.require_key(), symbol, limit, start_ms, end_ms)
         return self._read(tuple(each.order for each in rows))
 
     async def order(
         self, symbol: Symbol, client_order_id: str | None = None, *, order_id: int | None = None
     ) -> Sourced[Order]:
-        """Return one order by either of its ids.
+        """Return one order by either of its IDs.
 
         Raises:
-            ExchangeRejected: there is none, in the exchange's own words, and whether that is because all were lost.
+            ExchangeRejected: there is no such order, in the exchange's words, with a note if accounts were lost.
         """
         row = await self.exchange.find(self.require_key(), symbol, client_order_id, order_id)
         if row is None:
@@ -99,9 +99,9 @@ class PaperReads:
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first: the newest, of them all or up to an end, or those after a start.
+        """Return trades of the account, oldest first: the newest, the newest up to an end, or those after a start.
 
-        Of one order, from a start on or up to an end: one of these at a time.
+        Only one filter at a time: an order, a start or an end.
         """
         found = await self.exchange.fills(self.require_key(), symbol, limit, order_id, start_ms=start_ms, end_ms=end_ms)
         return self._read(tuple(found))

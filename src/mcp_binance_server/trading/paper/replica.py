@@ -1,7 +1,7 @@
-"""The tables of accounts on paper in one worker's memory, made of a log that all workers share.
+"""Tables of paper accounts in the memory of one worker, built from a log that all workers share.
 
-What work writes is taken down statement by statement. The rows that it began from are the same everywhere, and so are
-those that come of it: the numbers that orders and fills are given included.
+Writes are recorded statement by statement. All workers start from equal rows and so get equal rows, including the
+numbers of orders and fills.
 """
 
 import sqlite3
@@ -22,17 +22,17 @@ WorkT = TypeVar("WorkT")
 Statement = tuple[str, list[Any]]
 
 SHARED = ("paper_account", "paper_order", "paper_fill", "paper_matcher", "paper_tape", "paper_life")
-# Which accounts these are: another life means that those of before were lost with the engine's memory.
+# Generation of the accounts: a new one means that the accounts before it were lost with the engine's memory.
 LIFE = """CREATE TABLE paper_life (
   one INTEGER PRIMARY KEY CHECK (one = 1), life TEXT NOT NULL, began_ms INTEGER NOT NULL, follows INTEGER NOT NULL)"""
-# All that an entry may do here. With anything else, whoever writes the state could open files of this machine.
+# Only these statements may be in an entry. Others would let any writer of the state open files of this machine.
 WRITES = ("INSERT ", "UPDATE ", "DELETE ")
 BEGIN = LogMark()
 
 
 @dataclass(frozen=True, slots=True)
 class PaperLife:
-    """Since when accounts on paper are what they are, and whether others were lost before them."""
+    """Start of this generation of paper accounts, and whether accounts before it were lost."""
 
     life: str
     began_ms: int
@@ -40,13 +40,13 @@ class PaperLife:
 
 
 class _RecordedRows(sqlite3.Connection):
-    """Rows that take down what is written to them while they are asked to."""
+    """Connection that records its writes while recording is on."""
 
     told: list[Statement] | None = None
     _changes: int = 0
     _before: int = 0
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - as the library has it
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - the signature of sqlite3
         done = super().execute(sql, parameters)
         if self.told is not None and sql.startswith(WRITES):
             self.told.append((sql, [*parameters]))
@@ -54,14 +54,14 @@ class _RecordedRows(sqlite3.Connection):
         return done
 
     def take_down(self) -> None:
-        """Begin to take down."""
+        """Start recording."""
         self.told, self._changes, self._before = [], 0, self.total_changes
 
     def has_changed(self) -> bool:
-        """Tell whether rows were written since.
+        """Return True if rows were written since recording started.
 
         Raises:
-            RuntimeError: not all of it was taken down, so that others could not do the same.
+            RuntimeError: a write was not recorded, so other workers could not repeat it.
         """
         if self.total_changes - self._before != self._changes:
             raise RuntimeError("rows on paper were written by something else than execute")
@@ -70,11 +70,11 @@ class _RecordedRows(sqlite3.Connection):
 
 @dataclass(eq=False)
 class PaperReplica:
-    """Rows as of a place in the log. Its transactions end in the same step as that place is moved."""
+    """Rows at a position of the log. A transaction is committed in the same step that moves the position."""
 
     mark: LogMark = BEGIN
     life: PaperLife | None = None
-    """Which accounts these are; None before anything was written."""
+    """Generation of the accounts; None before the first write."""
     has_lost: bool = False
     """Whether accounts that were known here are gone."""
     _db: _RecordedRows = field(init=False)
@@ -90,21 +90,21 @@ class PaperReplica:
         self._db.close()
 
     def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Do work that changes nothing.
+        """Run work that changes nothing.
 
         Raises:
-            JournalUnavailable: a row makes no sense.
+            JournalUnavailable: a row is invalid.
         """
         self.undo()
         return self._done(work)
 
     def attempt(self, work: Callable[[Rows], WorkT], now_ms: int) -> tuple[WorkT, bytes]:
-        """Do work that writes, and return the entry by which others do the same; `keep` or `undo` what it did.
+        """Run work that writes, and return the log entry for other workers. Then call `keep` or `undo`.
 
-        Work that has failed, or has written nothing, leaves nothing to undo: the entry is empty.
+        Work that failed or wrote nothing leaves nothing to undo: the entry is empty.
 
         Raises:
-            JournalUnavailable: a row makes no sense.
+            JournalUnavailable: a row is invalid.
         """
         db = self._db
         self.undo()
@@ -124,20 +124,20 @@ class PaperReplica:
             db.told = None
 
     def keep(self, end: LogMark) -> None:
-        """Keep what an attempt wrote, now that it is in the log."""
+        """Commit the writes of an attempt, now that they are in the log."""
         self._db.execute("COMMIT")
         self.mark, self.life = end, self._life()
 
     def undo(self) -> None:
-        """Forget what an attempt wrote; also one that nobody waited for."""
+        """Roll back the writes of an attempt, also of an abandoned one."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
     def apply(self, part: LogPart) -> None:
-        """Do what others have written: all of it, or nothing.
+        """Apply the writes of other workers, all or nothing.
 
         Raises:
-            JournalUnavailable: it cannot be done here.
+            JournalUnavailable: they cannot be applied here.
         """
         self.undo()
         db = self._db
@@ -184,7 +184,7 @@ class PaperReplica:
                 self._db.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(found[0]))})", found)
 
     def _tell_life(self, now_ms: int) -> None:
-        """Write with the first entry which accounts these are, and with the next one that others were lost."""
+        """Record the generation with the first entry, and with the next entry that older accounts were lost."""
         if self.life is None:
             self._db.execute("INSERT INTO paper_life VALUES (1,?,?,?)", (uuid4().hex, now_ms, self.has_lost))
         elif self.has_lost and not self.life.follows_lost:

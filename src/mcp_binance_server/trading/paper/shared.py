@@ -1,7 +1,8 @@
-"""Accounts on paper that the workers of a fleet share: one log in the state engine, and rows in each one's memory.
+"""Paper accounts that the workers of a fleet share: one log in the state engine, and rows in the memory of each.
 
-A write is in the log or it is nowhere: it is added only where this worker has seen the log end, and done here when it
-is there. Who was late does what came before, and its own work anew. The engine's memory is all that keeps the log.
+A write exists only if it is in the log. It is added only at the end that this worker has seen, and committed here once
+it is in the log. A worker that was late applies the earlier entries and repeats its own work. Only the engine's memory
+keeps the log.
 """
 
 import logging
@@ -30,60 +31,60 @@ LOG = logging.getLogger(__name__)
 WorkT = TypeVar("WorkT")
 GivenT = TypeVarTuple("GivenT")
 
-# The last figure is that of the tables: with other ones it is another log.
+# The number is the version of the tables: another version uses another log.
 NAME = "paper:1"
 MATCHER = "paper-matcher"
 DAY_MS = 86_400_000
 KEEP_MS = 30 * DAY_MS
 HOUR_MS = 3_600_000
-# With so many entries a snapshot is made; the next one drops them. Without one, no more than that are written.
+# Entries that trigger a snapshot (the next snapshot drops them), and the most entries without one.
 TRIM_AT, MOST_ENTRIES = 1_000, 20_000
 LOST = (
     "accounts on paper began anew on {:%Y-%m-%d at %H:%M} UTC: the state that the servers share was emptied, "
     "and all that was on paper before is gone"
 )
-# Each time, another one has written in between.
+# Attempts of a write; each fails because another worker wrote first.
 TRIES = 50
 
 
 @dataclass(eq=False)
 class SharedTables:
-    """The tables of a worker, brought up to date by whatever asks for them. One thing is done at a time."""
+    """Tables of a worker, updated from the log by each operation. Operations run one at a time."""
 
     engine: StateEngine
     replica: PaperReplica = field(default_factory=PaperReplica)
     trim_at: int = TRIM_AT
     most_bytes: int = MAX_SHELVED_BYTES
     keep_ms: int = KEEP_MS
-    """How long the log is kept after the last entry, and an order after its end."""
+    """Retention of the log after its last entry, and of an order after its end, in ms."""
     turns: PartyRound = field(default_factory=PartyRound)
     lock: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
     _begun: int = 0
     _ended: int = 0
-    """The looks at the log: how many were begun, and the last one that came to an end."""
+    """Reads of the log: the number started, and the number of the last one finished."""
     _kept: int = 0
     _is_in_doubt: bool = False
-    """Whether an entry of ours may still arrive."""
+    """Whether one of our entries may still arrive."""
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Do work that changes nothing, on all that was written before it was asked for.
+        """Run work that changes nothing, on everything that was written before the call.
 
         Raises:
-            EngineUnavailable: what others wrote cannot be asked for.
-            JournalUnavailable: a row makes no sense.
+            EngineUnavailable: the writes of other workers cannot be read.
+            JournalUnavailable: a row is invalid.
         """
         came = self._begun
         async with self.turns.turn():
-            if self._ended <= came:  # one look serves all who wait for it
+            if self._ended <= came:  # one read of the log serves all callers that wait for it
                 await self._catch_up()
             return await self._in_thread(self.replica.read, work)
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Do the work in one transaction of all workers; it is done again while others are faster.
+        """Run the work in one transaction of all workers; it is repeated while other workers write first.
 
         Raises:
-            EngineUnavailable: it cannot be written; that it was not is known only when the engine answers again.
-            JournalUnavailable: a row makes no sense, or too much is kept.
+            EngineUnavailable: the write failed; whether it is in the log is known when the engine answers again.
+            JournalUnavailable: a row is invalid, or too much is kept.
         """
         async with self.turns.turn():
             await self._catch_up()
@@ -106,7 +107,7 @@ class SharedTables:
 
     @property
     def loss(self) -> str:
-        """Say that all accounts began anew, for as long as orders are kept; as of the last look, and nothing if not."""
+        """Message that all accounts were lost, for as long as orders are kept; "" if none. As of the last read."""
         life, now_ms = self.replica.life, self.engine.now_ms()
         began_ms = now_ms if life is None else life.began_ms
         is_told = self.replica.has_lost or (life is not None and life.follows_lost)
@@ -118,7 +119,7 @@ class SharedTables:
         self._begun += 1
         number = self._begun
         if self._is_in_doubt:
-            # Where this one stands no other can arrive any more.
+            # After this entry, the doubtful one can no longer be appended: its mark is outdated.
             part = await self._append(b"")
             self._is_in_doubt = False
             if part.is_appended:
@@ -130,7 +131,7 @@ class SharedTables:
         self._kept, self._ended = part.kept, number
 
     async def _added(self, entry: bytes) -> LogPart:
-        """Add what an attempt has written, and keep it here if it is there."""
+        """Append the entry of an attempt; commit the attempt if it was appended, otherwise undo it."""
         try:
             part = await self._append(entry)
         except BaseException:
@@ -147,7 +148,7 @@ class SharedTables:
         return await self.engine.append_log(NAME, entry, after=self.replica.mark, tag=uuid4().hex, ttl_ms=self.keep_ms)
 
     async def _trim(self) -> None:
-        """Put a snapshot in the stead of old entries; if it is too large, what ended is forgotten sooner."""
+        """Replace old entries with a snapshot. If it is too large, finished orders are deleted sooner."""
         keep_ms = self.keep_ms
         while True:
             await self._forget(self.engine.now_ms() - keep_ms)
@@ -166,7 +167,7 @@ class SharedTables:
 
         _, entry = await self._in_thread(self.replica.attempt, work, self.engine.now_ms())
         if entry and not (part := await self._added(entry)).is_appended:
-            await self._in_thread(self.replica.apply, part)  # once more, when the log is as long again
+            await self._in_thread(self.replica.apply, part)  # repeated at the next trim
 
     async def _in_thread(self, do: Callable[[*GivenT], WorkT], *given: *GivenT) -> WorkT:
         return await anyio.to_thread.run_sync(do, *given, limiter=self.lock)
@@ -174,7 +175,7 @@ class SharedTables:
 
 @dataclass(eq=False)
 class LeaseRight:
-    """The right to match as a lease of the engine. Whoever takes it writes its token first: then no other can match."""
+    """Right to match as a lease of the engine. A new holder writes its token first; then no other process can match."""
 
     tables: SharedTables
     _lease: Lease | None = None
@@ -195,7 +196,7 @@ class LeaseRight:
 
 @asynccontextmanager
 async def opened_shared_tables(engine: StateEngine) -> AsyncGenerator[SharedTables]:
-    """Open the tables that all servers on one engine share; nothing is asked for before something is read."""
+    """Open the tables that all servers on one engine share. Nothing is queried before the first read."""
     tables = SharedTables(engine)
     try:
         yield tables

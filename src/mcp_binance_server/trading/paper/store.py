@@ -1,4 +1,4 @@
-"""Where accounts on paper are kept: in the journal's own file, or in what the servers of a fleet share."""
+"""Storage of paper accounts: the journal's own file, or the shared state of a fleet."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -9,12 +9,12 @@ WorkT = TypeVar("WorkT")
 
 
 class PaperStore(Protocol):
-    """Tables that work is done in; work that writes may be done again, if another writer was faster."""
+    """Tables for units of work; work that writes can run again if another writer was first."""
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Do work that changes nothing, on rows as they stand now."""
+        """Run work that changes nothing, on the current rows."""
         ...
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Do work in one transaction, all of it or nothing."""
+        """Run work in one transaction, all or nothing."""
         ...

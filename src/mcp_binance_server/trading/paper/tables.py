@@ -1,4 +1,4 @@
-"""The rows of accounts on paper: balances, orders, fills, and who matches. Work for the store's thread."""
+"""Rows of paper accounts: balances, orders, fills, and the matching process. Work for the store's thread."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """An order as it is kept: what the exchange would say of it, and where it stands in the queue."""
+    """Stored order: its state as the exchange would report it, and its position in the queue."""
 
     account: str
     order: Order
@@ -40,12 +40,12 @@ class PaperRow:
 
     def to_paper(self) -> PaperOrder:
         order = self.order
-        intent = OrderIntent(order.side, order.kind)  # type: ignore[arg-type] # the words were ours when written
+        intent = OrderIntent(order.side, order.kind)  # type: ignore[arg-type] # checked by `_row`
         return PaperOrder(
             order_id=order.order_id,
             side=intent.side,
             kind=intent.kind,
-            time_in_force=order.time_in_force,  # type: ignore[arg-type] # likewise
+            time_in_force=order.time_in_force,  # type: ignore[arg-type] # checked by `_row`
             price=order.price,
             quantity=order.quantity,
             arrives_ms=self.arrives_ms,
@@ -62,14 +62,14 @@ class PaperRow:
 
 @dataclass(frozen=True, slots=True)
 class SeenPrint:
-    """A print of the tape, and when it was."""
+    """ID and time of a trade on the tape."""
 
     tape_id: int
     at_ms: int
 
 
 def read_account(rows: Rows, account: str, start: Mapping[str, Decimal]) -> PaperAccount:
-    """Return the balances; an account that is asked for the first time begins with the start."""
+    """Return the balances; a new account has the start balances."""
     found = rows.execute("SELECT asset, free, locked FROM paper_account WHERE account=?", (account,)).fetchall()
     if not found:
         return PaperAccount.starting_with(start)
@@ -86,14 +86,14 @@ def write_account(rows: Rows, account: str, holds: PaperAccount) -> None:
 
 
 def forget_account(rows: Rows, account: str) -> None:
-    """Have an account begin with the start again."""
+    """Delete the balances of an account, so that it restarts with the start balances."""
     rows.execute("DELETE FROM paper_account WHERE account=?", (account,))
 
 
 def forget_old(rows: Rows, before_ms: int) -> None:
-    """Drop orders that ended before a moment, with their fills, and accounts that have no others left.
+    """Delete orders that ended before a time, with their fills, and accounts that have no orders left.
 
-    The newest of each stays: numbers go on from there.
+    The newest order and the newest fill stay, so that their numbers continue.
     """
     rows.execute(
         f"DELETE FROM paper_order WHERE status NOT IN ({_OPEN}) AND updated_ms<? "
@@ -110,7 +110,7 @@ def forget_old(rows: Rows, before_ms: int) -> None:
 def insert_order(
     rows: Rows, account: str, order: WrittenOrder, now_ms: int, arrives_ms: int, *, part: ListPart | None = None
 ) -> PaperRow:
-    """Keep a new order, on its way."""
+    """Insert a new order, which is on its way."""
     rows.execute(
         "INSERT INTO paper_order (account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, "
         "quantity, executed, spent, status, reason, ahead, triggered, arrives_ms, created_ms, "
@@ -138,7 +138,7 @@ def write_order(rows: Rows, order: PaperOrder, spent: Quantity, now_ms: int) -> 
 
 
 def insert_fill(rows: Rows, row: PaperRow, fill: PaperFill, commission: Quantity, asset: str) -> None:
-    """Keep a fill of an order, and what it has cost."""
+    """Insert a fill of an order, with its commission."""
     order = row.order
     rows.execute(
         "INSERT INTO paper_fill (order_id, account, symbol, price, quantity, commission, commission_asset, is_buyer, "
@@ -153,7 +153,7 @@ def insert_fill(rows: Rows, row: PaperRow, fill: PaperFill, commission: Quantity
 def find_order(
     rows: Rows, account: str, symbol: Symbol, client_order_id: str | None = None, order_id: int | None = None
 ) -> PaperRow | None:
-    """Return one order by either of its ids; the exchange's own goes first."""
+    """Return one order by either of its IDs; the exchange's ID comes first."""
     where, given = ("order_id=?", order_id) if order_id is not None else ("client_order_id=?", client_order_id)
     row = rows.execute(
         f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND {where}", (account, symbol, given)
@@ -162,24 +162,24 @@ def find_order(
 
 
 def list_rows(rows: Rows, account: str, symbol: Symbol, list_id: str) -> list[PaperRow]:
-    """Return the orders of a list as they were written."""
+    """Return the orders of a list, in the order they were written."""
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND list_id=? ORDER BY order_id"
     return [_row(row) for row in rows.execute(query, (account, symbol, list_id))]
 
 
 def received_by(rows: Rows, order_id: int) -> Quantity:
-    """Return what the fills of a purchase have brought, less what they have cost."""
+    """Return the quantity bought by the fills of an order, less commission."""
     found = rows.execute("SELECT quantity, commission FROM paper_fill WHERE order_id=?", (order_id,))
     return Quantity(sum((amount_in(quantity) - amount_in(commission) for quantity, commission in found), ZERO))
 
 
 def set_aside(rows: Rows, orders: Iterable[PaperOrder]) -> Quantity:
-    """Return what entries that are not filled yet have received for their exits."""
+    """Return the amount that entries, not filled yet, have received for their exits."""
     return Quantity(sum((received_by(rows, each.order_id) for each in paying_entries(orders)), ZERO))
 
 
 def open_rows(rows: Rows, account: str | None = None, *, symbol: Symbol | None = None) -> list[PaperRow]:
-    """Return what is open, of one account or symbol or of all, the oldest first."""
+    """Return the open orders of one account or symbol, or all open orders, the oldest first."""
     given = {"account": account, "symbol": symbol}
     where = "".join(f" AND {name}=:{name}" for name, value in given.items() if value is not None)
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE status IN ({_OPEN}){where} ORDER BY order_id"
@@ -187,27 +187,27 @@ def open_rows(rows: Rows, account: str | None = None, *, symbol: Symbol | None =
 
 
 def open_symbols(rows: Rows) -> frozenset[Symbol]:
-    """Return the symbols with open orders, of whatever account."""
+    """Return the symbols with open orders, of any account."""
     found = rows.execute(f"SELECT DISTINCT symbol FROM paper_order WHERE status IN ({_OPEN})")
     return frozenset(Symbol(symbol) for (symbol,) in found)
 
 
 def open_marks(rows: Rows) -> frozenset[tuple[str, int, str, str]]:
-    """Return of every open order its account and number, and what its owner is told when that changes."""
+    """Return account, number, status and executed quantity of each open order; owners are notified of changes."""
     return frozenset(
         rows.execute(f"SELECT account, order_id, status, executed FROM paper_order WHERE status IN ({_OPEN})")
     )
 
 
 def file_version(rows: Rows) -> tuple[int, int]:
-    """Return what changes when anybody, here or in another process, has written to the file."""
+    """Return a value that changes when this or another process has written to the file."""
     return rows.execute("PRAGMA data_version").fetchone()[0], rows.total_changes
 
 
 def orders_between(
     rows: Rows, account: str, symbol: Symbol, limit: int, *, start_ms: int | None, end_ms: int | None
 ) -> list[PaperRow]:
-    """Return the newest orders, or with a start those that follow it; the oldest first in either case."""
+    """Return the newest orders, or with a start those after it; oldest first in both cases."""
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND created_ms BETWEEN ? AND ?"
     given = account, symbol, start_ms or 0, LAST_MS if end_ms is None else end_ms, limit
     if start_ms is not None:
@@ -225,7 +225,7 @@ def fills_between(
     start_ms: int | None = None,
     end_ms: int | None = None,
 ) -> list[Fill]:
-    """Return the newest fills, of one order if it is named, or with a start those that follow it; oldest first."""
+    """Return the newest fills, of one order if it is named, or with a start those after it; oldest first."""
     where, of_order = ("", ()) if order_id is None else (" AND order_id=?", (order_id,))
     query = (
         "SELECT trade_id, order_id, symbol, price, quantity, commission, commission_asset, at_ms, is_buyer, is_maker "
@@ -238,10 +238,10 @@ def fills_between(
 
 
 def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None:
-    """Take or renew the right to match; return its token, or None while another has it."""
+    """Take or renew the right to match; return its token, or None while another process holds it."""
     row = rows.execute("SELECT owner, token, until_ms FROM paper_matcher").fetchone()
     holder, token, until_ms = row or (owner, 0, 0)
-    # A time that lies further ahead was written before the machine's clock was set back.
+    # A time further ahead was written before the machine's clock was set back.
     is_held = now_ms < until_ms <= now_ms + ttl_ms
     if is_held and holder != owner:
         return None
@@ -251,7 +251,7 @@ def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None
 
 
 def name_matcher(rows: Rows, owner: str, token: int) -> bool:
-    """Write down who matches by a right that is given elsewhere; False if one with a newer token was written."""
+    """Record the holder of a right that is granted elsewhere; False if a newer token is recorded."""
     row = rows.execute("SELECT token FROM paper_matcher").fetchone()
     if row is not None and row[0] > token:
         return False
@@ -260,18 +260,18 @@ def name_matcher(rows: Rows, owner: str, token: int) -> bool:
 
 
 def release_matcher(rows: Rows, token: int) -> None:
-    """Give the right back, unless another has it already."""
+    """Release the right, unless another process has taken it."""
     rows.execute("UPDATE paper_matcher SET until_ms=0 WHERE token=?", (token,))
 
 
 def is_matcher(rows: Rows, token: int) -> bool:
-    """Tell whether nobody has taken over since."""
+    """Return True if no other process has taken over."""
     row = rows.execute("SELECT token FROM paper_matcher").fetchone()
     return row is not None and row[0] == token
 
 
 def tape_seen(rows: Rows, symbol: Symbol) -> SeenPrint | None:
-    """Return the last print that the orders of a symbol have met."""
+    """Return the last trade that was matched with the orders of a symbol."""
     row = rows.execute("SELECT print, at_ms FROM paper_tape WHERE symbol=?", (symbol,)).fetchone()
     return None if row is None else SeenPrint(*row)
 

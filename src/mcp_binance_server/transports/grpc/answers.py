@@ -54,7 +54,7 @@ Write = Callable[[pb.CloudEvent], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class EventSpec:
-    """One type of event, and the kind that asks for it."""
+    """One type of event, and the kind by which clients request it."""
 
     type: str
     kind: pb.EventKind
@@ -82,7 +82,7 @@ EVENTS = (
 
 
 def cloud_event(news: News, source: str) -> pb.CloudEvent:
-    """Return one event; its id is the exchange's own where there is one, so that nothing is taken for new twice."""
+    """Return one event. Its ID is the exchange's own if there is one, so that clients can recognise duplicates."""
     told = _told(news)
     return pb.CloudEvent(
         id=told.id,
@@ -148,12 +148,12 @@ def _trade(news: TradeNews) -> dict[str, Any]:
 
 
 def json_text(value: object) -> str:
-    """Return JSON, or no text for what is not there."""
+    """Return JSON; an empty text for None."""
     return "" if value is None else msgspec.json.encode(value).decode()
 
 
 def capabilities(catalogue: Catalogue) -> pb.ListCapabilitiesResponse:
-    """List everything a caller can ask for, in the order of the catalogue."""
+    """List all capabilities for a caller, in the order of the catalogue."""
     return pb.ListCapabilitiesResponse(
         server_name=NAME,
         server_version=__version__,
@@ -197,7 +197,7 @@ def _prompt(spec: PromptSpec[Any]) -> pb.Prompt:
 
 
 def invoked(result: types.CallToolResult) -> pb.InvokeResponse:
-    """Return a tool's answer: its text, the same as data, and what is neither."""
+    """Return a tool's answer: its text, its structured data, and its other content as attachments."""
     texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
     return pb.InvokeResponse(
         text="\n\n".join(texts),
@@ -243,10 +243,10 @@ def prompt(result: types.GetPromptResult) -> pb.GetPromptResponse:
 
 
 class ProviderService:
-    """Asks the dispatcher; only the live market event by event, which MCP has no way to tell, is followed here."""
+    """The service methods over the dispatcher, plus live market events, which MCP cannot send."""
 
     def __init__(self, dispatcher: Dispatcher, *, most_streams: int | None = None) -> None:
-        # An order needs somebody to ask, and here is nobody.
+        # Without trading: an order needs a user to confirm it, and gRPC has no way to ask one.
         self._ask = replace(dispatcher, catalogue=dispatcher.catalogue.without_trading())
         self._places = LentPlaces(most_streams or MOST_STREAMS)
         self._streams: set[anyio.CancelScope] = set()
@@ -266,7 +266,7 @@ class ProviderService:
         return prompt(await self._ask.get_prompt(who, request.name, dict(request.arguments)))
 
     async def stream(self, request: pb.StreamRequest, who: Who, write: Write) -> None:
-        """Tell what is new until the caller leaves or the server stops."""
+        """Send news until the caller leaves or the server stops."""
         live = self._ask.context_for(who, "market:read").live
         wish = _wish(request)
         if self._is_stopping:
@@ -290,7 +290,7 @@ class ProviderService:
         raise ServerStopping if self._is_stopping else given_away(self._places.most)
 
     def stop_streams(self) -> None:
-        """End every stream now, and let no other begin: a stream has no end that could be waited for."""
+        """End every stream now and refuse new ones: a stream has no end to wait for."""
         self._is_stopping = True
         for scope in self._streams:
             scope.cancel()

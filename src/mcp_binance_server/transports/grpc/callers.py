@@ -1,4 +1,4 @@
-"""Who calls, by the metadata of the call and the way it came; none of it is kept or logged."""
+"""Callers, identified by the metadata and the route of a call; none of it is kept or logged."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,18 +12,18 @@ from mcp_binance_server.transports.arrival import KEYS_READABLE, Proxies
 
 API_KEY = "x-binance-api-key"
 SECRET_KEY = "x-binance-secret-key"  # noqa: S105 - the name of a header, not a secret
-# The lines of a PEM cannot stand in text metadata.
-SECRET_PEM = "x-binance-secret-key-bin"  # noqa: S105 - likewise
+# Text metadata cannot contain the lines of a PEM.
+SECRET_PEM = "x-binance-secret-key-bin"  # noqa: S105 - the name of a header, not a secret
 CREDENTIALS = (API_KEY, SECRET_KEY, SECRET_PEM)
 
 Metadata = Iterable[tuple[str, str | bytes]]
 Authenticate = Callable[[Mapping[str, str]], Awaitable[Visitor]]
-"""Finds out who a visitor is by the metadata that is text; raises TokenRefused, or lets them in."""
+"""Identifies a visitor by the text metadata; raises TokenRefused if it refuses the visitor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """Without an authenticator nobody is asked; without a key of their own some are lent the server's."""
+    """The rules for callers: without an authenticator all are let in; some without a key can use the server's."""
 
     own: Principal | None = field(repr=False)
     authenticate: Authenticate | None = None
@@ -32,11 +32,11 @@ class Callers:
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
 
     async def of(self, metadata: Metadata, peer: str) -> Caller:
-        """Return who calls from a peer, which is named as gRPC does.
+        """Return the caller of a call from a peer, which is named as in gRPC.
 
         Raises:
-            TokenRefused: the authenticator did not let them in.
-            InvalidArguments: half a key, one sent twice, a secret that is none, or keys that others could read.
+            TokenRefused: the authenticator refused the visitor.
+            InvalidArguments: half a key, one sent twice, an invalid secret, or keys that others could read.
         """
         told = _single(metadata)
         arrival = self.proxies.arrival(address_of(peer), _headers(told), is_tls=self.is_tls)
@@ -53,7 +53,7 @@ class Callers:
 
 
 def address_of(peer: str) -> str | None:
-    """Return the address in the name that gRPC has for a peer: `ipv4:127.0.0.1:1`, `ipv6:%5B::1%5D:1`, `unix:…`."""
+    """Return the address in gRPC's name of a peer: `ipv4:127.0.0.1:1`, `ipv6:%5B::1%5D:1`, `unix:…`."""
     family, _, rest = unquote(peer).partition(":")
     return rest.rpartition(":")[0].strip("[]") if family in ("ipv4", "ipv6") else None
 

@@ -1,4 +1,4 @@
-"""Calls let in and counted, how many each caller may have at once, and the health service."""
+"""Admission and counting of calls, limits per caller, and the health service."""
 
 from collections import Counter
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ from mcp_binance_server.transports.proto import provider_pb2 as pb
 from mcp_binance_server.transports.standing import Standing
 
 MESSAGE_SECS = 10.0
-# Of the calls that a server takes at once, all strangers together, and those of one address.
+# Calls that unauthenticated clients can hold: all of them together, and those of one address.
 MOST_HELD = 64
 MOST_OF_ADDRESS = 32
 
@@ -36,21 +36,21 @@ RequestT = TypeVar("RequestT", bound=Message)
 ResultT = TypeVar("ResultT")
 
 SERVICE = "provider.v1.Provider"
-# An authenticator's word for: not refused, but nobody can tell now.
+# An authenticator's error if a token cannot be checked now, but is not refused.
 CANNOT_TELL = "temporarily_unavailable"
 
 
 class OpenCalls:
-    """Counts calls until they are over, which a caller who reads nothing can put off."""
+    """A count of open calls; a caller that reads nothing can delay the end of a call."""
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()
 
     async def enter(self, context: Context) -> None:
-        """Count a call in, or end it."""
+        """Count a new call, or abort it."""
         address = address_of(context.peer()) or ""
         if self._held.total() >= MOST_HELD or self._held[address] >= MOST_OF_ADDRESS:
-            # Trailers alone: whoever reads no messages gets these all the same.
+            # Trailers alone: a caller that reads no messages still gets these.
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many of these calls are open")
         self._held[address] += 1
 
@@ -59,12 +59,12 @@ class OpenCalls:
             if not self._held[address]:
                 del self._held[address]
 
-        # The stubs ask for a class that gRPC does not have.
+        # The stubs require a class that gRPC does not have.
         context.add_done_callback(leave)  # pyright: ignore[reportArgumentType]
 
 
 class HealthService:
-    """The standard health service. Each watcher waits for itself: one that does not read keeps no other waiting."""
+    """The standard health service. Each watcher waits on its own: one that does not read does not block the others."""
 
     def __init__(self, *services: str) -> None:
         self._status: dict[str, int] = dict.fromkeys(("", *services), HealthCheckResponse.SERVING)
@@ -72,7 +72,7 @@ class HealthService:
         self._checks, self._watches = OpenCalls(), OpenCalls()
 
     def handlers(self) -> grpc.GenericRpcHandler:
-        # Both as streams of requests: the library waits for ever for the one message of any other call.
+        # Both as streams of requests: for any other call the library waits forever for its one message.
         return grpc.method_handlers_generic_handler(
             HEALTH,
             {
@@ -82,7 +82,7 @@ class HealthService:
         )
 
     def stop(self) -> None:
-        """Say that nothing is served any more."""
+        """Report all services as not serving."""
         self._status = dict.fromkeys(self._status, HealthCheckResponse.NOT_SERVING)
         self._changed.set()
 
@@ -100,22 +100,22 @@ class HealthService:
             status = self._status.get(service, HealthCheckResponse.SERVICE_UNKNOWN)
             await context.write(HealthCheckResponse(status=status).SerializeToString())
             if self._changed.is_set():
-                await anyio.sleep_forever()  # it has seen the last change there is, and leaves when it likes
+                await anyio.sleep_forever()  # it has seen the last change, and leaves when it likes
             await self._changed.wait()
 
 
 class Reflects(Protocol):
-    """The library's reflection service, as far as it has types."""
+    """The library's reflection service, as far as it is typed."""
 
     def ServerReflectionInfo(  # noqa: N802 - its name on the wire
         self,
         request_iterator: Iterator[ServerReflectionRequest],
-        context: Any,  # noqa: ANN401 - it looks at none of it
+        context: Any,  # noqa: ANN401 - not used by the library
     ) -> Iterable[ServerReflectionResponse]: ...
 
 
 class Reflection:
-    """The standard reflection service, of which strangers may hold only so many calls."""
+    """The standard reflection service, with a limit on the calls of unauthenticated clients."""
 
     def __init__(self, *services: str) -> None:
         self._library: Reflects = reflection.ReflectionServicer((*services, HEALTH, reflection.SERVICE_NAME))
@@ -138,7 +138,7 @@ class Reflection:
 
 
 async def first_message(requests: AsyncIterable[bytes]) -> bytes | None:
-    """Return the one message of a call; None when there is none, or none in time."""
+    """Return the one message of a call; None if there is none, or none in time."""
     with anyio.move_on_after(MESSAGE_SECS):
         return await anext(aiter(requests), None)
     return None
@@ -152,10 +152,10 @@ async def _service(requests: AsyncIterable[bytes], context: Context) -> str:
 
 
 class ProviderCalls:
-    """Lets calls in and counts those that are inside.
+    """The methods of the service, with a count of the calls in progress.
 
-    Requests come as bytes: the library would answer what it cannot read as if it were our defect. They come as streams
-    of one, which to a client is the same: so a caller is asked for a token before anything is waited for.
+    Requests come as bytes: the library would report an unreadable request as a defect of ours. They come as streams of
+    one message, which looks the same to a client: so the token is checked before any message is awaited.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class ProviderCalls:
         )
 
     async def wait_until_empty(self) -> None:
-        """Wait for the calls inside to be answered."""
+        """Wait until the calls in progress are answered."""
         while self._inside:
             self._empty = anyio.Event()
             await self._empty.wait()
@@ -203,8 +203,8 @@ class ProviderCalls:
             async def write(event: pb.CloudEvent) -> None:
                 nonlocal is_open
                 if not is_open:
-                    # The library sends them with the first message, and if that is cut off once more with the reason
-                    # for the end, which then never arrives.
+                    # The library sends the initial metadata with the first message; if that is cancelled, it sends them
+                    # again with the reason for the end, which then never arrives.
                     with anyio.CancelScope(shield=True):
                         await context.send_initial_metadata(())
                     is_open = True
@@ -242,7 +242,7 @@ class ProviderCalls:
                 return await answer(request, who)
         except AppError as error:
             failure = to_mcp(error, LATEST_HANDSHAKE_VERSION, uri, has_guides=self._has_guides)
-        except Exception as error:  # noqa: BLE001 - the one place where the unexpected becomes an answer
+        except Exception as error:  # noqa: BLE001 - the only place where unexpected errors become answers
             failure = internal(kind.__name__, error, has_guides=self._has_guides)
         finally:
             self._inside -= 1

@@ -1,4 +1,4 @@
-"""Our errors as a gRPC client sees them: a status by kind, and the whole error as JSON in the trailing metadata."""
+"""Our errors for a gRPC client: a status by kind, and the whole error as JSON in the trailing metadata."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ _STATUS_BY_CODE = {
     -32404: grpc.StatusCode.NOT_FOUND,
     -32602: grpc.StatusCode.INVALID_ARGUMENT,
 }
-# The kinds that share -32600 and -32603.
+# Kinds that share the codes -32600 and -32603.
 _STATUS_BY_TYPE = {
     "insufficient_scope": grpc.StatusCode.PERMISSION_DENIED,
     "token_refused": grpc.StatusCode.UNAUTHENTICATED,
@@ -49,7 +49,7 @@ _STATUS_BY_TYPE = {
 
 @dataclass(kw_only=True, eq=False)
 class TokenRefused(AppError):
-    """What an authenticator raises when it lets nobody in."""
+    """An authenticator's refusal of a caller."""
 
     code: ClassVar[int] = -32600
     error_type: ClassVar[str] = "token_refused"
@@ -88,7 +88,7 @@ class ServerStopping(AppError):
 
 @dataclass(frozen=True, slots=True)
 class GrpcRefusal:
-    """How a call ends that has no answer."""
+    """The end of a call without an answer."""
 
     status: grpc.StatusCode
     sentence: str
@@ -96,7 +96,7 @@ class GrpcRefusal:
 
 
 def refusal_of(error: MCPError) -> GrpcRefusal:
-    """Return the status, the sentence and the JSON of an error, as much of it as fits."""
+    """Return the status, the sentence and the JSON of an error, shortened to fit."""
     data: dict[str, Any] = dict(error.data or {})
     status = _STATUS_BY_TYPE.get(str(data.get("error_type"))) or _STATUS_BY_CODE.get(error.code)
     sentence = error.message.encode()[:MOST_SENTENCE_BYTES].decode(errors="ignore")

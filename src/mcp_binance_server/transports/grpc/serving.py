@@ -26,7 +26,7 @@ DRAIN_SECS = 1.0
 MOST_CALLS = 256
 OPTIONS = (
     ("grpc.max_receive_message_length", 4 * 2**20),
-    # The largest picture, once as bytes and once as base64; most clients take 4 MiB unless told otherwise.
+    # The largest picture, once as bytes and once as base64; the default limit of most clients is 4 MiB.
     ("grpc.max_send_message_length", 24 * 2**20),
     ("grpc.max_metadata_size", 8 * 2**10),
     ("grpc.absolute_max_metadata_size", 16 * 2**10),
@@ -36,14 +36,14 @@ OPTIONS = (
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
     ("grpc.max_connection_idle_ms", 600_000),
-    # Two servers on one port would share the calls between them, and nobody would notice.
+    # With port reuse, two servers on one port would share the calls unnoticed.
     ("grpc.so_reuseport", 0),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ListeningAddress:
-    """Where the service listens."""
+    """The address on which the service listens."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class ListeningAddress:
 
 @dataclass(slots=True)
 class Grace:
-    """How long calls under way may take to end; the one who ends the service decides."""
+    """Seconds for calls in progress to end; the code that ends the service can change it."""
 
     secs: float = GRACE_SECS
 
@@ -77,12 +77,12 @@ async def serve_grpc(
     grace_secs: float = GRACE_SECS,
     at_ctrl_c: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; calls under way may take `grace_secs` to end, streams end at once.
+    """Serve until SIGTERM or SIGINT; calls in progress can take `grace_secs` to end, streams end at once.
 
-    Who presses Ctrl-C (SIGINT) waits: there the grace is a fraction of a second.
+    At Ctrl-C (SIGINT) a user waits, so the grace is a fraction of a second.
 
     Raises:
-        SettingsError: the address cannot be used, or is open to others without a lock.
+        SettingsError: the address cannot be used, or is open to others without authentication.
     """
     address = ListeningAddress(host, port)
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
@@ -118,7 +118,7 @@ async def running_service(
     standing: Standing | None = None,
     grace: Grace | None = None,
 ) -> AsyncGenerator[ListeningAddress]:
-    """Listen, with a port of the system's choice where it is 0, and say where; at the end, drain."""
+    """Listen and yield the bound address; port 0 lets the system choose. At the end, drain."""
     if authenticate is None and not address.is_loopback:
         raise SettingsError(
             problems=(f"--host: {address.host} can be reached by others, and nobody asks who they are",)
@@ -150,12 +150,12 @@ async def running_service(
 
 
 def _credentials(certificate: Certificate) -> grpc.ServerCredentials:
-    certificate.context()  # gRPC would take files that do not fit, and refuse every caller
+    certificate.context()  # gRPC would accept files that do not fit together, and then refuse every caller
     return grpc.ssl_server_credentials([certificate.read()])
 
 
 def _refuse_taken(address: ListeningAddress) -> None:
-    """Try the port first: the library would write lines of its own about one that is taken."""
+    """Try to bind the port first: for a port in use the library would log lines of its own."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         try:
@@ -176,7 +176,7 @@ async def _drain(server: grpc.aio.Server, provider_calls: ProviderCalls, grace_s
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop)
         await provider_calls.wait_until_empty()
-        # The last answers leave; a watcher of our health would stay for the whole of the grace.
+        # Time for the last answers to leave; a watcher of our health would stay for the whole grace.
         with anyio.move_on_after(min(DRAIN_SECS, grace_secs)):
             await is_over.wait()
         await server.stop(None)

@@ -1,4 +1,4 @@
-"""The ASGI app: which address leads where, who may go there, and whether the server can answer."""
+"""The ASGI app: routes, authentication, scopes and probes."""
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -51,7 +51,7 @@ from mcp_binance_server.transports.standing import Standing
 
 Check = Callable[[], Awaitable[object]]
 CHECK_SECS = 1.0
-# A balancer asks every second or two; the exchange should not hear of each time. Bad news is looked at again sooner.
+# A balancer probes every second or two; the exchange should not get a request for each. Failures are rechecked sooner.
 UPSTREAM_KEPT_MS, TROUBLE_KEPT_MS = 10_000, 1_000
 RATE_LIMITED = RateLimited.error_type
 
@@ -64,7 +64,7 @@ ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp
 
 @dataclass
 class Probes:
-    """Health for whoever restarts us, readiness for whoever sends us work, figures for whoever watches."""
+    """Health for the supervisor, readiness for the load balancer, metrics for the monitoring."""
 
     clock: Clock
     metrics: Metrics
@@ -79,10 +79,10 @@ class Probes:
         await reply_json(send, b'{"status":"ok"}')
 
     async def readyz(self, send: Send) -> None:
-        """Say whether requests can be answered; a market that is not there makes most of them fail.
+        """Report whether requests can be answered; without the market most of them fail.
 
-        One whose limit is met is there: what is kept or streamed is served, and every other answer says how long to
-        wait. Sending the callers elsewhere would not help them, since a limit belongs to the address.
+        A market over its rate limit counts as present: cached and streamed data is served, and every other answer has
+        the wait. Another server would not help, since a limit belongs to the address.
         """
         found = {"engine": await _outcome(self.engine), "upstream": await self._upstream()}
         is_ready = not self.draining and found["engine"] == "ok" and found["upstream"] in {"ok", RATE_LIMITED}
@@ -113,7 +113,7 @@ async def _outcome(check: Check) -> str:
 
 
 class _Params(msgspec.Struct):
-    # Of any kind: a member that the method does not look at must not hide the one that it does.
+    # Of any type: a field that the method does not use must not hide the field that it uses.
     name: object = None
     uri: object = None
     arguments: object = None
@@ -132,10 +132,10 @@ class _Asked(msgspec.Struct):
 async def missing_scopes(
     scope: Scope, receive: Receive, visitor: Visitor, needed: ScopeNeeded
 ) -> tuple[frozenset[Permission], Receive]:
-    """Return what the visitor lacks for this request, and the body to read anew.
+    """Return the scopes that the visitor lacks for this request, and a `receive` that replays the body.
 
-    A client learns by HTTP 403 which scopes to ask for; so the body is looked into here, for visitors who do not have
-    every scope anyway. Whatever cannot be read is left to be refused by whoever reads it properly.
+    A client learns the required scopes from HTTP 403; so the body is parsed here, for visitors without all scopes. An
+    unreadable body is left for the handler to refuse.
     """
     if visitor.scopes == SCOPES or scope["method"] != "POST":
         return frozenset(), receive
@@ -155,9 +155,9 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
 
 
 def _names(method: str, params: _Params) -> Sequence[object]:
-    """Return what is asked for, as its method names it: a stream is asked for with many pages."""
+    """Return the requested names, in the field of the method; a stream names many pages."""
     if method == "subscriptions/listen":
-        return _pages(params.notifications)[:MOST_PAGES] or ("",)  # more are refused
+        return _pages(params.notifications)[:MOST_PAGES] or ("",)  # more than these are refused
     return (params.uri if method in ("resources/read", "resources/subscribe") else params.name,)
 
 
@@ -170,25 +170,25 @@ def _pages(wished: object) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """How callers are told apart, and what a client may read to learn where tokens come from."""
+    """The authentication of callers, and the metadata that shows clients the issuer of tokens."""
 
     authenticator: Authenticator
     metadata: bytes | None = None
     resource: str | None = None
-    """The address clients use, where an issuer makes tokens for it."""
+    """The address that clients use, if an issuer makes tokens for it."""
 
     @property
     def metadata_url(self) -> str | None:
         return None if self.resource is None else metadata_url(self.resource)
 
     def is_metadata(self, path: str) -> bool:
-        """Tell whether a client looks here for the metadata: at the well-known place, or there for this resource."""
+        """Return True if the path is one of the metadata: the well-known path, with or without this resource's path."""
         return self.resource is not None and path in (WELL_KNOWN, metadata_path(self.resource))
 
 
 @dataclass
 class HttpApp:
-    """Routes a request that the guard let pass; `running` must be entered first."""
+    """The routes behind the guard; `running` must be entered first."""
 
     server: Server[Any]
     http_sessions: HttpSessions
@@ -223,7 +223,7 @@ class HttpApp:
             yield
 
     async def drain(self) -> None:
-        """Take no more sessions and let the streams go; requests under way finish by themselves."""
+        """Refuse new sessions and end the streams; requests in progress finish on their own."""
         self.probes.draining = True
         self.end_listening()
         await self.http_sessions.drain()
@@ -263,7 +263,7 @@ class HttpApp:
         try:
             await self._let_in(path, scope, receive, send, visitor)
         except KeysMisplaced as late:
-            # 404: a client that follows the protocol opens a new session by itself, and sends the keys with it.
+            # 404: a client that follows the protocol then opens a new session, and sends the keys with it.
             await refuse(send, 404, "keys_need_new_session", str(late))
         except KeysRefused as refused:
             await refuse(send, 400, "keys_refused", str(refused))
@@ -294,7 +294,7 @@ class HttpApp:
             await self._sessions(scope, receive, send, visitor)
         elif scope["method"] != "POST":
             await not_allowed(send, b"POST")
-        elif await is_json(scope, send) and await takes_events(scope, send):  # else the SDK says no in bare words
+        elif await is_json(scope, send) and await takes_events(scope, send):  # else the SDK refuses in plain text
             await self._modern(scope, receive, send, visitor)
 
     async def _probe(self, path: str, scope: Scope, send: Send) -> None:

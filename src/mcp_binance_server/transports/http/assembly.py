@@ -1,4 +1,4 @@
-"""Everything HTTP needs, put together once, and what is counted of it."""
+"""Assembly of the HTTP application and of its metrics."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -39,7 +39,8 @@ from mcp_binance_server.transports.http.server.fairness import Turns
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, LoopRequest, LoopUse
 
 LISTEN = "subscriptions/listen"
-# A caller can name any method: only these become a label, or one client could fill the host's database.
+# Method labels of metrics. A caller can send any method name: without a fixed set one client could fill the metrics
+# database.
 METHODS = frozenset({
     "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/templates/list",
     "resources/read", "resources/subscribe", "resources/unsubscribe", LISTEN, "prompts/list",
@@ -48,7 +49,7 @@ METHODS = frozenset({
 
 
 async def for_caller(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-    """Have what a request uses count for who makes it."""
+    """Charge a request's usage to its caller."""
     caller = caller_of(ctx)
     charged: LoopRequest | None = None if ctx.request is None else ctx.request.scope.get(LOOP_REQUEST)
     with acting_for(caller.party if caller else ""):
@@ -95,32 +96,32 @@ def counting_answers(app: ASGIApp, metrics: Metrics, routes: frozenset[str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """What a host decides."""
+    """The options of a host."""
 
     authentication: Authentication
     allowed: Allowed
     lends_own_key: bool
-    """Whether callers who bring no key may read the account of this process's own, if they come the right way."""
+    """Whether callers without a key can read the account of this process's own key, if they arrive the right way."""
     session_cap: int = 50
     session_idle_secs: int = 30
     per_client: int = 0
-    """How many sessions one address may hold while nobody is asked who they are; 0 where all come from one."""
+    """Sessions per address while callers are not authenticated; 0 if all callers come from one address."""
     trusted_proxies: tuple[str, ...] = ()
     slot: WorkerSlot | None = None
-    """This process among those that share its address; None when it has the address to itself."""
+    """This process among those that share its address; None if it is alone."""
     greeting: str = LIVE
-    """What the front page says this is."""
+    """The introduction on the front page."""
     shows_market: bool = False
-    """Whether the front page shows prices and a chart to whoever opens it."""
+    """Whether the front page shows prices and a chart to all visitors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The application as a socket meets it, and its heart, which has to be running meanwhile."""
+    """The application for a socket, and its core, which must be running while it serves."""
 
     asgi: ASGIApp
     inside: ASGIApp
-    """The application as other processes meet it, which have guarded what they pass on."""
+    """The application for requests from other processes, which have already passed their guard."""
     heart: HttpApp
     relay: Relay | None = None
 
@@ -192,7 +193,7 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
     async def used(ledger: Budget | Allowance) -> float:
         try:
             return await ledger.used()
-        except EngineUnavailable:  # all the others are known, and are needed just then
+        except EngineUnavailable:  # all other values are known, and are needed just then
             return nan
 
     async def moment() -> Gauges:

@@ -1,4 +1,4 @@
-"""What a browser sees: the front page and the public pages."""
+"""Pages for browsers: the front page and the public pages."""
 
 import hashlib
 import json
@@ -100,7 +100,7 @@ FIGURE = f"""<figure class="card chart"><picture>
 <img src="/demo/chart-light.png" width="1280" height="560" alt="Candles of {CHARTED}, one hour each, with volume">
 </picture></figure>
 """
-# Without it the page shows the market of the moment it was opened.
+# Without this script the page shows the market of its loading time.
 SCRIPT = """
 const number = text => Number(text.replace(/[^0-9.]/g, ""));
 const prices = async () => {
@@ -169,7 +169,7 @@ that you were given, or sign in where your client offers it.</p>
 
 @dataclass(frozen=True, slots=True)
 class PriceTag:
-    """One pair as people read it."""
+    """One pair with texts for people."""
 
     base: str
     quote: str
@@ -180,7 +180,7 @@ class PriceTag:
 
 @dataclass
 class Showcase:
-    """Asks our own tools as any client would."""
+    """The data of the page, from our own tools as for any client."""
 
     dispatcher: Dispatcher
     clock: Clock
@@ -194,7 +194,7 @@ class Showcase:
         return self.dispatcher.catalogue.tool(TOOL) is not None
 
     async def quotes(self) -> tuple[PriceTag, ...]:
-        """Return the prices of now; none while the market cannot be asked."""
+        """Return the current prices; empty while the market cannot be reached."""
         now_ms = self.clock.monotonic_ms()
         if self._quotes is None or now_ms - self._quotes[0] >= PRICES_MS:
             try:
@@ -215,7 +215,7 @@ class Showcase:
         return self._quotes[1]
 
     async def chart(self, theme: Theme) -> bytes | None:
-        """Return the picture; none if it cannot be drawn."""
+        """Return the picture; None if it cannot be drawn."""
         now_ms = self.clock.monotonic_ms()
         kept = self._charts.get(theme)
         if kept is None or now_ms - kept[0] >= CHART_MS:
@@ -228,7 +228,7 @@ class Showcase:
 
 
 def market_section(quotes: tuple[PriceTag, ...], *, has_chart: bool) -> str:
-    """Return the part of the page that shows the market; nothing while there is none."""
+    """Return the market section of the page; empty without prices."""
     if not quotes:
         return ""
     tiles = "".join(TILE.format(**{name: escape(value) for name, value in _told(quote).items()}) for quote in quotes)
@@ -236,7 +236,7 @@ def market_section(quotes: tuple[PriceTag, ...], *, has_chart: bool) -> str:
 
 
 async def reply_showcase(showcase: Showcase, scope: Scope, send: Send) -> None:
-    """Answer the requests that the page makes."""
+    """Answer the page's own requests."""
     if scope["method"] not in ("GET", "HEAD"):
         await refuse(send, 405, "method_not_allowed", "This is only read", headers=[(b"allow", b"GET, HEAD")])
         return
@@ -276,7 +276,7 @@ async def _reply(send: Send, kind: bytes, body: bytes) -> None:
 
 
 def wants_page(scope: Scope) -> bool:
-    """Tell whether a browser asks for the front page; every other client is told where MCP is."""
+    """Return True if a browser asks for the front page; all other clients get the address of MCP."""
     accepted = header(scope, b"accept") or ""
     return scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and "text/html" in accepted.lower()
 
@@ -284,7 +284,7 @@ def wants_page(scope: Scope) -> bool:
 async def reply_page(
     scope: Scope, send: Send, greeting: str, *, asks_for_token: bool, showcase: Showcase | None = None
 ) -> None:
-    """Send the page. The guard has seen to it that the Host in it is one of ours."""
+    """Send the page. The guard has checked that the Host in it is one of ours."""
     host = header(scope, b"host") or "localhost"
     market = market_section(await showcase.quotes(), has_chart=showcase.has_chart) if showcase else ""
     address = f"{scope['scheme']}://{host}/mcp"

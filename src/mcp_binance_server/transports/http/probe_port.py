@@ -1,4 +1,4 @@
-"""Probes and figures on a port of their own, for one process or for all workers."""
+"""Probes and metrics on their own port, for one process or for all workers."""
 
 import asyncio
 import json
@@ -21,9 +21,9 @@ from mcp_binance_server.transports.http.relay import PROBED, RELAYED_FOR, Worker
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_apps
 
 BEAT_MS = 500.0
-# As long as a worker may be silent before it is replaced.
+# Heartbeat timeout; a worker that is silent for as long is replaced.
 SILENT_MS = 4_000.0
-# Whoever probes has a time-out of its own, a second or more.
+# Clients that probe have their own timeout of a second or more.
 PATIENCE_SECS = 2.0
 _START_SECS = 10.0
 _END_SECS = 1.0
@@ -33,7 +33,7 @@ _PATIENCE = {"timeout": dict.fromkeys(("connect", "write", "pool", "read"), PATI
 
 @dataclass
 class Pulse:
-    """Shows other threads that a loop turns."""
+    """The heartbeat of a loop, for other threads to read."""
 
     clock: Clock
     _beat_ms: float = field(init=False)
@@ -53,7 +53,7 @@ class Pulse:
 
 @dataclass(frozen=True)
 class PortProbes:
-    """Says by itself whether the server's loop turns, and has the loop answer the rest, if it does so in time."""
+    """Probes that check the heartbeat themselves; the server's loop answers the rest, within a timeout."""
 
     heart: HttpApp
     pulse: Pulse
@@ -98,7 +98,7 @@ class PortProbes:
 
 
 async def is_probe(scope: Scope, send: Send) -> bool:
-    """Tell whether a request is for what is here; what is not has been refused."""
+    """Return True if a request is for a probe; any other request is refused here."""
     if scope["path"] not in PROBES:
         await refuse(send, 404, "not_found", "There is nothing at this address; here are /healthz, /readyz, /metrics")
         return False
@@ -110,7 +110,7 @@ async def is_probe(scope: Scope, send: Send) -> bool:
 
 @asynccontextmanager
 async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
-    """Let the loop that runs show that it turns."""
+    """Run the heartbeat of the current loop during the block."""
     pulse = Pulse(clock)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pulse.beat)
@@ -120,7 +120,7 @@ async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
 
 @contextmanager
 def served_beside(probes: ListeningApp) -> Generator[None]:
-    """Serve the probes in a thread and a loop of its own for as long as the block takes."""
+    """Serve the probes in their own thread and loop during the block."""
     is_ready = threading.Event()
     ending: list[tuple[asyncio.AbstractEventLoop, Shutdown]] = []
 
@@ -136,7 +136,7 @@ def served_beside(probes: ListeningApp) -> Generator[None]:
         yield
     finally:
         for loop, stop in ending:
-            loop.call_soon_threadsafe(stop.tell, signal.SIGINT)  # in haste: nobody has much in hand there
+            loop.call_soon_threadsafe(stop.tell, signal.SIGINT)  # in haste: hardly any request is in progress there
         thread.join(_END_SECS)
 
 
@@ -150,7 +150,7 @@ async def _nothing_more() -> Message:
 
 @dataclass
 class WorkerProbes:
-    """Alive while a worker was heard a moment ago, ready while one is; the metrics are of all workers."""
+    """Probes of all workers: alive after a recent heartbeat of one, ready if one is ready; metrics of all."""
 
     workers: int
     lines: WorkerLines
@@ -191,7 +191,7 @@ class WorkerProbes:
         await reply_json(send, answer.content, headers, status=answer.status_code)
 
     async def _ask_all(self, scope: Scope, *, until_one_is_ready: bool = False) -> dict[int, httpx2.Response]:
-        """Ask all at once: one that is held must not make the others look so."""
+        """Ask all workers at once: a blocked one must not make the others look blocked."""
         answers: dict[int, httpx2.Response] = {}
 
         async def ask(number: int) -> None:

@@ -1,4 +1,4 @@
-"""Workers side by side: requests go to the one that has the session, figures come from all."""
+"""Workers of one address: requests go to the worker that has the session, metrics come from all."""
 
 import os
 import socket
@@ -27,23 +27,24 @@ from mcp_binance_server.transports.http.mcp.sse import MESSAGES
 from mcp_binance_server.transports.http.server.connection import ConnectionLimits
 from mcp_binance_server.transports.http.server.crowd import tell_let_in
 
-# Which headers name a session, in the order in which they are looked at.
+# Headers that can name a session, in the order of their checks.
 NAMED_BY = {"/mcp": (SESSION_ID,), "/mcp/sse": (CONNECTION_ID, SESSION_ID), MESSAGES: (CONNECTION_ID, SESSION_ID)}
 
-# The keeper of a connection must be the more patient side: a request on one that just closes would look unanswered.
+# Keep-alive between processes, in seconds. The accepting side keeps connections longer (`INSIDE`): a request on a
+# connection that just closes would look unanswered.
 KEPT_SECS = 60
 
 RELAYED_FOR = b"x-relayed-for"
 RELAYED_PARTY = b"x-relayed-party"
 PROBED = "probe"
-"""What the keeper of the workers names instead of a caller, for whom it need not ask."""
-# What belongs to one connection, or is said anew on the next.
+"""Stands for the caller in the worker supervisor's own requests, which need no token."""
+# Headers of one connection only, or set again on the next.
 _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
     RELAYED_FOR, RELAYED_PARTY,
 })  # fmt: skip
 _FIGURES_SECS = 2.0
-# Its sessions live on: whoever took this for the end of one would lose it.
+# The worker's sessions live on: a client must not take this answer for the end of its session.
 _BUSY = HttpRefusal(503, "busy", "The process that has this session is busy; try again", ((b"retry-after", b"1"),))
 _NO_ANSWER = HttpRefusal(
     504, "no_answer", "The process that has this session has not answered; it may have done its work"
@@ -53,16 +54,16 @@ INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
 
 @dataclass(frozen=True, slots=True)
 class WorkerSlot:
-    """One of several processes. A session lives in the one that opened it, and its id says which that is."""
+    """One of several processes. A session lives in the process that opened it, and its ID contains that number."""
 
     number: int
     of: int
     folder: Path
-    """A folder of this user alone, with one socket for each process."""
+    """A folder that only this user can read, with one socket per process."""
 
     @property
     def processor_share(self) -> float:
-        """How much of a processor each of them has when all are at work."""
+        """Processor share per worker when all workers are busy."""
         return min(1.0, (os.cpu_count() or 1) / self.of)
 
     def new_id(self) -> ConnectionId:
@@ -72,14 +73,14 @@ class WorkerSlot:
         return address_in(self.folder, number)
 
     def owner(self, scope: Scope) -> int:
-        """Return the process that a request belongs to: this one, unless it names a session of another."""
+        """Return the process of a request: this one, unless the request names a session of another."""
         named = _session(scope)
         giver = None if named is None else giver_of(named, self.of)
         return self.number if giver is None else giver
 
 
 class WorkerLines:
-    """Connections to the processes that share an address, made when they are first needed."""
+    """Connections to the workers, opened on first use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -98,7 +99,7 @@ class WorkerLines:
 
 
 def address_in(folder: Path, number: int) -> Path:
-    """Return the socket on which a process hears the others."""
+    """Return the socket path of a process for requests from the others."""
     return folder / str(number)
 
 
@@ -112,7 +113,7 @@ def _session(scope: Scope) -> str | None:
 
 
 def merged(texts: Mapping[int, str]) -> str:
-    """Return all series with a label `worker` each; a family's lines stay together, as the format has it."""
+    """Return all series, each with a label `worker`; the lines of a family stay together, as the format requires."""
     families: dict[str, tuple[list[str], list[str]]] = {}
     for number, text in texts.items():
         about, series, is_new = list[str](), list[str](), False
@@ -136,7 +137,7 @@ def _labelled(line: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long another process is waited for; for an answer longer than any request may take, or a stream is silent."""
+    """Timeouts for another process; the one for an answer exceeds any request's limit and any silence of a stream."""
 
     connect_secs: float = 1.0
     answer_secs: float = LONGEST_SECS + 5
@@ -148,7 +149,7 @@ class Patience:
 
 
 class Relay:
-    """Answers what is its own and passes on the rest; the guard has checked a request and read its body before."""
+    """A middleware that forwards requests for other workers' sessions; the guard has already read their bodies."""
 
     def __init__(self, app: ASGIApp, slot: WorkerSlot, patience: Patience | None = None) -> None:
         self._app = app
@@ -205,7 +206,7 @@ class Relay:
         await send({"type": "http.response.body", "body": whole or b""})
 
     async def _figures(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for all: whoever asks cannot choose which process answers."""
+        """Return the metrics of all workers: a scraper cannot choose the worker that answers."""
         texts: dict[int, str] = {}
         for number in range(self._slot.of):
             with anyio.move_on_after(_FIGURES_SECS):
@@ -222,9 +223,9 @@ class Relay:
 
 
 class RelayedRequests:
-    """What another process passes on: from whom and how it came there is in a header that only processes can send.
+    """Requests forwarded by another process, with the caller and the arrival in a header that only processes can send.
 
-    The answer says who that turned out to be, which the other process could not know.
+    The answer names the caller's party, which the other process could not know.
     """
 
     def __init__(self, app: ASGIApp, figures: Callable[[Send], Awaitable[None]]) -> None:
@@ -252,7 +253,7 @@ class RelayedRequests:
 
 
 def listen_inside(path: Path) -> socket.socket:
-    """Return the socket on which a process hears the others; one that a dead process left is replaced."""
+    """Return a socket for requests from other processes; the socket of a dead process is replaced."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -267,7 +268,7 @@ async def _stream(response: httpx2.Response, send: Send) -> None:
             async for chunk in chunks:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
     except httpx2.TransportError:
-        return  # it ended in the middle, and so does the stream
+        return  # the answer ended in the middle, and so does the stream
     finally:
         with anyio.CancelScope(shield=True):
             await response.aclose()

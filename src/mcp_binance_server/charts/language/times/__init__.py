@@ -1,1 +1,1 @@
-"""When: dates, spans, ranges and intervals in words."""
+"""Times in a text: dates, spans, ranges and intervals."""

@@ -1,4 +1,4 @@
-"""Days, months, quarters and years as people write them; without a year the latest one that has begun."""
+"""Dates, months, quarters and years in a text; without a year the latest one that has begun."""
 
 import re
 from calendar import monthrange
@@ -14,7 +14,7 @@ MONTHS: Final = (
     "december",
 )  # fmt: skip
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-# When something everybody remembers happened; a date that the user did not write.
+# Dates of well-known events; the chart assumes them when a text names the event.
 EVENTS: Final = {
     "halving": datetime(2024, 4, 20, tzinfo=UTC),
     "merge": datetime(2022, 9, 15, tzinfo=UTC),
@@ -47,7 +47,7 @@ _OF_DAY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From the first second that was meant to the last, where the words end, and what to say about it."""
+    """First and last second of a time, the end of its words, and an optional warning."""
 
     begin: datetime
     end: datetime
@@ -61,7 +61,7 @@ Reader = Callable[[re.Match[str], datetime], Stretch | None]
 
 
 def read_date(folded: str, place: int, now: datetime) -> Stretch | None:
-    """Read the date, or the month, quarter or year, that begins at a place."""
+    """Read the date, month, quarter or year that begins at a position, or return None."""
     for pattern, reader in _FORMS:
         if (found := pattern.match(folded, place)) is not None:
             try:
@@ -78,7 +78,7 @@ def month_at(year: int, month: int) -> tuple[datetime, datetime]:
 
 
 def midnight(moment: datetime) -> datetime:
-    """Return when the day of a moment began."""
+    """Return the start of a moment's day."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -199,7 +199,7 @@ def _month_number(text: str) -> int:
 
 
 def shifted(stretch: Stretch, by: timedelta) -> Stretch:
-    """Return the same stretch so much earlier or later."""
+    """Return the span moved by a duration."""
     return replace(stretch, begin=stretch.begin + by, end=stretch.end + by)
 
 

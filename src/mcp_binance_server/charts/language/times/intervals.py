@@ -1,4 +1,4 @@
-"""Intervals, and ranges that are counted in bars."""
+"""Intervals, and ranges counted in bars."""
 
 import re
 from datetime import datetime, timedelta
@@ -22,20 +22,20 @@ _WORD: Final = re.compile(
     r"(?<![\w-])(?:(?P<count>\d{1,3}|two|three|four|six|eight|twelve)[ -]?)?"
     rf"(?P<word>{'|'.join(_NAMED)})(?!\w){_TAIL}"
 )
-# As MetaTrader writes them; W1 and MN1 too.
+# MetaTrader's notation, including W1 and MN1.
 _LETTERED: Final = re.compile(rf"(?<![\w.$#])(?P<unit>mn|[mhdw])(?P<count>\d{{1,2}})(?![\w.]|[,/]\d){_TAIL}")
 _BARE: Final = re.compile(
     r"(?<!\w)(?:on the|interval|timeframe|time frame|tf) (?P<count>\d{1,4})"
     r"(?![\w.:%]|[,/]\d)(?! ?(?:candles|bars|ema|sma|ma)\b)"
 )
 _SPOKEN: Final = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "twelve": 12}
-# "the 5" is five minutes, "the 4" four hours: nobody charts four minutes.
+# "the 5" is five minutes, "the 4" four hours: four-minute charts are unusual.
 _HOURS_OF_THE: Final = frozenset({2, 4, 6, 8, 12})
 
 FEWEST: Final = 10
 MOST: Final = 1_000
 _MINUTE: Final = timedelta(minutes=1)
-# Up to this span, in hours, the interval beside it.
+# Longest span in hours for each interval.
 _SUITED: Final = (
     (8.0, "5m"),
     (23.9999, "15m"),
@@ -48,13 +48,13 @@ _TO_DATE: Final = {"DTD": "1D", "WTD": "1W", "MTD": "1M", "YTD": "1Y"}
 
 
 def find_intervals(reading: SentenceReader) -> list[Mention[str]]:
-    """Take every interval the text names, in the order of the text."""
+    """Take every interval named by the text, in order."""
     found = [*_counted(reading), *_named(reading), *_lettered(reading), *_bare(reading)]
     return sorted(found, key=lambda each: each.start)
 
 
 def interval_of(minutes: float) -> tuple[str, bool]:
-    """Return the offered interval of this length, or the next longer one; and whether it had to be changed."""
+    """Return the offered interval of this length or the next longer one, and True if it differs from the request."""
     exact = next((name for name, length in OFFERED.items() if length == minutes), None)
     if exact:
         return exact, False
@@ -62,7 +62,7 @@ def interval_of(minutes: float) -> tuple[str, bool]:
 
 
 def offered(counted: Counted, said: str, reading: SentenceReader) -> str:
-    """Return the interval a counted time asks for, with a warning if it is another."""
+    """Return the offered interval for a counted time, with a warning if it differs."""
     if counted.unit in "MY" and (name := f"{counted.count}{counted.unit}") in OFFERED:
         return name
     name, changed = interval_of(counted.minutes)
@@ -74,7 +74,7 @@ def offered(counted: Counted, said: str, reading: SentenceReader) -> str:
 
 
 def settle_interval(reading: SentenceReader, mentions: list[Mention[str]]) -> str | None:
-    """Choose one interval: the first, or the one after a correction; a contradiction is said."""
+    """Return one interval: the first, or the one after a correction; warn about a conflict."""
     wanted = reading.wanted(mentions)
     names = list(dict.fromkeys(each.value for each in wanted))
     if len(names) > 1:
@@ -130,7 +130,7 @@ def _bare(reading: SentenceReader) -> list[Mention[str]]:
 
 
 def span_of(span: TimeSpan | None, now: datetime) -> timedelta | None:
-    """Return how long a range is; None for no range, for all there is, and for a count of bars."""
+    """Return the length of a range; None for no range, for the whole history, and for a number of bars."""
     if span is None or span.bars or span.name == "ALL":
         return None
     if span.begin is not None:
@@ -146,7 +146,7 @@ def span_of(span: TimeSpan | None, now: datetime) -> timedelta | None:
 
 
 def suited_interval(span: TimeSpan | None, now: datetime) -> str:
-    """Return the interval that shows a range well."""
+    """Return an interval that suits the length of a range."""
     length = span_of(span, now)
     if length is None:
         return "1W" if span is not None and span.name == "ALL" else "1D"
@@ -155,7 +155,7 @@ def suited_interval(span: TimeSpan | None, now: datetime) -> str:
 
 
 def count_bars(reading: SentenceReader, span: TimeSpan | None, interval: str) -> None:
-    """Warn about a chart of very few or far too many bars."""
+    """Warn about a chart with very few or too many bars."""
     length = span_of(span, reading.now)
     if length is None:
         return

@@ -29,7 +29,7 @@ _LONGEST_YEARS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """So many units, and the words around that tell what is meant."""
+    """A number of units, and the words around it that decide its meaning."""
 
     count: int
     unit: str
@@ -65,7 +65,7 @@ class Counted:
 
     @property
     def doubt(self) -> bool:
-        """Whether a span could as well have been a bar."""
+        """Whether a span can be mistaken for a bar."""
         if self.is_bar or self.lead in _RANGE_LEADS or self.lead in {"for", "over", "during", "within"}:
             return self.vague
         alike = {(3, "M"), (6, "M")} if self.compact else {(1, "D"), (1, "W")}
@@ -73,12 +73,12 @@ class Counted:
 
 
 def read_counted(found: re.Match[str], text: str) -> Counted | None:
-    """Read one match of COUNTED in the text; a single letter m is a minute, M a month."""
+    """Read one match of COUNTED; a single letter m is a minute, M a month."""
     word, unit = text[found.start("unit") : found.end("unit")], UNIT_OF[found["unit"]]
     count = int(found["count"]) if found["count"].isdigit() else NUMBERS[found["count"]]
     if len(word) == 1:
         unit = "M" if word == "M" else unit
-        # A letter needs its number beside it: "a d" and "3 m" are no times of ours.
+        # A single letter needs a numeral next to it: "a d" and "3 m" are not times.
         if not found["count"].isdigit() or found["gap"] == "-":
             return None
     elif found["count"] in {"a", "an"} and not found["tail"] and unit in "sm":
@@ -91,7 +91,10 @@ def read_counted(found: re.Match[str], text: str) -> Counted | None:
 
 
 def range_text(counted: Counted) -> str | timedelta | None:
-    """Write a span as a range: days, months and years by name, hours and minutes as a duration."""
+    """Return a span as a range:
+
+    a name for days, months and years, a duration for hours and minutes; None if impossible.
+    """
     count, unit = counted.count, counted.unit
     if count < 1 or counted.minutes > _LONGEST_YEARS * MINUTES["Y"]:
         return None
@@ -112,7 +115,7 @@ def range_text(counted: Counted) -> str | timedelta | None:
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """One range: by name, between two moments (no end: until now), or so many bars back."""
+    """One range: by name, between two moments (no end: until now), or a number of bars back."""
 
     said: str
     name: str | None = None
@@ -122,7 +125,7 @@ class TimeSpan:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What two spans must share to be the same request."""
+        """Identity of a range: equal keys are the same request."""
         return self.name, self.begin, self.end, self.bars
 
 
@@ -130,7 +133,7 @@ Found = list[Mention[TimeSpan]]
 
 
 def settle_range(reading: SentenceReader, mentions: Found) -> TimeSpan | None:
-    """Choose one range: the first, or the one after a correction; a contradiction is said."""
+    """Return one range: the first, or the one after a correction; warn about a conflict."""
     wanted = sorted(reading.wanted(mentions), key=lambda each: each.start)
     distinct = list({each.value.key: each.value for each in wanted}.values())
     if len(distinct) > 1:
@@ -142,7 +145,7 @@ def settle_range(reading: SentenceReader, mentions: Found) -> TimeSpan | None:
 def counted_span(
     reading: SentenceReader, counted: Counted, said: str, start: int, end: int
 ) -> Iterator[Mention[TimeSpan]]:
-    """Take a counted time as the range; one that is nothing, or longer than any market, is refused."""
+    """Take a counted time as the range; refuse zero, and a span longer than any market."""
     span = range_text(counted)
     if span is None:
         reading.warn("unparsed_range", f"{quoted(said)} is no range that can be drawn; the range is left open")
@@ -161,7 +164,7 @@ def counted_span(
 def window(
     reading: SentenceReader, first: Stretch, last: Stretch | None, start: int, end: int
 ) -> Iterator[Mention[TimeSpan]]:
-    """Take two dates as the range, in their order in time; without a last one it goes on until now."""
+    """Take two dates as the range, in chronological order; without a last one the range ends now."""
     said = reading.text[start:end]
     for warning in (first.warning, last.warning if last else None):
         if warning:

@@ -1,1 +1,1 @@
-"""The approval page: one order, on this machine alone, until a person has decided."""
+"""The approval page: one order, on this machine only, until a person has decided."""

@@ -1,4 +1,4 @@
-"""One address, one order, one decision: who may ask, what they are shown, and what their answer does."""
+"""One address, one order, one decision: access checks, pages, and the effect of each answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,16 +40,16 @@ GONE, FORBIDDEN = HTTPStatus.GONE, HTTPStatus.FORBIDDEN
 
 @dataclass(eq=False)
 class OneDecision:
-    """What one address is about; `one` is what is shown, and all that can be signed here."""
+    """State of one address; only the order `one` is shown and can be signed."""
 
     host: TradingHost
     one: Waiting
     port: int
     file: str | None = None
-    """The approver's key, where it is not the one of the trading folder."""
+    """The approver's key file, if it is not the one in the trading folder."""
     secret: str = field(default_factory=lambda: token_urlsafe(SECRET_BYTES))
     over: anyio.Event = field(default_factory=anyio.Event)
-    """Set once somebody has decided."""
+    """Set after the decision."""
     _cookie: str = field(default_factory=lambda: token_urlsafe(SECRET_BYTES))
     _is_opened: bool = False
     _outcome: str = ""
@@ -77,7 +77,7 @@ class OneDecision:
         return mode_badge(mode, is_money=terms.mode == "live")
 
     async def answer(self, request: PageRequest) -> PageReply:
-        """Answer a browser, one at a time; nobody else learns more than that there is nothing for them."""
+        """Answer a browser, one request at a time; foreign requests learn only that there is nothing for them."""
         if (refusal := self._refusal(request)) is not None:
             return refusal
         async with self._turn:
@@ -106,12 +106,15 @@ class OneDecision:
             return _notice(FORBIDDEN, "Nothing was done", "This did not come from the page itself.", "bad")
         if is_post and headers.get("content-type") != FORM:
             return PageReply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "")
-        if "prefetch" in headers.get("sec-purpose", ""):  # nobody has opened it
+        if "prefetch" in headers.get("sec-purpose", ""):  # the user has not opened the page
             return PageReply(FORBIDDEN, "")
         return None
 
     def _is_same_browser(self, request: PageRequest) -> bool:
-        """Whether it is the browser that opened the address first; a list of processes may show others an address."""
+        """Return whether the request comes from the browser that opened the address first;
+
+        a process list can leak the address.
+        """
         if not self._is_opened and request.method == "GET":
             self._is_opened = True
             return True
@@ -186,7 +189,7 @@ class OneDecision:
         return PageReply(status, notice_page(heading, f"{self._order}. {text}", tone, self._badge))
 
     def _is_among(self, waiting: list[Waiting]) -> bool:
-        # The very order that was shown: a journal that somebody changes meanwhile cannot put another in its place.
+        # The terms must equal those shown: a modified journal cannot substitute another order.
         awaited = (self.one.preview_id, self.one.terms, None)
         return any((each.preview_id, each.terms, each.signature) == awaited for each in waiting)
 

@@ -1,4 +1,4 @@
-"""The approval page as a browser shows it: no script, nothing from elsewhere, and every word escaped. Pure."""
+"""The HTML of the approval page: no scripts, no external resources, every text escaped. Pure."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ POLICY = (
 HEADERS = (
     ("Content-Security-Policy", POLICY),
     ("Cache-Control", "no-store"),
-    # Not no-referrer: with that a browser would send its own form with the origin null.
+    # Not no-referrer: with it a browser sends its own form with the origin null.
     ("Referrer-Policy", "same-origin"),
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
@@ -70,7 +70,7 @@ NOTE = (
 
 
 def order_page(badge: str, rows: Iterable[tuple[str, str]], alerts: Iterable[str] = ()) -> str:
-    """Show an order in full, the first of its rows as the heading, and ask for a decision."""
+    """Return the page of an order in full, with its first row as the heading, and the form for a decision."""
     (_, order), *others = rows
     told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in others)
     alarms = "".join(f'<p class="alert" role="alert">{escape(each)}</p>' for each in alerts)
@@ -88,12 +88,12 @@ def order_page(badge: str, rows: Iterable[tuple[str, str]], alerts: Iterable[str
 
 
 def notice_page(heading: str, text: str, tone: Tone = "plain", badge: str = "") -> str:
-    """Say how it ended, or why it cannot go on; below the badge of a mode, if it is about an order."""
+    """Return a page with the outcome or a problem; below the badge of a mode, if it is about an order."""
     return _document(heading, f'{badge}<h1 class="{tone}">{escape(heading)}</h1><p class="lead">{escape(text)}</p>')
 
 
 def mode_badge(mode: str, *, is_money: bool) -> str:
-    """Name which kind of money something is about."""
+    """Return the badge that names the kind of money."""
     return f'<p class="mode{" money" if is_money else ""}">{escape(mode)}</p>'
 
 

@@ -1,4 +1,4 @@
-"""A few requests on loopback: each on a connection of its own, bounded in size, in time and in number."""
+"""A minimal HTTP server on loopback: one request a connection, with limits on size, time and number."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from anyio.abc import SocketAttribute, SocketStream
 
 LOOPBACK = "127.0.0.1"
 MOST_CONNECTIONS = 8
-# A browser's headers are one or two KiB, the form of the page a few hundred bytes.
+# A browser's headers have one or two KiB, the page's form a few hundred bytes.
 MOST_HEAD, MOST_BODY = 16_384, 4_096
 REQUEST_SECS = 10.0
 READ_BYTES = 4_096
@@ -19,7 +19,7 @@ READ_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What came: headers by their small names, joined where one came twice."""
+    """A request: header names in lower case, repeated headers joined."""
 
     method: str
     target: str
@@ -29,7 +29,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class PageReply:
-    """What goes back, beside the headers that every reply has."""
+    """A reply, without the headers common to all replies."""
 
     status: HTTPStatus
     html: str
@@ -47,16 +47,16 @@ class _Refused(Exception):
 
 @dataclass(eq=False)
 class LoopbackServer:
-    """Answers at one port of this machine."""
+    """An HTTP server on one port of this machine."""
 
     port: int
     always: tuple[tuple[str, str], ...]
-    """The headers of every reply."""
+    """Headers of every reply."""
     answer: Answer | None = None
     open_connections: int = 0
 
     async def take(self, stream: SocketStream) -> None:
-        """Answer one connection, with one request; one too many is closed unheard."""
+        """Answer one connection with one request; connections above the limit are closed unanswered."""
         async with stream:
             if self.open_connections >= MOST_CONNECTIONS or self.answer is None:
                 return
@@ -64,7 +64,7 @@ class LoopbackServer:
             try:
                 await self._exchange(stream, self.answer)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, h11.LocalProtocolError):
-                pass  # who has left needs no answer
+                pass  # a disconnected client needs no answer
             finally:
                 self.open_connections -= 1
 
@@ -72,7 +72,7 @@ class LoopbackServer:
         line = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
         try:
             request = await _request(stream, line)
-            # A decision is not broken off: what is written in the journal must be told.
+            # No timeout here: a decision already in the journal must be answered.
             reply = await answer(request)
         except _Refused as refused:
             reply = refused.reply
@@ -130,7 +130,7 @@ async def _read(stream: SocketStream, line: h11.Connection) -> PageRequest:
 
 @asynccontextmanager
 async def listening(always: tuple[tuple[str, str], ...]) -> AsyncGenerator[LoopbackServer]:
-    """Listen at a port of this machine that the system picks, until this is left."""
+    """Listen on a loopback port chosen by the system, until the context ends."""
     async with (
         await anyio.create_tcp_listener(local_host=LOOPBACK, local_port=0) as listener,
         anyio.create_task_group() as tasks,

@@ -1,4 +1,4 @@
-"""`mcp-binance-server approve --page`: serve one order on loopback until somebody has decided, and have it opened."""
+"""`mcp-binance-server approve --page`: serve one order on loopback until the decision, and open it in a browser."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ from mcp_binance_server.trading.policy_file import policy_at
 if sys.platform != "win32":
     import resource
 
-# A page that was used, or is over, says so for a while to who reloads it.
+# Time to keep serving after the decision, so that a reload shows the outcome.
 LINGER_MS = 20_000
 OPENED = "The page is open in your browser. It ends with your decision, or with the preview."
 
@@ -54,11 +54,12 @@ async def serve_page(
     opens: bool,  # noqa: FBT001 - `run` passes no names
     file: str | None = None,
 ) -> None:
-    """Serve it until a while after the decision, or after its time; or until nobody is left to serve it for."""
+    """Serve the page until shortly after the decision or expiry, or until the parent process is gone."""
     async with listening(HEADERS) as server, anyio.create_task_group() as tasks:
         page = OneDecision(host, one, server.port, file)
         server.answer = page.answer
-        # Where a server has started this, it ends with that; Windows cannot wait for a pipe, and is told to end.
+        # A server that starts this command closes the pipe at its end. Windows cannot wait for a pipe; there it is
+        # terminated.
         if not sys.stdin.isatty() and sys.platform != "win32":
             tasks.start_soon(_end_with_input, tasks.cancel_scope)
         _show(page, opens=opens)
@@ -69,7 +70,7 @@ async def serve_page(
 
 
 def _leave_no_image() -> None:
-    """See to it that a crash does not write what was typed to the disk."""
+    """Disable core dumps, so that a crash does not write the passphrase to disk."""
     if sys.platform != "win32":
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -80,7 +81,7 @@ def _show(page: OneDecision, *, opens: bool) -> None:
         say(page.address)
         return
     say(OPENED)
-    # A browser says things on the output that it inherits, and some return only when they are closed.
+    # A browser prints to the inherited output, and some only return once it is closed.
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

@@ -1,1 +1,1 @@
-"""The endpoints of orders: one by one, in lists, replaced."""
+"""The endpoints of orders: single orders, lists, and replacements."""

@@ -38,7 +38,7 @@ def new_order(call: Call) -> object:
 
 
 def place_counted(call: Call, wanted: Wanted, response: str | None) -> dict[str, object]:
-    """Place an order that counts already, and return the answer to it; only a successful one goes on counting."""
+    """Place an order that is counted already, and return its answer; a refused order is no longer counted."""
     desk, account = call.exchange.orders, call.exchange.order_account(call.key)
     before = desk.records.executions.newest
     try:
@@ -53,7 +53,7 @@ def place_counted(call: Call, wanted: Wanted, response: str | None) -> dict[str,
 
 
 def try_order(call: Call) -> object:
-    """Answer POST order/test: everything but the engine."""
+    """Answer POST order/test: all steps before the engine."""
     desk, symbol = call.exchange.orders, call.symbol()
     read_response(call.params)
     wanted = read_order(call.params, symbol, desk.rules(symbol), desk.usual_client_id())
@@ -71,7 +71,7 @@ def try_order(call: Call) -> object:
 
 
 def cancel_order(call: Call) -> object:
-    """Answer DELETE order; with an order goes the list that it belongs to."""
+    """Answer DELETE order; the order's list is cancelled with it."""
     symbol, number = call.symbol(), call.params.whole("orderId")
     client_id = read_client_id(call.params, "origClientOrderId")
     if number is None and client_id is None:
@@ -86,7 +86,7 @@ def cancel_order(call: Call) -> object:
 
 
 def read_restriction(params: Params) -> str | None:
-    """Read which status an order must have to be cancelled."""
+    """Read the status that an order must have to be cancelled."""
     restriction = params.text("cancelRestrictions")
     if restriction not in {None, "ONLY_NEW", "ONLY_PARTIALLY_FILLED"}:
         raise Refusal(-1145, "cancelRestrictions has to be either ONLY_NEW or ONLY_PARTIALLY_FILLED.")
@@ -94,7 +94,7 @@ def read_restriction(params: Params) -> str | None:
 
 
 def cancelled(call: Call, order: Order, cancel_id: str, *, whole: bool = True) -> dict[str, object]:
-    """Return the answer to a cancel of an order, or of the list it belongs to."""
+    """Return the answer to a cancel of an order, or of its list."""
     listed = call.exchange.orders.records.lists.get(order.list_id)
     if listed is None or not whole:
         return _cancelled(order, cancel_id)
@@ -109,7 +109,7 @@ def _cancelled(order: Order, cancel_id: str) -> dict[str, object]:
 
 
 def answer_of(order: Order, executions: list[Execution], response: str) -> dict[str, object]:
-    """Return an order as the answer to what was done with it."""
+    """Return an order in the format of an answer to a write."""
     body: dict[str, object] = {
         "symbol": order.symbol,
         "orderId": order.order_id,
@@ -133,7 +133,7 @@ def answer_of(order: Order, executions: list[Execution], response: str) -> dict[
         "selfTradePreventionMode": order.self_trade,
     }
     if order.released_ms == -1 and order.quantity == ZERO:
-        del body["origQty"]  # it sells what its working order will have bought
+        del body["origQty"]  # the order sells the amount that its working order buys
     if response == "FULL":
         body["fills"] = [_fill(one) for one in executions if one.kind == "TRADE"]
     if order.stop_price != ZERO:
@@ -156,7 +156,7 @@ def _fill(execution: Execution) -> dict[str, object]:
 
 
 def read_response(params: Params) -> str | None:
-    """Read how much an answer is to say."""
+    """Read the requested level of detail of the answer."""
     value = params.text("newOrderRespType")
     if value is not None and value not in RESPONSES:
         raise refusals.bad_value("newOrderRespType")

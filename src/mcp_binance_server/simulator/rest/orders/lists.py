@@ -1,4 +1,4 @@
-"""The endpoints of order lists: a new one of each kind, a cancel, and what they are."""
+"""The endpoints of order lists: a new list of each kind, cancel, and queries."""
 
 from collections.abc import Callable
 from functools import partial
@@ -136,7 +136,7 @@ def _read_pair(
 
 
 def _check_place(order: Wanted, place: str) -> None:
-    """Check that a stop loss stands on the side where it stops losses, and the other order opposite."""
+    """Check that a stop loss is on the side where it stops losses, and the other order on the opposite side."""
     side = "buy" if order.buys else "sell"
     if order.kind.startswith("STOP_LOSS") == (place == "stop loss"):
         return

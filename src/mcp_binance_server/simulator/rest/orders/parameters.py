@@ -1,4 +1,4 @@
-"""The parameters of a new order, read as Binance reads them."""
+"""The parameters of a new order, parsed as Binance does."""
 
 import re
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ DECIMALS = 8
 
 
 def read_client_id(params: Params, name: str) -> str | None:
-    """Read an id of the client's own.
+    """Read an ID chosen by the client.
 
     Raises:
-        Refusal: it has other characters than it may, or too many.
+        Refusal: it contains illegal characters, or too many.
     """
     value = params.text(name)
     if value is not None and not CLIENT_ID.fullmatch(value):
@@ -45,12 +45,12 @@ def read_order(params: Params, symbol: Symbol, rules: SymbolRules, usual_id: str
 
 @dataclass(frozen=True, slots=True)
 class OrderNames:
-    """What the parameters of an order are called: inside a list they begin with the place of the order in it."""
+    """Parameter names of an order; inside a list they begin with the order's place in the list."""
 
     place: str = ""
     side: str = "side"
     quantity: str | None = "quantity"
-    """None when it has none: it sells what another has bought."""
+    """None if the order has no quantity of its own: it sells the amount that another order buys."""
     types: frozenset[str] = TYPES
 
     def of(self, name: str) -> str:
@@ -63,7 +63,7 @@ class OrderNames:
 
 
 def read_leg(params: Params, names: OrderNames, symbol: Symbol, rules: SymbolRules, usual_id: str) -> Wanted:
-    """Read the parameters of an order that may be one of several.
+    """Read the parameters of an order that can be one of several.
 
     Raises:
         Refusal: one is missing, malformed, or does not belong to this type.

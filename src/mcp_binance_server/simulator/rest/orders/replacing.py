@@ -164,7 +164,7 @@ def amendments(call: Call) -> object:
 
 
 def _still_open(body: object) -> bool:
-    # It costs nothing only if the order ends by it.
+    # An amendment is free only if it ends the order.
     shown = msgspec.convert(body, dict[str, object])["amendedOrder"]
     return msgspec.convert(shown, dict[str, object])["status"] != "EXPIRED"
 

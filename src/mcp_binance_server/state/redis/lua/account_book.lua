@@ -1,4 +1,4 @@
--- Return what is known of an account.
+-- Return the state of an account.
 -- ARGV then now_ms, since_ms   -> {1 if open, why or '', since, resumed, {name, used, ...}, {value, ...}}
 local now, since = tonumber(ARGV[2]), ARGV[3]
 local stop = redis.call('HMGET', STOP, 'why', 'since', 'resumed')

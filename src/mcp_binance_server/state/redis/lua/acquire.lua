@@ -1,13 +1,13 @@
 -- Charge one call to every minute in which the exchange may count it, or refuse it and change nothing.
--- KEYS stop, memory, the latest minute [, the one before]
---      and for a party, for the call's kind and each kind whose room it may use: who spent in these minutes and one more
+-- KEYS stop, memory, the latest minute [, the minute before]
+--      with a party, for the call's kind and each kind whose room it can use: the parties of these minutes and one more
 -- ARGV memory, blind minute or 0, stop_ms or 0, kind, cost, ceiling, order reserve, private reserve, keep_ms,
---      number of the latest minute, position of the call's own minute, settle_ms, ms between recounts
---      how many minutes, party or '', then pairs of a kind and the least share in it
+--      number of the latest minute, position of the call's own minute, settle_ms, ms between recounts,
+--      number of minutes, party or '', then pairs of a kind and its least share
 -- -> {1, used} granted | {-1, used, position} no room | {-2, used, ms left} stopped | {-3} another memory
---  | {-4, used, ms} forgotten, somebody may recount in so many ms; 0: this caller should
---  | {-5, used, position, share, spent} the rest is kept for other parties
--- That a party asked is noted in any case.
+--  | {-4, used, ms} forgotten; ms until a caller can recount, 0: this caller should
+--  | {-5, used, position, share, spent} the rest is reserved for other parties
+-- The party's request is recorded in any case.
 local kind, cost, top = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local reserve = {order = tonumber(ARGV[7]), private = tonumber(ARGV[8])}
 reserve.public = top - reserve.order - reserve.private
@@ -31,7 +31,7 @@ local ends = tonumber(redis.call('HGET', KEYS[1], 'ends') or '0')
 if ends > 0 or ARGV[3] ~= '0' then
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  -- A stop that this memory has forgotten, told again by one who remembers it.
+  -- A stop that this memory has forgotten, restored by a process that remembers it.
   if ARGV[3] ~= '0' and now + ARGV[3] > ends then
     ends = now + ARGV[3]
     redis.call('HSET', KEYS[1], 'ends', string.format('%.0f', ends), 'reason', 'told again')
@@ -40,8 +40,8 @@ if ends > 0 or ARGV[3] ~= '0' then
   if ends > now then return {-2, own.total, ends - now} end
 end
 
--- Of the minutes up to this one the server has forgotten what was spent: until the exchange's own count is here they are
--- full. One caller a second should fetch it, the first when what was on its way at the loss has arrived.
+-- The last minute with forgotten weight: this minute and those before are full until the exchange's own count is here.
+-- One caller a second should fetch it, the first when the calls on their way at the loss have arrived.
 local blind = tonumber(memory[2] or '0')
 if tonumber(ARGV[2]) > blind then
   blind = tonumber(ARGV[2])
@@ -60,7 +60,7 @@ local function room(minute, of)
   return top - kept - minute.total
 end
 
--- Take note that a party asks, the earlier minute first. A minute's hash counts those who are fresh: not in the one before.
+-- Record the party's request, the earlier minute first. A minute's hash counts fresh parties: not in the minute before.
 local function meet(position)
   local book, minute = parties(1, position), KEYS[2 + position]
   if redis.call('HSETNX', book, party, 0) == 0 then return end
@@ -74,7 +74,7 @@ local function meet(position)
   redis.call('PEXPIRE', minute, ARGV[9])
 end
 
--- What state.shares.Division is.
+-- The same as state.weight.Division.
 local function division(place, position)
   local of, book, before = ARGV[14 + 2 * place], parties(place, position), parties(place, position + 1)
   local found, minute = redis.call('HMGET', KEYS[2 + position], 'fresh:' .. of, 'drawn:' .. of), spent[position]
@@ -106,7 +106,7 @@ local function division(place, position)
   }
 end
 
--- Whether the call leaves what is kept for others, of its own kind and of those whose room it uses.
+-- Return true if the call leaves the reserves of others, of its own kind and of the kinds whose room it uses.
 local function leaves(minute, kept)
   local after, over = {total = minute.total + cost, order = minute.order, private = minute.private}, 0
   if kind ~= 'public' then after[kind] = after[kind] + cost end
@@ -114,13 +114,13 @@ local function leaves(minute, kept)
     local of = ARGV[14 + 2 * place]
     local left = room(after, of)
     if (place == 1 or over > 0 or left < room(minute, of)) and left < wanted + over then return false end
-    -- What the reserve of a kind does not hold, those who are to find it take from the room of the next.
+    -- A shortfall in one reserve is taken from the next kind.
     over = over + math.max(0, wanted - unused(after, of))
   end
   return true
 end
 
--- What the party could count on and what it has spent, if the rest is kept for others.
+-- Return the party's guaranteed and spent weight if the rest is reserved for others, else nil.
 local function outgrown(position)
   local minute, mine = spent[position], division(1, position)
   local after = mine.spent + cost

@@ -1,6 +1,6 @@
--- Give a place, or say when the next one can free.
+-- Give a place, or return the wait for the next free one.
 -- KEYS pool, memory   ARGV memory, member, ttl_ms, cap   -> {1, count, 0} | {0, count, retry_ms} | {-3} another memory
--- KEYS then the parties of the members   ARGV then a party or '', and a channel or ''   -> then who gave way, or ''
+-- KEYS then the parties of the members   ARGV then a party or '', a channel or ''   -> then the evicted member or ''
 local memory = redis.call('HMGET', KEYS[2], 'id', 'settled')
 if memory[1] ~= ARGV[1] then return {-3} end
 local time = redis.call('TIME')
@@ -10,7 +10,7 @@ local function forget(member)
   redis.call('HDEL', KEYS[3], member)
 end
 for _, ended in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))) do forget(ended) end
--- Of the parties that hold most, at least two more than the one that asks, the member whose time ends first.
+-- Return the member to evict, the first to expire of the parties that hold most, at least two more than the asking one.
 local function gives_way()
   if ARGV[5] == '' then return end
   local parties, held, most = {}, {[ARGV[5]] = 0}, 0
@@ -28,7 +28,7 @@ local function gives_way()
 end
 local count, gone = redis.call('ZCARD', KEYS[1]), ''
 if not redis.call('ZSCORE', KEYS[1], ARGV[2]) then
-  -- Those who were inside a lost memory come back first.
+  -- The members of a lost memory come back first.
   local unsettled = tonumber(memory[2] or '0') - now
   if unsettled > 0 then return {0, count, unsettled, ''} end
   if count >= tonumber(ARGV[4]) then

@@ -1,4 +1,4 @@
--- Add an entry if the log ends where its writer has seen it end; if not, tell what follows there.
+-- Add an entry if the log ends at the writer's mark; if not, return the entries after the mark.
 -- ARGV then tag of the entry, entry, ttl_ms   -> {1, 0, number and tag of the end, entries kept, ''} | as `since`
 if position ~= last or not is_in_log() then return since() end
 last = last + 1

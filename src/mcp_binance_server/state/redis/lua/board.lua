@@ -1,4 +1,4 @@
--- Join a production: find its outcome or a kept value, wait for who produces, or become the one.
+-- Join a production: find its outcome or a stored value, wait for its producer, or become the producer.
 -- KEYS value, lock, outcome of the awaited production   ARGV own id, lock_ms, awaited id or ''
 -- -> {'landed', outcome} | {'kept', value, ms left} | {'held', id} | {'taken'}
 local outcome = ARGV[3] ~= '' and redis.call('GET', KEYS[3])

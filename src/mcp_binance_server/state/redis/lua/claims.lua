@@ -1,4 +1,4 @@
--- The claims of an account; each script that follows begins with this.
+-- The claims of an account; each script on claims begins with this.
 -- KEYS value, facts, ends, open, begun, ended, used, opened, stop, memory   ARGV memory, ...   -> {-3} another memory
 local VALUE, FACTS, ENDS, OPEN, BEGUN, ENDED, USED, OPENED, STOP = unpack(KEYS, 1, 9)
 local KEEP, OPEN_KEEP, DAY, MINUTE = 172800000, 7776000000, 86400000, 60000
@@ -9,13 +9,13 @@ local function facts_of(name)
   local found = redis.call('HGET', FACTS, name)
   return found and cjson.decode(found)
 end
--- Why nothing may be claimed or leave; nil if it may.
+-- Return the refusal of all claims and departures; nil if they are allowed.
 local function closed()
   if redis.call('GET', OPENED) ~= ARGV[1] then return {'lost', '', '', 0} end
   local stop = redis.call('HMGET', STOP, 'why', 'since')
   if stop[1] then return {'stopped', stop[1], '', tonumber(stop[2])} end
 end
--- Keep how a claim stands: its value, whether it is over, and until when it is remembered.
+-- Store the state of a claim: its value, its end, and its retention.
 local function keep(name, value, facts)
   redis.call('HSET', VALUE, name, value)
   redis.call('HSET', FACTS, name, cjson.encode(facts))
@@ -32,14 +32,14 @@ local function keep(name, value, facts)
   for _, key in ipairs({VALUE, FACTS, ENDS, OPEN, BEGUN, ENDED, USED}) do redis.call('PEXPIRE', key, text(OPEN_KEEP)) end
 end
 local function field(facts, name) return text(math.floor(facts.at / DAY)) .. ':' .. name end
--- Count a claim that is new; `claim` is its facts with the amounts that it takes of a day.
+-- Count a new claim; `claim` has its facts and its daily amounts.
 local function count(name, value, claim)
   for part, amount in pairs(claim.day) do redis.call('HINCRBY', USED, field(claim, part), text(amount)) end
   claim.day = nil
   redis.call('ZADD', BEGUN, text(claim.at), name)
   keep(name, value, claim)
 end
--- Keep news of a claim, and give back what it did not use; what ranks lower than what is known is old.
+-- Store news of a claim and refund its unused amounts; news of a lower rank than the known state are old.
 local function tell(name, value, news)
   local facts = facts_of(name)
   if not facts then return 0 end

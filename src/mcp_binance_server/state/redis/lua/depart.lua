@@ -1,4 +1,4 @@
--- Mark a claim as leaving, if it is as it was claimed.
+-- Mark a claim as departing, if it is as it was claimed.
 -- ARGV then name, value, news   -> {verdict, value or why, '', since}
 local refusal = closed()
 if refusal then return refusal end

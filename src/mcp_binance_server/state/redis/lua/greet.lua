@@ -1,5 +1,5 @@
--- Asked on every new connection and every second: is this a primary, which memory has it, what time is it?
--- A memory is another one when the server lost it, restarted, or took over from a primary it had copied.
+-- Run on every new connection and by the heartbeat: is this a primary, which memory has it, what time is it?
+-- A memory is another one if the server lost it, restarted, or took over from a primary that it had copied.
 -- KEYS memory, then stops   ARGV candidate, known memory or '', settle_ms
 -- -> {memory, birth in ms, 1 if it follows a lost one, seconds, microseconds, {ms left of each stop}}
 local info = redis.call('INFO', 'replication')
@@ -13,7 +13,7 @@ if not memory[1] or string.sub(memory[1], 1, #run + 1) ~= run .. '-' then
   redis.call('HSET', KEYS[1], 'id', memory[1], 'born', memory[2])
   redis.call('HDEL', KEYS[1], 'settled')
 end
--- One who knew another memory says so: until all such have told what they hold, no new places are given.
+-- A process that knew another memory reports this: then no new places are given until all such have restated theirs.
 if ARGV[2] ~= '' and ARGV[2] ~= memory[1] then
   redis.call('HSETNX', KEYS[1], 'settled', string.format('%.0f', memory[2] + ARGV[3]))
 end

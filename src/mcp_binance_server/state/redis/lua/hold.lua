@@ -1,4 +1,4 @@
--- Hold the lock of a production for longer, while it is still ours.
+-- Extend the lock of a production if it is still held by this producer.
 -- KEYS lock   ARGV own id, lock_ms   -> 1 | 0
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
 local time = redis.call('TIME')

@@ -1,4 +1,4 @@
--- End a production: tell those who wait, keep a value if it shall be kept, free the lock if it is still ours.
+-- End a production: publish its outcome, store a value with a TTL, free the lock if this producer still holds it.
 -- KEYS value, lock, outcome   ARGV own id, outcome ('v' .. value, 'e' .. error, '' if given up), px or 0, tell_ms
 if ARGV[2] ~= '' then redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[4]) end
 if ARGV[3] ~= '0' then redis.call('SET', KEYS[1], string.sub(ARGV[2], 2), 'PX', ARGV[3]) end

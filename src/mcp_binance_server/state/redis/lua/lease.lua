@@ -7,7 +7,7 @@ local token = held[2]
 if held[1] and tonumber(held[3]) > now then
   if held[1] ~= ARGV[1] then return false end
 else
-  -- Seeded with time, so that an emptied server does not begin below the tokens it gave before.
+  -- Seeded with time, so that an emptied server does not begin below its earlier tokens.
   token = string.format('%.0f', math.max(tonumber(redis.call('GET', KEYS[2]) or '0') + 1, now))
   redis.call('SET', KEYS[2], token)
 end

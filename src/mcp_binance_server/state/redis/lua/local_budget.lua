@@ -1,9 +1,9 @@
--- Promise a process what it may spend of minutes to come while this server is away; nothing is ever promised twice.
+-- Promise a process weight of minutes to come, to spend while this server is away; no weight is promised twice.
 -- KEYS promises, memory
--- ARGV memory, process, minute, last minute it was told of, minutes ahead, most for all, most for one, keep_ms
--- -> {1, first minute, weight of it, of the next, ...} | {-3} another memory
--- What a lost memory promised nobody knows: not a minute that it can have promised is promised again. So is it with
--- minutes that were dropped here; a caller whose clock is far ahead makes others wait, and nobody spend twice.
+-- ARGV memory, process, minute, last minute answered for, minutes ahead, most for all, most for one, keep_ms
+-- -> {1, first minute, its weight, weight of the next, ...} | {-3} another memory
+-- The promises of a lost memory are unknown: no minute that it can have promised is promised again. The same holds for
+-- minutes dropped here; a caller with a clock far ahead makes others wait, but no weight is spent twice.
 if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then return {-3} end
 local own, minute, ahead = 'process:' .. ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
 local told, kept = {}, redis.call('HGETALL', KEYS[1])
@@ -11,7 +11,7 @@ for field = 1, #kept, 2 do told[kept[field]] = kept[field + 1] end
 local over = tonumber(told.over or '0')
 if told.memory ~= ARGV[1] then
   redis.call('DEL', KEYS[1])
-  -- Its clock and another's may be on the two sides of an edge.
+  -- This caller's clock and another's can be on the two sides of an edge.
   told, over = {}, minute + ahead + 1
 end
 local processes, dropped = 1, over

@@ -1,4 +1,4 @@
--- A log: a hash of entries by their number, each behind its tag, and a snapshot; each script that follows begins with this.
+-- A log: a hash of entries by their number, each behind its tag, and a snapshot; each script on logs begins with this.
 -- KEYS log   ARGV position, tag, ...
 local LOG, TAG = KEYS[1], 32
 local held = redis.call('HMGET', LOG, 'end', 'tag', 'first', 'at')
@@ -13,7 +13,7 @@ local function is_in_log()
   local entry = redis.call('HGET', LOG, text(position))
   return entry and string.sub(entry, 1, TAG) == ARGV[2]
 end
--- -> {0, 1 if that place is not in this log, number and tag of the end, entries kept, snapshot, entries}
+-- -> {0, 1 if the mark is not in this log, number and tag of the end, entries kept, snapshot, entries}
 local function since()
   local from, told = position, {0, 0, last, newest, last - first + 1, ''}
   if not is_in_log() then

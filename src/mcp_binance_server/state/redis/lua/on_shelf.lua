@@ -1,4 +1,4 @@
--- Return what is on a shelf and has not ended.
+-- Return the values of a shelf that have not expired.
 -- KEYS shelf, ends   -> {key, value, key, value, ...}
 local time = redis.call('TIME')
 local now = string.format('(%.0f', time[1] * 1000 + math.floor(time[2] / 1000))

@@ -1,4 +1,4 @@
--- Write, and publish if a channel is named, only under the newest token.
+-- Store a value, and publish it if a channel is named, only under the newest token.
 -- KEYS newest token, value   ARGV token, value, px, channel or ''   -> 1 written | 0 stale | -1 no token: emptied
 local newest = redis.call('GET', KEYS[1])
 if not newest then return -1 end

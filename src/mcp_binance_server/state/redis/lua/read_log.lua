@@ -1,3 +1,3 @@
--- Tell what follows a place in a log.
+-- Return the entries after a mark in a log.
 -- ARGV nothing more   -> as `since`
 return since()

@@ -1,5 +1,6 @@
--- Count claims that are not known, keep how all of them stand, and open the account where a token is given.
--- KEYS then newest token   ARGV then token or '', then name, value, facts, news of each   -> {1} | {0} stale | {-1} no token
+-- Count unknown claims, store the state of all of them, and open the account if a token is given.
+-- KEYS then newest token   ARGV then token or '', then name, value, facts, news of each
+-- -> {1} | {0} stale | {-1} no token
 if ARGV[2] ~= '' then
   local newest = redis.call('GET', KEYS[11])
   if not newest then return {-1} end

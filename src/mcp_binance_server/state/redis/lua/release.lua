@@ -1,4 +1,4 @@
--- Give a lease back if it is still held by this owner under this token.
+-- Release a lease if this owner still holds it under this token.
 -- KEYS lease   ARGV owner, token   -> 1 | 0
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

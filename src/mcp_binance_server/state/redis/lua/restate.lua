@@ -1,4 +1,4 @@
--- Take back the places of members that were inside a lost memory.
+-- Restore the places of members of a lost memory.
 -- KEYS pool, memory   ARGV memory, then pairs of member and ms left   -> 1 | -3 another memory
 -- KEYS then the parties of the members   ARGV after each pair its party, or ''
 if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then return -3 end

@@ -1,4 +1,4 @@
--- Lift the stop of an account, and those told later that began before.
+-- Lift the stop of an account; stops reported later that began before are ignored.
 -- KEYS stop   ARGV now_ms   -> 1
 local before = tonumber(redis.call('HGET', KEYS[1], 'resumed') or '0')
 redis.call('HDEL', KEYS[1], 'why', 'since')

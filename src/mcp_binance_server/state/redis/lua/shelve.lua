@@ -1,10 +1,10 @@
--- Keep a value among others; those that would end first make room.
+-- Store a value on a shelf; the values that expire first are evicted.
 -- KEYS shelf, ends   ARGV key, value, ttl_ms, most_bytes   -> 1
 -- The shelf is a hash of values, whose field without a name counts their bytes.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function drop(key)
-  redis.call('HINCRBY', KEYS[1], '', 0 - redis.call('HSTRLEN', KEYS[1], key)) -- not a minus, which makes "-0" of 0
+  redis.call('HINCRBY', KEYS[1], '', 0 - redis.call('HSTRLEN', KEYS[1], key)) -- a unary minus would make "-0" of 0
   redis.call('HDEL', KEYS[1], key)
   redis.call('ZREM', KEYS[2], key)
 end
@@ -18,7 +18,7 @@ while first[1] and (tonumber(first[2]) <= now or bytes > tonumber(ARGV[4])) do
   bytes = tonumber(redis.call('HGET', KEYS[1], ''))
   first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 end
--- Both end together: a value without its end would never be dropped.
+-- Both keys expire together: a value without its expiry time would never be dropped.
 local left = math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[3]))
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, string.format('%.0f', left)) end
 return 1

@@ -1,4 +1,4 @@
--- Return a value of a shelf that has not ended.
+-- Return a value of a shelf that has not expired.
 -- KEYS shelf, ends   ARGV key   -> value | nil
 local time = redis.call('TIME')
 local ends = redis.call('ZSCORE', KEYS[2], ARGV[1])

@@ -1,4 +1,4 @@
--- Stop every call of one address, or make its stop longer.
+-- Stop every call of one address, or extend its stop.
 -- KEYS stop   ARGV ms, reason   -> ms left
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

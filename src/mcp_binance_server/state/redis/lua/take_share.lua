@@ -1,6 +1,6 @@
--- Give a place of those that are shared out, or say when the next one can free.
+-- Give a place of a pool that is divided among parties, or return the wait for the next free one.
 -- KEYS pool, memory, the parties of the members
--- ARGV memory, member, ttl_ms, cap, party or '', places kept for newcomers
+-- ARGV memory, member, ttl_ms, cap, party or '', places reserved for new parties
 -- -> {1, count, 0, 0, 0} | {0, count, retry_ms, own, share or 0} | {-3} another memory
 local memory = redis.call('HMGET', KEYS[2], 'id', 'settled')
 if memory[1] ~= ARGV[1] then return {-3} end
@@ -13,7 +13,7 @@ for _, ended in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.forma
 end
 local count = redis.call('ZCARD', KEYS[1])
 
--- What state.shares.outgrown is: what the party has and could count on, if one more is kept for others.
+-- The same as state.weight.outgrown: the party's places and guaranteed share, if one more is reserved for others.
 local function outgrown()
   local held, total, parties, least = {[party] = 0}, 0, 1, math.max(1, math.floor(newcomers / 2))
   for _, each in ipairs(redis.call('HVALS', KEYS[3])) do
@@ -37,7 +37,7 @@ local function outgrown()
 end
 
 if not redis.call('ZSCORE', KEYS[1], ARGV[2]) then
-  -- Those who were inside a lost memory come back first.
+  -- The members of a lost memory come back first.
   local unsettled = tonumber(memory[2] or '0') - now
   if unsettled > 0 then return {0, count, unsettled, 0, 0} end
   local own, share = 0, 0

@@ -1,4 +1,4 @@
--- Count the ttl of a place anew, if there is one.
+-- Restart the TTL of a place, if there is one.
 -- KEYS pool, memory   ARGV memory, member, ttl_ms   -> {1} | {0} | {-3} another memory
 -- KEYS then the parties of the members
 if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then return {-3} end

@@ -1,4 +1,4 @@
-"""The tool that a chart's page calls for the bars it shows."""
+"""The tool by which a chart's page requests its bars."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class GetChartBars(Arguments):
 
 
 class BarsAnswer(Answer):
-    """The members that charts/render/bars.py makes; nobody but the page reads them, so no schema lists them."""
+    """Members from charts/render/bars.py; only the page reads them, so no schema lists them."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -27,7 +27,7 @@ class BarsAnswer(Answer):
 
 
 async def get_chart_bars(context: Context, arguments: GetChartBars) -> ToolAnswer:
-    # Loaded late: a server whose user draws nothing should not start slower for it.
+    # Imported lazily: a server without charts should not start slower.
     from mcp_binance_server.charts.render.bars import live_members, whole_members  # noqa: PLC0415
     from mcp_binance_server.charts.render.spec import LegendRow  # noqa: PLC0415
 

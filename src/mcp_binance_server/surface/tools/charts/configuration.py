@@ -1,4 +1,4 @@
-"""From words to a configuration, and whether it can be drawn."""
+"""Tools that turn words into a chart configuration, and validate a configuration."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,7 +21,7 @@ Theme = Literal["light", "dark"]
 ChartRange = Annotated[str | dict[str, str | None], WithJsonSchema({"type": ["string", "object"]})]
 
 PlanLevel = Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"]
-# A caller mends the first few; a list of thousands helps nobody.
+# A caller fixes the first few errors; a list of thousands does not help.
 MOST_ERRORS = 50
 MOST_SUGGESTIONS = 20
 
@@ -101,7 +101,7 @@ def construction_answer(made: "Construction") -> ConstructionAnswer:
 
 
 async def construct_chart_config(context: Context, arguments: ConstructChartConfig) -> ToolAnswer:
-    # Loaded late, with the reader of words behind it.
+    # Imported lazily, together with the parser of words.
     from mcp_binance_server.charts.language.preferences import Preferences  # noqa: PLC0415
 
     wanted = arguments.preferences or ChartPreferences()

@@ -1,4 +1,4 @@
-"""The tool that says what chart-img.com can draw."""
+"""The tool that lists the drawing options of chart-img.com."""
 
 from typing import Annotated, Any, Literal
 
@@ -43,7 +43,7 @@ class StudyRow(Row):
     api_name: str
 
 
-# A client that checks answers need not check the same list twice.
+# A client that validates answers need not validate an equal list twice.
 Same = Annotated[list[StudyRow], WithJsonSchema({"type": "array", "items": {"type": "object"}})]
 
 
@@ -109,7 +109,7 @@ def study_row(study: CatalogueStudy) -> StudyRow:
 
 
 def documentation_data(documentation: Documentation, section: Section) -> DocumentationData:
-    """Return one section; the members of the others are there, and empty."""
+    """Return one section; the members of other sections are present but empty."""
     catalogue = documentation.catalogue
     has_indicators, has_parameters = section in {"indicators", "all"}, section in {"parameters", "all"}
     indicators = [study_row(each) for each in catalogue.indicators] if has_indicators else []

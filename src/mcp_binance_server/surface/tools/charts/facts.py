@@ -1,4 +1,4 @@
-"""The tools that name what can be charted: exchanges, and the symbols of each."""
+"""Tools that list what can be charted: exchanges, and the symbols of each exchange."""
 
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ def _failure_too(schema: dict[str, Any]) -> None:
 
 
 class FactsAnswer(Answer):
-    """An answer that says how fresh its facts are."""
+    """An answer that states the age of its facts."""
 
     model_config = CAMEL | ConfigDict(json_schema_extra=_failure_too)
 

@@ -49,12 +49,12 @@ class ApiResponse(Row):
     model_config = CAMEL
 
     status_code: int
-    """0: the service was not asked."""
+    """0 if the service was not asked."""
     rate_limit_remaining: int | None = omitted()
 
 
 class ImageAnswer(Answer):
-    """The contract's members; they stand in the text, for a structure would hide the picture from a model."""
+    """Members of the contract. They are sent as text, since a structure would hide the picture from a model."""
 
     model_config = CAMEL
 
@@ -82,7 +82,7 @@ def image_answer(image: ChartImage) -> ImageAnswer:
 
 
 def attachments(image: ChartImage) -> tuple[types.ContentBlock, ...]:
-    """Return the picture for whoever looks, and links to what is kept for whoever fetches it later."""
+    """Return the picture for display, and links to stored pictures for later requests."""
     attached: list[types.ContentBlock] = []
     if image.data is not None:
         attached.append(types.ImageContent(data=base64_of(image.data), mime_type=f"image/{image.format}"))
@@ -97,7 +97,7 @@ def base64_of(data: bytes) -> str:
 
 
 def chart_meta(image: ChartImage, config: dict[str, Any]) -> dict[str, Any]:
-    """Return what the chart's page begins with: the legend, and the configuration where that is not too long."""
+    """Return the initial data of the chart's page: the legend, and the configuration unless it is too long."""
     legend = [{"name": row.name, "values": row.values} for row in image.legend]
     facts: dict[str, Any] = {
         "renderer": image.renderer,
@@ -107,7 +107,7 @@ def chart_meta(image: ChartImage, config: dict[str, Any]) -> dict[str, Any]:
     }
     meta = {CHART_KEY: facts}
     if _size(meta) > MOST_META:
-        del facts["config"]  # the page takes it from the call
+        del facts["config"]  # the page gets it from the call
     while _size(meta) > MOST_META:
         legend.pop()
     return meta

@@ -81,7 +81,7 @@ async def get_klines(context: Context, arguments: GetKlines) -> ToolAnswer:
     seen = await context.market.candles(
         arguments.symbol, arguments.interval, arguments.limit, arguments.start, arguments.end
     )
-    # Of a period that has ended its candles say all; whether the market trades now is another question.
+    # The candles of a past period are complete; the state of the market now does not matter.
     quiet = arguments.end is None and is_quiet(seen.value.candles, seen.at_ms)
     await context.pace.step()
     answer = klines_answer(seen)

@@ -1,4 +1,4 @@
-"""Tools that read prices at a glance, and the exchange's clock."""
+"""Tools for current prices, and the exchange's clock."""
 
 from decimal import Decimal
 from typing import Annotated, Self
@@ -41,7 +41,7 @@ class GetTicker(Arguments):
 
 
 class TickerAnswer(Answer):
-    """Money as decimal strings, exactly as the exchange sent it; null where nothing was traded in a day."""
+    """Money as decimal strings, exactly as sent by the exchange; null if nothing was traded in a day."""
 
     symbol: str
     status: str
@@ -70,7 +70,7 @@ class TickersAnswer(ListAnswer):
 
 
 class GetTickerAnswer(TickerAnswer, TickersAnswer):
-    """Either of both, for the schema."""
+    """The members of both answers, for the schema."""
 
 
 @once_a_moment

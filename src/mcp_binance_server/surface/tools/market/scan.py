@@ -1,4 +1,4 @@
-"""The tool that looks at a whole market: who moved, and which pairs meet conditions."""
+"""The tool that scans a whole market: the largest moves, and pairs that meet conditions."""
 
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -74,10 +74,10 @@ class ScanAnswer(ListAnswer):
 
 
 def asked_screen(arguments: ScanMarket) -> ScanQuestion:
-    """Read what a caller wrote.
+    """Parse the arguments of a scan.
 
     Raises:
-        InvalidArguments: a condition or a column is none of this market.
+        InvalidArguments: a condition or a column does not exist in this market.
     """
     market, quote = arguments.market, fold(arguments.quote)
     if market == "spot" and arguments.underlying == "tradfi":

@@ -1,4 +1,4 @@
-"""Tools that read the exchange's list of symbols, which we keep."""
+"""Tools that read the exchange's list of symbols from our cache."""
 
 from typing import Annotated
 
@@ -104,7 +104,7 @@ def search_answer(found: list[SymbolRules], arguments: SearchSymbols) -> SearchS
 
 
 def more_symbols(found: list[SymbolRules], arguments: SearchSymbols) -> str | None:
-    """Ask for all that fit, or, where they are too many, for those of one quote asset."""
+    """Return the next call: for all matches or, if there are too many, for those of one quote asset."""
     is_most = arguments.limit == MOST_SYMBOLS
     if len(found) <= arguments.limit or (is_most and arguments.quote is not None):
         return None

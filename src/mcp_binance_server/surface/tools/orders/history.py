@@ -318,12 +318,12 @@ def _more_orders(view: OrdersOfSymbol, arguments: GetAllOrders) -> str | None:
 
 
 def _following(view: AccountFills, arguments: GetAccountTrades) -> dict[str, Any] | None:
-    """Return the arguments of the next page: the trades after these where a start was given, else those before."""
+    """Return the arguments of the next page: later trades if a start was given, else earlier ones."""
     if not view.fills or not (view.older or view.newer):
         return None
     given = arguments.model_dump(mode="json", exclude_none=True)
     if arguments.order_id is not None:
-        # The exchange goes on by no time here; an order of a thousand trades can be walked as its symbol is.
+        # The exchange cannot page by time here; for an order with a thousand trades, page by its symbol.
         return None if arguments.limit == MOST_ROWS else {**given, "limit": MOST_ROWS}
     if view.newer:
         return {**given, "start": instant(view.fills[-1].time_ms + 1)}

@@ -1,4 +1,4 @@
-"""The tool that tries an order out and sends nothing."""
+"""The tool that previews an order and sends nothing."""
 
 from decimal import Decimal
 from typing import Literal, Self
@@ -19,7 +19,7 @@ from mcp_binance_server.surface.views.orders.preview import CHECKED, NO_KEY, pre
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
 
-# A client that knows Binance sends these; they are read and not listed.
+# Clients that know Binance send these; they are accepted, but not listed.
 TimeInForce = Literal["GTC", "IOC", "FOK"]
 
 
@@ -46,7 +46,7 @@ class PreviewOrder(Arguments):
 
 
 class PreviewAnswer(Answer):
-    """Money as decimal strings; `order` is what could be sent, `changes` what was rounded for that."""
+    """Money as decimal strings; `order` can be sent as it is, `changes` lists its rounded amounts."""
 
     sent: bool = False
     symbol: str

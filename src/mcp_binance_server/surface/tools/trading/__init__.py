@@ -1,1 +1,1 @@
-"""Tools that place and cancel orders; there are none unless trading was chosen."""
+"""Tools that place and cancel orders; available only if trading is on."""

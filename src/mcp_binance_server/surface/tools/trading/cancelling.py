@@ -1,4 +1,4 @@
-"""Tools that take orders back: one, or all of a symbol; a stop only after its user has said so."""
+"""Tools that cancel orders: one, or all of a symbol; a stop only after its user has agreed."""
 
 from functools import partial
 

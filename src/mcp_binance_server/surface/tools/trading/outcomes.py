@@ -1,4 +1,4 @@
-"""What a tool answers of an order that it placed, cancelled or left waiting."""
+"""Answers of tools about an order that was placed, cancelled or left waiting."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -22,7 +22,7 @@ OutcomeName = Literal[
 
 
 class OrderOutcome(Answer):
-    """Money as decimal strings; `journal` is how our own record stands, `status` the exchange's word."""
+    """Money as decimal strings; `journal` is the state in our own record, `status` the state at the exchange."""
 
     outcome: OutcomeName
     summary: str
@@ -49,12 +49,12 @@ class OrderOutcome(Answer):
 
 
 async def trading_of(context: Context) -> TradingService:
-    """Return the service that trades, on the account of whoever calls.
+    """Return the trading service for the caller's account.
 
     Raises:
-        LookupError: there is none, and yet a tool that trades was called.
+        LookupError: a trading tool was called although there is no trading service.
         TradingNotReady: the caller's account could not be opened yet.
-        AppError: the exchange does not take the caller's key, or is away.
+        AppError: the exchange refuses the caller's key, or does not answer.
     """
     if context.trading is None:
         raise LookupError("nothing trades here")
@@ -62,10 +62,10 @@ async def trading_of(context: Context) -> TradingService:
 
 
 async def decided(context: Context, question: Callable[[], Awaitable[Question]]) -> Decision:
-    """Ask the user, if that is possible, and count what they say.
+    """Ask the user if possible, and count the decision.
 
     Raises:
-        AnswerNeeded: the call comes again with the answer.
+        AnswerNeeded: the call will be repeated with the answer.
     """
     decision = "impossible" if context.asker is None else await context.asker.ask(await question())
     (await trading_of(context)).figures.answers[decision] += 1
@@ -73,7 +73,7 @@ async def decided(context: Context, question: Callable[[], Awaitable[Question]])
 
 
 def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step: str) -> OrderOutcome:
-    """Return an order as it stands, and what a call came to."""
+    """Return the state of an order, with the outcome of a call."""
     intent, average = placed.intent, placed.intent.average_price
     return OrderOutcome(
         outcome=outcome,

@@ -1,4 +1,4 @@
-"""The tool that places an order: one that was previewed, once, and only after whoever must agree has."""
+"""The tool that places an order: only a previewed one, only once, and only after every necessary approval."""
 
 from functools import partial
 from typing import Annotated
@@ -69,7 +69,7 @@ async def _question(context: Context, found: Agreement) -> Question:
 
 
 async def _waiting(context: Context, found: Agreement, *, is_asked: bool) -> ToolAnswer:
-    """Tell that nothing is sent before a person has said so: in a form that is shown again, or by a signature."""
+    """Report that nothing is sent before approval: by a form that is shown again, or by a signature."""
     trading, kept, terms = await trading_of(context), found.kept, found.kept.terms
     has_approver = trading.policy.confirm.approver is not None
     is_shown = False

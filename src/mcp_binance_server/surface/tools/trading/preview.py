@@ -1,4 +1,4 @@
-"""The tool that tries an order out where orders can be placed: it says how, and keeps what it showed for that."""
+"""The tool that previews an order with trading on: it keeps the preview, and explains how to place it."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -45,7 +45,7 @@ AmountOrAll = Annotated[str, DECIMAL, Field(pattern=r"^((?i:all)|[0-9]{1,20}(\.[
 
 
 class PreviewTradableOrder(PreviewOrder):
-    type: TermsKind = "LIMIT"  # type: ignore[assignment] # wider: a pair is no order of its own
+    type: TermsKind = "LIMIT"  # type: ignore[assignment] # wider: a pair is not a single order
     quantity: AmountOrAll | None = optional("Of the base asset, decimal text; 'all' sells what is free")
     stop_price: DecimalText | None = optional("Of stops and OCO")
     time_in_force: TimeInForce | None = optional("GTC unless told otherwise")
@@ -75,14 +75,14 @@ class PreviewTradableOrder(PreviewOrder):
 
     @property
     def wish(self) -> OrderWish:
-        """What is wanted beside the order itself."""
+        """Options of the order: a pair, its exits, and the order that it replaces."""
         is_pair = self.type == OCO
         stop = self.stop_price if is_pair else self.stop_loss
         return OrderWish(is_pair, _price(self.take_profit), _price(stop), self.replaces)
 
     @property
     def plain(self) -> "PreviewTradableOrder":
-        """The order alone: of a pair the part above."""
+        """The order without its options; of an OCO pair, the LIMIT_MAKER order."""
         return self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None}) if self.type == OCO else self
 
 

@@ -1,4 +1,4 @@
-"""An order that waits for a signature, shown as a page: by the user's client, or in a browser of this machine."""
+"""A page for an order that waits for a signature: in the user's client, or in a browser of this machine."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,19 +12,19 @@ from mcp_binance_server.trading.errors import AskedTooOften, OrderDeclined
 
 
 async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[[], Awaitable[Question]]) -> bool:
-    """Tell whether a page of the order is open, or could be opened; who opens it has agreed to look at it.
+    """Return True if a page of the order is open, or the user has agreed to open it.
 
     Raises:
-        OrderDeclined: the user wants no such page, and so no such order.
-        AnswerNeeded: the call comes again once the user has opened it.
+        OrderDeclined: the user refused the page, and with it the order.
+        AnswerNeeded: the call will be repeated after the user has decided.
     """
     trading, asker = await trading_of(context), context.asker
-    # Only who uses this very machine can open an address of it.
+    # Only a user of this very machine can open its addresses.
     if trading.pages is None or trading.trader.of is None or trading.trader.of.is_known:
         return False
     try:
         await trading.require_patience()
-    except AskedTooOften:  # no window opens for who has just said no to several; the terminal is still there
+    except AskedTooOften:  # no window after several refusals; the terminal remains
         return False
     by_client = asker is not None and asker.able.pages
     page = await trading.pages.of(kept.preview_id, by_client=by_client)
@@ -41,6 +41,6 @@ async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[
 
 
 def close_page(trading: TradingService, kept: KeptPreview) -> None:
-    """End the page of an order that no longer waits."""
+    """Close the page of an order that does not wait any more."""
     if trading.pages is not None:
         trading.pages.close(kept.preview_id)

@@ -1,4 +1,4 @@
-"""Tools that tell how trading stands, and that stop it; none starts it."""
+"""Tools that report the state of trading, and that stop it; no tool starts it."""
 
 from typing import Annotated
 
@@ -115,7 +115,7 @@ GET_TRADING_STATUS = ToolSpec(
     run=get_trading_status,
     read_only=True,
     open_world=False,
-    # It reads an account and changes nothing; previews need this scope too, so whoever can trade has it.
+    # The tool only reads an account; previews need this scope too, so every trading caller has it.
     own_scope="account:read",
     toolset=TRADE,
 )

@@ -1,4 +1,4 @@
-"""What there is only where orders can be placed: tools that trade, and tools that say more then."""
+"""Tools that exist only with trading on: those that trade, and variants of other tools that report more."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Spread and cost of a market order in words."""
+"""Texts on the spread and the cost of a market order."""
 
 from decimal import Decimal
 
@@ -7,13 +7,13 @@ from mcp_binance_server.analytics.book.metrics import BPS
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, money
 
-# From so many basis points on a tick is how people count distances.
+# From this many basis points per tick, distances are counted in ticks.
 COARSE_TICK_BPS = 1.0
 FEE = f"plus {TAKER_FEE_BPS} bps taker fee"
 
 
 def spread_words(tick: float, mid: float | None, spread: float | None) -> str:
-    """Say the spread: one tick is its minimum, and where ticks are coarse it is counted in them."""
+    """Return the spread as text: one tick is its minimum, and if ticks are coarse it is counted in ticks."""
     if mid is None or spread is None:
         return "n/a"
     ticks, relative = round(spread / tick), bps(spread / mid * BPS)
@@ -25,9 +25,10 @@ def spread_words(tick: float, mid: float | None, spread: float | None) -> str:
 
 
 def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:
-    """Say up to which size a market order is cheap, or what it costs at the least.
+    """Return the size up to which a market order is cheap, or else its minimum cost.
 
-    The sentence begins small, so that it can follow another: `market orders up to $61,000 cost under 2 bps now …`.
+    The sentence starts in lower case, so that it can follow another: `market orders up to $61,000 cost under 2 bps now
+    …`.
     """
     if cost.half_spread_bps >= CHEAP_BPS:
         half = f"half the spread alone is {bps(cost.half_spread_bps, 1)} bps"
@@ -42,7 +43,7 @@ def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:
 
 
 def _sum(rules: SymbolRules, value: float, cost: MarketOrderCost) -> str:
-    """Write an amount with two digits that count, never more than it is, and in dollars beside."""
+    """Format an amount with two significant digits, rounded down; other assets than dollars also get it in dollars."""
     shown = _money(rules, _two_digits(value), rules.quote)
     if rules.quote in DOLLAR_LIKE or cost.dollars is None:
         return shown

@@ -29,7 +29,7 @@ NO_SPREAD = "No spread: a side is empty"
 
 @dataclass(frozen=True, slots=True)
 class BookSummary:
-    """The distance between the sides, None where one is empty, and what stands on each."""
+    """Distance between the sides, None if one is empty, and the total quantity of each side."""
 
     spread: Decimal | None
     mid: Decimal | None
@@ -50,7 +50,7 @@ class BookSummary:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether hardly anybody quotes here: a side is empty, or the sides are a hundredth of the price apart."""
+        """Whether the book has hardly any quotes: a side is empty, or the sides are a hundredth of the price apart."""
         return self.spread_bps is None or self.spread_bps > WIDE_BPS
 
 
@@ -58,14 +58,14 @@ Rows = list[list[str]]
 
 
 def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> Rows:
-    """Write price and quantity of each level, best first."""
+    """Return price and quantity of each level as text, best first."""
     return [[exact(level.price, rules.tick), exact(level.quantity)] for level in levels]
 
 
 def book_page(
     seen: Observation[BookSnapshot], totals: BookSummary, sides: tuple[Rows, Rows], limit: int, more: str | None
 ) -> str:
-    """Render both sides, as they were written, beside each other, best first."""
+    """Render both sides from their formatted rows, next to each other, best first."""
     rules, book = seen.rules, seen.value
     base = plain(rules.base)
     lines = [
@@ -82,7 +82,7 @@ def book_page(
 
 
 def order_book_page(seen: Observation[BookSnapshot], found: Iterable[str]) -> str:
-    """Render a book as a page of its own, with what speaks against it."""
+    """Render a book as a page of its own, with the doubts about it."""
     rules, book = seen.rules, seen.value
     symbol, base = plain(rules.symbol), plain(rules.base)
     totals = BookSummary.of(book)
@@ -130,30 +130,30 @@ def _best(rules: SymbolRules, side: tuple[PriceLevel, ...]) -> str:
 
 
 def level_rows(bids: Rows, asks: Rows) -> list[str]:
-    """Write both sides beside each other under their names, best first."""
+    """Return rows with both sides next to each other, best first, under a header."""
     pairs = zip_longest(bids, asks, fillvalue=["", ""])
     return ["bid_quantity,bid,ask,ask_quantity", *(f"{bid[1]},{bid[0]},{ask[0]},{ask[1]}" for bid, ask in pairs)]
 
 
 def trade_rows(rules: SymbolRules, trades: tuple[Trade, ...]) -> Rows:
-    """Write each trade as TRADE_COLUMNS, newest last."""
+    """Return each trade as TRADE_COLUMNS, newest last."""
     return [
         [instant(each.time_ms), exact(each.price, rules.tick), exact(each.quantity), aggressor(each)] for each in trades
     ]
 
 
 def aggressor(trade: Trade) -> str:
-    """Name the side that crossed the spread: when the buyer's order was waiting, a seller came."""
+    """Return the side that crossed the spread: if the buyer's order was waiting, the seller crossed it."""
     return "sell" if trade.buyer_is_maker else "buy"
 
 
 def traded(trades: tuple[Trade, ...], side: str) -> Decimal:
-    """Return how much one side took."""
+    """Return the quantity that one side took."""
     return sum((each.quantity for each in trades if aggressor(each) == side), Decimal(0))
 
 
 def tape_page(seen: Observation[tuple[Trade, ...]], rows: Rows, limit: int, more: str | None) -> str:
-    """Render trades, as they were written, newest last."""
+    """Render trades from their formatted rows, newest last."""
     rules, trades = seen.rules, seen.value
     last = price(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
     lines = [

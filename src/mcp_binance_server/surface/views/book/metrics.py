@@ -1,4 +1,4 @@
-"""Order books for programs and in a line: their measures, what an order would cost, how well they are kept."""
+"""Order books as metrics and in one line: their measures, the cost of an order, and the quality of the feed."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -25,7 +25,7 @@ OPENING: dict[NoFeed | None, str] = {
 
 
 def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
-    """Say what the measures of one book rest on."""
+    """Return the basis of the measures of one book."""
     book = view.snapshot
     return Basis(
         window=Window(view.as_of_ms, view.as_of_ms),
@@ -42,7 +42,7 @@ def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
 
 
 def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
-    """Return every measure of a book; where it is broken, each says so."""
+    """Return every measure of a book; in a broken book each has the reason for its missing value."""
     rules, top = view.rules, report.top
     trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
 
@@ -82,7 +82,10 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
 
 
 def _microprice(report: BookReport, rules: SymbolRules, trust: Confidence) -> Metric:
-    """Return the fitted microprice; where it is none, or no better than the mid, the weighted mid is beside it."""
+    """Return the fitted microprice; None with a reason if there is no fit, or if it does not beat the mid.
+
+    The weighted mid is a measure of its own.
+    """
     fitted, top = report.microprice, report.top
     if fitted is None or isinstance(fitted, Unknown):
         code = "not_fitted" if fitted is None else fitted.why_null
@@ -97,7 +100,7 @@ def _microprice(report: BookReport, rules: SymbolRules, trust: Confidence) -> Me
 
 
 def _illiquidity(report: BookReport) -> Metric:
-    """Return Amihud's measure, by which symbols of one quote asset can be compared."""
+    """Return Amihud's measure, which is comparable among symbols of one quote asset."""
     seen = report.illiquidity
     if seen is None or isinstance(seen, Unknown):
         code = "insufficient_bars" if seen is None else seen.why_null
@@ -114,7 +117,7 @@ def _illiquidity(report: BookReport) -> Metric:
 
 
 def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
-    """Return what one order would get; nothing beyond the known levels is guessed."""
+    """Return the result of one order; nothing beyond the known levels is estimated."""
     rules, taken = view.rules, report.walk
     trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
     step = QUOTE_STEP if taken.unit == "quote" else rules.step
@@ -141,7 +144,7 @@ def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
 
 
 def book_line(view: BookView, report: BookReport) -> str:
-    """Say a book in one line."""
+    """Return a book in one line."""
     top, rules = report.top, view.rules
     if top.mid is None or top.spread is None or top.spread_bps is None:
         return f"{_heading(view)}: {why(top.why_null)}."
@@ -158,7 +161,7 @@ def book_line(view: BookView, report: BookReport) -> str:
 
 
 def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str:
-    """Say what one order would cost."""
+    """Return the cost of one order in one line."""
     taken, rules = report.walk, view.rules
     asset = rules.quote if taken.unit == "quote" else rules.base
     order = f"{side} {amount} {plain(asset)} of {plain(rules.symbol)} at market"
@@ -176,12 +179,12 @@ def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str
 
 
 def compact_levels(levels: tuple[PriceLevel, ...], tick: Decimal, step: Decimal) -> list[list[int]]:
-    """Write levels as whole numbers of two scales."""
+    """Return levels as whole numbers on two scales."""
     return [[int(level.price / tick), int(level.quantity / step)] for level in levels]
 
 
 def scale_of(step: Decimal, values: Sequence[Decimal]) -> Decimal:
-    """Return a step that all values are whole numbers of, else as fine a power of ten as they need."""
+    """Return the step if all values are multiples of it, else the power of ten that they need."""
     if step and not any(value % step for value in values):
         return step
     return Decimal(1).scaleb(-max(map(decimals_of, values), default=0))

@@ -1,1 +1,1 @@
-"""Perpetuals as members and as Markdown."""
+"""Perpetuals as members of an answer and as Markdown."""

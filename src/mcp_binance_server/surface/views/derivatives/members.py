@@ -1,4 +1,4 @@
-"""A perpetual's report as members of an answer: every number is rounded here, once, for both channels."""
+"""A perpetual's report as members of an answer; every number is rounded here, once for both channels."""
 
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ from mcp_binance_server.surface.views.market import SOURCES
 Members = dict[str, Any]
 
 SOURCE = "Binance USDⓈ-M futures"
-# A perpetual that is not to end is listed with an end in the year 2100.
+# A perpetual without an end is listed with an end in the year 2100.
 NO_END_MS = 4_102_444_800_000
 NOTES = (
     "Rates, shares, changes and apr are in percent; at a settlement longs pay shorts when funding is positive; apr is "
@@ -47,12 +47,12 @@ def members(report: DerivativesReport) -> Members:
 
 
 def age_doubts(report: DerivativesReport) -> list[str]:
-    """Say that the exchange's own time is of long ago."""
+    """Return a warning if the exchange's own data is old."""
     return [f"Stale: the exchange's data is {span(report.age_ms)} old"] if report.age_ms > STALE_MS else []
 
 
 def rounded(value: Decimal | float | None, places: int) -> float | None:
-    """Round as pages do; a zero has no sign."""
+    """Round in the same way as the pages; a zero has no sign."""
     if value is None:
         return None
     exactly = value if isinstance(value, Decimal) else Decimal(repr(value))
@@ -145,7 +145,7 @@ def _why_null(spot: PerpVsSpot) -> str:
 def _positioning(report: DerivativesReport) -> Members:
     shares = {kind: _share(each) for kind, each in report.shares.items()}
     first = next(iter(shares.values()), None)
-    # They mostly are of the same hour and past, which then need be told once.
+    # Most are of the same hour and window, which are then given once.
     alike = {
         name: first[name]
         for name in ("at", "window")

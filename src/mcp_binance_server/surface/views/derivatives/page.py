@@ -1,4 +1,4 @@
-"""A perpetual as a page, and in one line of the page of its spot pair."""
+"""A perpetual as a page, and in one line for the page of its spot pair."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -14,7 +14,7 @@ SHARE_KINDS: tuple[ShareKind, ...] = ("accounts_all", "top_accounts", "top_posit
 
 
 def derivatives_page(told: Mapping[str, Any], doubts: Iterable[str] = ()) -> str:
-    """Write the members as a page, with what speaks against them."""
+    """Render the members as a page, with the doubts about them."""
     funding, interest, listened = told["funding"], told["open_interest"], told["liquidations"]
     lines = [
         f"# {plain(told['symbol'])} Perpetual",
@@ -35,7 +35,7 @@ def derivatives_page(told: Mapping[str, Any], doubts: Iterable[str] = ()) -> str
 
 
 def glance_line(glance: PerpetualGlance) -> str:
-    """Say in one line of a spot pair's page what its perpetual does."""
+    """Return a spot pair's perpetual in one line."""
     interval = f"{glance.interval.hours} h" + (" assumed" if glance.interval.source == "assumed" else "")
     left = "" if glance.left_ms is None else f", settles in {span(glance.left_ms)}"
     change = NOTHING if glance.interest_24h_percent is None else percent(glance.interest_24h_percent)

@@ -68,7 +68,7 @@ def open_orders_page(view: OpenOrders) -> str:
 
 
 def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, more: str | None) -> str:
-    """Render the open orders a tool was asked for."""
+    """Render the open orders that a tool returns."""
     table = order_table(shown, view.rules, TOOL_COLUMNS) if shown else [NO_OPEN_ORDERS]
     summary = ["", *open_summary(view)] if shown else []
     told = counted(len(shown), limit, len(view.orders))
@@ -76,7 +76,7 @@ def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, mor
 
 
 def open_summary(view: OpenOrders) -> list[str]:
-    """Write how many orders there are and what is still to be executed of them; market orders have no price."""
+    """Return the number of open orders and the value still to be executed; market orders have no price."""
     return [
         f"**Total Open Orders**: {len(view.orders)}",
         f"**Total Value**: {_total(view.value_by_quote)}",
@@ -85,18 +85,18 @@ def open_summary(view: OpenOrders) -> list[str]:
 
 
 def unvalued_notes(view: OpenOrders) -> list[str]:
-    """Say how many open orders are in no total."""
+    """Return the number of open orders that are not in any total."""
     return [f"{len(view.unvalued)} without a price or on a symbol not listed now"] if view.unvalued else []
 
 
 def history_text(view: OrderHistory, limit: int, more: str | None) -> str:
-    """Render the newest orders over several symbols for a tool: every member of each, and the next step."""
+    """Render the newest orders of several symbols for a tool, with all columns and the next step."""
     told = counted(len(view.orders), limit)
     return with_more([history_page(view, TOOL_COLUMNS), told], more)
 
 
 def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
-    """Render the newest orders over several symbols, and say what is not among them."""
+    """Render the newest orders of several symbols, and the symbols that are not among them."""
     table = order_table(view.orders, view.rules, columns) if view.orders else [NO_ORDERS]
     asked = ", ".join(plain(each) for each in view.asked) or NOTHING_ASKED
     lines = [
@@ -117,7 +117,7 @@ def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
 
 
 def history_notes(view: OrderHistory) -> list[str]:
-    """Say what the rows do not: what was asked, what that cost, and what is missing."""
+    """Return notes on the rows: the symbols asked, the cost of that, and missing data."""
     empty = [] if view.orders else [NO_ORDERS]
     nowhere = [] if view.asked else [NOTHING_ASKED]
     return [*empty, *nowhere, BY_SYMBOL, history_cost(view)]
@@ -137,12 +137,12 @@ def orders_text(view: OrdersOfSymbol, limit: int, more: str | None) -> str:
 
 
 def no_orders(view: OrdersOfSymbol) -> list[str]:
-    """Say that there are none, and on which symbol."""
+    """Return a line with the symbol if there are no orders."""
     return [] if view.orders else [f"No orders found on {plain(view.rules.symbol)}."]
 
 
 def order_text(view: OneOrder) -> str:
-    """Render everything the exchange says of one order."""
+    """Render all data of the exchange on one order."""
     order, rules = view.order, view.rules
     average = order.average_price
     lines = [
@@ -168,7 +168,7 @@ def order_text(view: OneOrder) -> str:
 
 
 def fills_text(view: AccountFills, limit: int, more: str | None) -> str:
-    """Render the account's trades of one symbol or several, newest last."""
+    """Render the account's trades of one or several symbols, newest last."""
     one = view.one
     columns = tuple(name for name in FILL_COLUMNS if one is None or name != "Symbol")
     rows = [_fill_row(fill, view.rules[fill.symbol], columns) for fill in view.fills]
@@ -192,13 +192,13 @@ def order_table(
 
 
 def newest(orders: tuple[Order, ...], limit: int) -> tuple[Order, ...]:
-    """Return the newest orders without changing their order."""
+    """Return the newest orders in their original sequence."""
     kept = {each.order_id for each in sorted(orders, key=lambda order: (order.created_ms, order.order_id))[-limit:]}
     return tuple(each for each in orders if each.order_id in kept)
 
 
 def order_price(order: Order, rules: SymbolRules | None) -> str:
-    """Write the price an order works at; without a limit that is its trigger, or what it was filled at."""
+    """Format the price at which an order works; without a limit price, its trigger or its average fill price."""
     limit = _exact(order.price) if order.price else ""
     stop = f"stop {_exact(order.stop_price)}" if order.stop_price else ""
     if limit:
@@ -209,7 +209,7 @@ def order_price(order: Order, rules: SymbolRules | None) -> str:
 
 
 def quantity(value: Decimal, rules: SymbolRules | None) -> str:
-    """Write a quantity as it was sent, without the zeros that lie below the symbol's step."""
+    """Format a quantity as it was sent, without the zeros below the symbol's step."""
     needed = decimals_of(value)
     sent = max(0, -int(value.as_tuple().exponent))
     step = decimals_of(rules.step) if rules else needed
@@ -256,7 +256,7 @@ def _head(columns: tuple[str, ...]) -> list[str]:
 
 
 def _exact(price: Decimal) -> str:
-    # A limit is the owner's own number: unlike a market price it is never rounded.
+    # A limit price is the owner's own number: unlike a market price it is never rounded.
     return f"{round_to_places(price, max(2, decimals_of(price))):,f}"
 
 

@@ -1,4 +1,4 @@
-"""The page of an order that was tried out and not sent."""
+"""The page of a previewed order that was not sent."""
 
 from decimal import Decimal, localcontext
 
@@ -21,7 +21,7 @@ BNB_DISCOUNT = "The fee is less if paid in BNB"
 
 def preview_page(tried: PreviewedOrder) -> str:
     """Render the answer of `preview_order`."""
-    with localcontext(prec=DIGITS):  # an absurd order must not become one that cannot be written
+    with localcontext(prec=DIGITS):  # enough digits to write even an absurd order
         return "\n".join(_lines(tried))
 
 
@@ -47,7 +47,7 @@ def _lines(tried: PreviewedOrder) -> list[str]:
 
 
 def preview_notes(tried: PreviewedOrder) -> list[str]:
-    """Say what the numbers of a preview rest on."""
+    """Return notes on the basis of a preview's numbers."""
     notes = ["Price rules are measured at the middle of the book; Binance uses its own average price"]
     notes.append(BNB_DISCOUNT)
     if tried.venue.simulated:
@@ -61,7 +61,7 @@ def preview_notes(tried: PreviewedOrder) -> list[str]:
 
 
 def short(value: Decimal, places: int = 8) -> str:
-    """Write a quotient with so many decimals at most."""
+    """Format a quotient with at most `places` decimals."""
     with localcontext(prec=DIGITS):
         return written(round_to_places(value, places))
 

@@ -1,1 +1,1 @@
-"""What is held as Markdown."""
+"""Holdings of an account as Markdown."""

@@ -69,7 +69,7 @@ def account_page(view: AccountView, key: KeyRights | None, limit: int, more: str
 
 
 def positions_page(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
-    """Render the holdings that are not stablecoins with their value and weight; spot knows no other positions."""
+    """Render the holdings other than stablecoins with value and weight; a spot account has no other positions."""
     positions = [each for each in portfolio.holdings if not each.is_stable]
     stable = [each for each in portfolio.holdings if each.is_stable]
     unpriced = ", ".join(f"{amount(each.total, BALANCE_PLACES)} {plain(each.asset)}" for each in portfolio.excluded)
@@ -112,7 +112,7 @@ def _value(holdings: Iterable[Holding]) -> str:
 
 
 def _price(value: Decimal | None) -> str:
-    # A route may join two markets, so there is no one tick; the price itself says what it needs.
+    # A route can join two markets, so there is no single tick; the price itself gives its decimals.
     return price(value or Decimal(0), DOLLAR, NO_STEP)
 
 
@@ -134,7 +134,7 @@ def balance_table(balances: Iterable[Balance]) -> list[str]:
 
 
 def rights(view: AccountView) -> list[str]:
-    """Say what the account may do; on the testnet a missing right is nothing to mend."""
+    """Return the rights of the account; on the testnet a missing right needs no correction."""
     account = view.account
     refused = "No (Testnet)" if view.venue.is_testnet else "No"
     return [
@@ -145,7 +145,7 @@ def rights(view: AccountView) -> list[str]:
 
 
 def key_rights(key: KeyRights) -> list[str]:
-    """Say what of the key's own rights matters to whoever might lose it."""
+    """Return the key's own rights that matter if the key is lost."""
     return [
         f"**Key May Withdraw**: {'Yes' if key.withdrawals else 'No'}",
         f"**Key Bound to Addresses**: {'Yes' if key.ip_restricted else 'No'}",
@@ -153,23 +153,23 @@ def key_rights(key: KeyRights) -> list[str]:
 
 
 def note(venue: Venue, on_testnet: str) -> str:
-    """Write the contract's note on the testnet; anywhere else name the network and the host that answered."""
+    """Return the contract's note on the testnet; elsewhere the network and the host that answered."""
     told = f"*Note: {on_testnet}*" if venue.is_testnet else _answered(venue)
     return "\n".join([told, *_noted(venue)])
 
 
 def source(venue: Venue, as_of_ms: int) -> list[str]:
-    """Write when the exchange was asked, and which network and host answered."""
+    """Return the time of the answer, and the network and host that answered."""
     return [f"*Last updated: {instant(as_of_ms)}*", _answered(venue), *_noted(venue)]
 
 
 def word(text: str) -> str:
-    """Write one of the exchange's constants; they hold underscores, which are no formatting inside a word."""
+    """Format one of the exchange's constants; underscores inside a word are not formatting."""
     return text if text.replace("_", "").isalnum() else plain(text)
 
 
 def venue_notes(venue: Venue) -> list[str]:
-    """Say of an exchange what its name does not."""
+    """Return notes on an exchange that its name does not contain."""
     return [*([SIMULATED] if venue.simulated else []), *([venue.note] if venue.note else [])]
 
 
@@ -195,7 +195,7 @@ def _percent(fraction: Decimal) -> str:
 def holdings_page(
     report: PortfolioReport, venue: Venue, limit: int, more: str | None, below: Iterable[str] = ()
 ) -> str:
-    """Render what the account is worth and what it risks, and below it other lines about the same holdings."""
+    """Render the account's value and risks, followed by other lines on the same holdings."""
     held = (*report.portfolio.holdings, *report.portfolio.excluded)
     risks = {each.asset: each for each in report.risk.assets}
     stable = report.portfolio.stablecoin_share
@@ -218,7 +218,7 @@ def holdings_page(
 
 
 def unmeasured(report: PortfolioReport) -> str | None:
-    """Say why there is no risk to tell; nothing where there is."""
+    """Return the reason why there is no risk measure; None if there is one."""
     risk = report.risk
     if risk.tail.var is not None and risk.var_value is not None:
         return None
@@ -277,7 +277,7 @@ def _risk(report: PortfolioReport) -> list[str]:
 
 
 def shares_between(low: float, high: float) -> str:
-    """Write a range of shares: `3.8% to 5.9%`."""
+    """Format a range of shares: `3.8% to 5.9%`."""
     return f"{share(low)} to {share(high)}"
 
 

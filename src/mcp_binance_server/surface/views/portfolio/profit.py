@@ -1,4 +1,4 @@
-"""Cost and profit by the account's own trades, as Markdown and in the words of both channels."""
+"""Cost and profit by the account's own trades, as Markdown, and the sentences for both channels."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -32,7 +32,7 @@ Way = Callable[[AssetProfit], Gain]
 
 
 def profit_notes(profit: AccountProfit) -> list[str]:
-    """Return the sentences that both channels say."""
+    """Return the sentences that both channels use."""
     empty = [] if profit.trades else [NO_TRADES]
     unread = [ASK_AGAIN] if profit.prices_left else []
     return [
@@ -75,7 +75,7 @@ def has_unexplained(profit: AccountProfit) -> bool:
 
 
 def dollars(value: Decimal | None, *, signed: bool = False) -> str:
-    """Write a sum to the cent, or with two digits where it is less."""
+    """Format an amount to the cent, or with two digits if it is smaller."""
     return NOT_KNOWN if value is None else money(value, DOLLAR, CENT, signed=signed)
 
 
@@ -124,7 +124,7 @@ def _average_row(each: AssetProfit) -> tuple[str, ...]:
 
 
 def average_price(each: AssetProfit) -> str:
-    """Write what one of an asset cost on average; below a dollar with all that the exchange's prices have."""
+    """Format the average cost of one unit of an asset; below a dollar with all decimals of the exchange's prices."""
     value = each.average_price
     return NOT_KNOWN if value is None else money(value, DOLLAR, CENT if value >= 1 else SMALLEST)
 
@@ -152,7 +152,7 @@ def _unexplained_table(rows: Iterable[AssetProfit]) -> list[str]:
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]], last: tuple[str, ...] = ()) -> list[str]:
-    """Write a table whose columns stand below each other also where nobody renders it."""
+    """Return a table with aligned columns, readable without rendering as well."""
     cells = [columns, *rows, *([last] if last else [])]
     wide = [max(len(row[place]) for row in cells) for place in range(len(columns))]
     head, *body = [f"| {' | '.join(map(str.ljust, row, wide))} |" for row in cells]

@@ -1,1 +1,1 @@
-"""Orders that are placed here, as text: the mode comes first, wherever money could be mistaken."""
+"""Orders placed here, as text; the mode comes first, wherever the kind of money could be mistaken."""

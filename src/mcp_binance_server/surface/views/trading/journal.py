@@ -1,4 +1,4 @@
-"""The journal of orders as a page, and the past of one order in words."""
+"""The journal of orders as a page, and the history of one order in words."""
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
@@ -59,12 +59,12 @@ def journal_page(page: OrderJournal) -> str:
 
 
 def history_of(record: OrderRecord) -> list[str]:
-    """Tell everything that was written of an order, oldest first, a line each."""
+    """Return all journal entries of an order, oldest first, one per line."""
     return [f"{instant(each.at_ms)}: {_event_words(each)}" for each in record.events]
 
 
 def record_summary(record: OrderRecord, mode: str) -> str:
-    """Say how an order stands that the exchange does not show."""
+    """Return the state of an order that the exchange does not show."""
     intent = record.intent
     if intent.is_unresolved:
         return (
@@ -75,7 +75,7 @@ def record_summary(record: OrderRecord, mode: str) -> str:
 
 
 def standing_summary(record: OrderRecord, mode: str) -> str:
-    """Say how a list of orders stands, or a change of one: the exchange has no order of that name."""
+    """Return the state of an order list or of an amendment; the exchange has no order with that ID."""
     intent = record.intent
     if intent.is_unresolved or intent.state == "NOT_PLACED":
         return f"{mode}: DO NOT PLACE IT AGAIN. {intent.client_order_id} is by the journal {HISTORY[intent.state]}."
@@ -83,7 +83,7 @@ def standing_summary(record: OrderRecord, mode: str) -> str:
 
 
 def unasked_summary(record: OrderRecord, mode: str) -> str:
-    """Say how an order stands while the exchange cannot be asked."""
+    """Return the state of an order while the exchange cannot be asked."""
     intent = record.intent
     again = "DO NOT PLACE IT AGAIN. " if intent.is_unresolved else ""
     state = intent.status or HISTORY[intent.state]
@@ -91,13 +91,13 @@ def unasked_summary(record: OrderRecord, mode: str) -> str:
 
 
 def record_page(record: OrderRecord, summary: str, mode: TradingMode, venue: Venue, as_of_ms: int) -> str:
-    """Render an order of which only the journal knows."""
+    """Render an order that is only in the journal."""
     about = f"**Order**: {terms_words(record.intent.terms)}"
     return "\n".join([summary, "", about, *journal_lines(record), "", *where_from(mode, venue, as_of_ms)])
 
 
 def journal_lines(record: OrderRecord) -> list[str]:
-    """Write what the journal says beside what the exchange says."""
+    """Return the journal's lines on an order, in addition to the exchange's."""
     intent = record.intent
     return [
         "## Journal",

@@ -1,4 +1,4 @@
-"""What became of an order that was placed, or cancelled, or waits: the first line says it, and what not to do."""
+"""Outcomes of placed, cancelled and waiting orders; the first line has the outcome, and what not to do."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -27,7 +27,7 @@ CancelOutcome = Literal["cancelled", "already_over", "not_cancelled", "unknown",
 
 APPROVE = "mcp-binance-server approve {id}"
 CANCEL = "mcp-binance-server cancel {id}"
-# What an order is doing of which nothing is filled yet.
+# Activity of an order that has no fills yet.
 DOES = {
     "PENDING_NEW": "on its way to the market",
     "NEW": "open, it waits for its price",
@@ -37,7 +37,7 @@ ASK_AGAIN_SECS = 5
 
 
 def outcome_summary(placed: PlacedOrder) -> str:
-    """Say in one line what became of an order."""
+    """Return the outcome of an order in one line."""
     return f"{mode_word(placed.mode, placed.venue)}: {_became(placed)}"
 
 
@@ -77,7 +77,7 @@ def _refused(placed: PlacedOrder) -> str:
 
 
 def outcome_step(placed: PlacedOrder) -> str:
-    """Say what to call next; "" where nothing is left to do."""
+    """Return the next call; "" if nothing is left to do."""
     intent = placed.intent
     look = next_step("get_order", symbol=intent.terms.symbol, client_order_id=intent.client_order_id)
     match placed.outcome:
@@ -97,7 +97,7 @@ def outcome_step(placed: PlacedOrder) -> str:
 
 
 def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
-    """Render what became of an order that was placed."""
+    """Render the outcome of a placed order."""
     intent, rules = placed.intent, placed.rules
     average = intent.average_price
     lines = [
@@ -122,14 +122,14 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
 
 
 def waiting_summary(kept: KeptPreview, mode: str, *, has_approver: bool) -> str:
-    """Say that an order waits for a person."""
+    """Return the summary of an order that waits for a person."""
     if not has_approver:
         return f"{mode}: not sent. It waits for you: the question was not answered in time"
     return f"{mode}: not sent. It waits for you: {APPROVE.format(id=kept.preview_id)}"
 
 
 def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
-    """Say how it goes on: with another question, or with a signature; `is_shown` where a page is open for that."""
+    """Return the next step: another question, or a signature; `is_shown` means that a page is open for that."""
     call = next_step("place_order", preview_id=kept.preview_id)
     again = f"{call} asks again" if is_asked else f"{call} then places it"
     if is_shown:
@@ -138,7 +138,7 @@ def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_sh
 
 
 def waiting_text(kept: KeptPreview, base: str, venue: Venue, told: tuple[str, str], as_of_ms: int) -> str:
-    """Render an order that waits, from its summary and its next step."""
+    """Render a waiting order from its summary and its next step."""
     terms, (summary, step) = kept.terms, told
     lines = [
         summary,
@@ -153,7 +153,7 @@ def waiting_text(kept: KeptPreview, base: str, venue: Venue, told: tuple[str, st
 
 
 def cancel_outcome(placed: PlacedOrder) -> CancelOutcome:
-    """Tell what a cancel that was sent came to."""
+    """Return the outcome of a cancel that was sent."""
     if placed.intent.is_cancelled and placed.intent.final_ms is not None:
         return "cancelled"
     if placed.intent.final_ms is not None:
@@ -162,7 +162,7 @@ def cancel_outcome(placed: PlacedOrder) -> CancelOutcome:
 
 
 def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
-    """Say in one line what became of a cancel."""
+    """Return the outcome of a cancel in one line."""
     intent = placed.intent
     mode, name, filled = mode_word(placed.mode, placed.venue), intent.client_order_id, _filled(placed)
     match outcome:
@@ -180,7 +180,7 @@ def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
 
 
 def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
-    """Say what to call after a cancel."""
+    """Return the next call after a cancel."""
     if outcome in ("cancelled", "already_over"):
         return ""
     symbol, name = placed.intent.terms.symbol, placed.intent.client_order_id
@@ -191,7 +191,7 @@ def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
 
 
 def cancelled_all_summary(found: CancelledAll) -> str:
-    """Say how many orders of a symbol were cancelled, and how many stand."""
+    """Return how many orders of a symbol were cancelled, and how many are left open."""
     mode, symbol = mode_word(found.mode, found.venue), plain(found.symbol)
     if not found.cancelled and not found.left:
         return f"{mode}: nothing to cancel. No order that was placed here is open on {symbol}."
@@ -200,7 +200,7 @@ def cancelled_all_summary(found: CancelledAll) -> str:
 
 
 def cancelled_all_text(found: CancelledAll, summary: str) -> str:
-    """Render what a cancel of all came to."""
+    """Render the outcome of a cancel of all orders."""
     lines = [
         summary,
         "",
@@ -217,7 +217,7 @@ def cancelled_all_text(found: CancelledAll, summary: str) -> str:
 
 
 def leg_words(leg: Leg, rules: SymbolRules) -> str:
-    """Write one order of a list as it stands."""
+    """Format the state of one order of a list."""
     traded = f", {exact(leg.executed)} {plain(rules.base)} for {exact(leg.spent)} {plain(rules.quote)}"
     return f"{leg.client_order_id} {leg.status}{traded if leg.executed else ''}"
 
@@ -240,7 +240,7 @@ def _filled(placed: PlacedOrder) -> str:
 
 
 def _is_placed_here(placed: PlacedOrder) -> bool:
-    """Tell whether the commands of this machine know the order: of others only the exchange does."""
+    """Return whether the commands of this machine know the order; other orders are known only to the exchange."""
     return placed.intent.state != "ADOPTED"
 
 

@@ -1,4 +1,4 @@
-"""An order that was tried out and can be placed: what it may cost at worst, who must agree, and until when."""
+"""A previewed order that can be placed: its worst cost, its confirmation and its expiry."""
 
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.surface.views.markdown import instant, next_step, plain
@@ -22,7 +22,7 @@ HEADING = "# Preview, nothing sent: "
 
 
 def preview_summary(shown: TradablePreview) -> str:
-    """Say in one line whether this order can be placed."""
+    """Return in one line whether this order can be placed."""
     mode = mode_word(shown.terms.mode, shown.tried.venue)
     order = order_words(shown.terms, shown.tried.preview.rules.base)
     if shown.kept is None:
@@ -31,7 +31,7 @@ def preview_summary(shown: TradablePreview) -> str:
 
 
 def preview_step(shown: TradablePreview) -> str:
-    """Say what to call to place it, or what to do instead."""
+    """Return the call that places the order, or the alternative."""
     if shown.kept is None:
         stands = next((each.client_order_id for each in shown.denied if each.client_order_id), None)
         if stands is not None:
@@ -42,7 +42,7 @@ def preview_step(shown: TradablePreview) -> str:
 
 
 def denied_words(denied: Denied) -> str:
-    """Write which guard refuses an order, what it met, and what it would let pass; a reason may be anybody's words."""
+    """Return the guard that refuses an order, the refused value and the allowed one; the value can be foreign text."""
     left = "" if denied.left is None else f", {denied.left} left"
     about = "" if denied.client_order_id is None else f" ({denied.client_order_id})"
     return f"{denied.guard}: {word(denied.received)}; allowed: {word(denied.limit)}{left}{about}"
@@ -73,9 +73,9 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
 
 
 def tradable_notes(shown: TradablePreview) -> list[str]:
-    """Say what the numbers rest on, and what happens among one's own orders.
+    """Return notes on the basis of the numbers, and on matches among one's own orders.
 
-    On paper the market is real and the money is not, and nobody gives a discount.
+    On paper the market is real and the money is not, and there is no fee discount.
     """
     on_paper = (SIMULATED_MARKET, BNB_DISCOUNT) if shown.terms.mode == "paper" else ()
     told = [each for each in preview_notes(shown.tried) if each not in on_paper]
@@ -86,7 +86,7 @@ def tradable_notes(shown: TradablePreview) -> list[str]:
 
 
 def _order(shown: TradablePreview, tried: str) -> str:
-    """Return the order that was tried, or all that is sent where that is more."""
+    """Return the previewed order, or the whole terms if more than that is sent."""
     terms = shown.terms
     is_more = terms.exits is not None or terms.replaces is not None
     return order_words(terms, shown.tried.preview.rules.base) if is_more else tried

@@ -1,4 +1,4 @@
-"""What a user is asked before an order leaves: composed of the order's own terms, and of nobody else's words."""
+"""The question to a user before an order is sent: composed of the order's own terms, without foreign text."""
 
 from decimal import Decimal, localcontext
 
@@ -20,7 +20,7 @@ FEE_PLACES = Decimal("0.00000001")
 
 
 def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: str, rates: Commission | None) -> str:
-    """Ask whether to place exactly these terms."""
+    """Return the question whether to place exactly these terms."""
     base, quote = _asset(rules.base), _asset(rules.quote)
     lines = [
         f"{mode}: place this order?{_stake(terms, 'It is paid with real money')}",
@@ -35,7 +35,7 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
 
 
 def cancel_question(wanted: Cancellation, mode: str) -> str:
-    """Ask whether to take a stop away."""
+    """Return the question whether to cancel a stop."""
     terms, rules = wanted.intent.terms, wanted.rules
     lines = [
         f"{mode}: cancel this stop?{_stake(terms, 'It protects real money')}",
@@ -49,7 +49,7 @@ def cancel_question(wanted: Cancellation, mode: str) -> str:
 
 
 def _asset(name: str) -> str:
-    # Whoever makes a token names it: what is no name must not speak to a user who decides.
+    # The maker of a token chooses its name: text that is not a plausible name must not reach a user who decides.
     return name if is_plausible(name) else "of its asset"
 
 
@@ -58,7 +58,7 @@ def _stake(terms: Terms, real: str) -> str:
 
 
 def _beside(terms: Terms, quote: str) -> list[str]:
-    """Say what is sent with it, or taken away for it."""
+    """Return the orders that are sent with this one, or cancelled for it."""
     exits = terms.exits
     told: list[str] = []
     if exits is not None and exits.has_entry:

@@ -1,4 +1,4 @@
-"""The state of trading as a page: the mode, whether it is stopped, what is left of each limit, what is under way."""
+"""The state of trading as a page: mode, stop, remaining limits, and orders in progress."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.words import word
 
 RESUME = "mcp-binance-server resume"
-# What a match on paper cannot know; said where somebody looks before the first order.
+# Limits of matching on paper; shown in a place that is read before the first order.
 HONEST = (
     "On paper nobody reacts to your orders, hidden orders and cancels ahead of you are unknown, every order takes the "
     "same time to the market, and trading is never halted: real fills can be worse."
@@ -30,7 +30,7 @@ NO_STAKE = ", without real money"
 
 
 def status_summary(status: TradingStatus) -> str:
-    """Say in one line whether orders can be placed now."""
+    """Return in one line whether orders can be placed now."""
     mode = mode_word(status.mode, status.venue)
     if status.stopped is not None:
         return (
@@ -43,12 +43,12 @@ def status_summary(status: TradingStatus) -> str:
 
 
 def whose_stop(stopped: Stopped) -> str:
-    """Say whom a stop holds; a caller sees none but their own and everybody's."""
+    """Return the scope of a stop; a caller sees only its own stop and the one for all accounts."""
     return "everybody" if stopped.account == EVERYBODY else "this account"
 
 
 def rules_of(policy: Policy) -> dict[str, str]:
-    """Say what the operator allows of one order, each in words."""
+    """Return the operator's rules for one order, in words."""
     limits = policy.limits
     asset = policy.counting_asset
     return {
@@ -66,7 +66,7 @@ def rules_of(policy: Policy) -> dict[str, str]:
 
 
 def confirmation_of(policy: Policy, mode: TradingMode) -> list[str]:
-    """Say who must agree to an order, by what limits take for it."""
+    """Return the confirmation that an order needs, by the amount it takes from the limits."""
     confirm, asset = policy.confirm, policy.counting_asset
     approver = "" if confirm.approver else "; no approver is set, so those are refused"
     if confirm.ask == "default" and mode != "live":
@@ -116,27 +116,27 @@ def status_text(status: TradingStatus, summary: str) -> str:
 
 
 def unread_words(status: TradingStatus) -> str:
-    """Say that balances and losses are missing, and why."""
+    """Return the reason why balances and losses are missing."""
     return f'The account could not be read: "{unformatted(word(status.unread))}"'
 
 
 def following_notes(status: TradingStatus) -> list[str]:
-    """Say where an open order's news come from when they may be late."""
+    """Return a note if news of open orders can be late."""
     return [POLLED] if status.following == "polled" else []
 
 
 def honest_notes(mode: TradingMode) -> list[str]:
-    """Say what speaks against taking paper for the market."""
+    """Return the reasons not to mistake paper for the market."""
     return [HONEST] if mode == "paper" else []
 
 
 def lost_words(status: TradingStatus) -> str:
-    """Write what the day's orders have lost so far; nothing where they have won."""
+    """Return the day's loss so far; 0 after a profit."""
     return f"{cents_text(max(0, status.lost_today or 0))} {status.policy.counting_asset}"
 
 
 def open_words(intent: Intent) -> str:
-    """Write one order of the status in a line."""
+    """Format one order of the status in a line."""
     executed = f", executed {exact(intent.executed)}" if intent.executed else ""
     smaller = "" if intent.amended is None else f" (now of {exact(intent.amended)})"
     legs = "".join(
@@ -148,17 +148,17 @@ def open_words(intent: Intent) -> str:
 
 
 def unresolved_words(intent: Intent) -> str:
-    """Write one order whose end nobody knows yet."""
+    """Format one order whose outcome is not known yet."""
     return f"{open_words(intent)}; DO NOT PLACE IT AGAIN, get_order tells what is known"
 
 
 def adopted_words(intent: Intent) -> str:
-    """Write one order of ours that was found at the exchange and not in the journal."""
+    """Format one of our orders that was found at the exchange and not in the journal."""
     return f"{open_words(intent)}; it counts in the limits. Another server with this key, or a lost journal?"
 
 
 def waiting_words(waiting: Waiting) -> str:
-    """Write one preview that waits for a signature."""
+    """Format one preview that waits for a signature."""
     approved = (
         "approved, place_order sends it" if waiting.signature else f"mcp-binance-server approve {waiting.preview_id}"
     )
@@ -166,7 +166,7 @@ def waiting_words(waiting: Waiting) -> str:
 
 
 def terms_words(terms: Terms) -> str:
-    """Write an order in few words."""
+    """Format an order in a few words."""
     if terms.amends:
         return f"reduce {terms.replaces} to {exact(terms.quantity)} {plain(terms.symbol)}"
     stop = f" stop {exact(terms.stop_price)}" if terms.stop_price is not None else ""

@@ -1,4 +1,4 @@
-"""The words of an order on its way: in which mode, what exactly, and who agrees to it."""
+"""Texts on an order in progress: its mode, its terms, and its confirmation."""
 
 from decimal import Decimal
 from typing import Literal
@@ -12,7 +12,7 @@ from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exit
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
-# The exchange of the demo is nobody's.
+# Network name of the demo's own exchange.
 OFFLINE = "offline"
 MONEY: dict[TradingMode, str] = {
     "paper": "an account on paper, no real money.",
@@ -27,7 +27,7 @@ WAYS: dict[Way, str] = {
     "apart": "the approver's signature",
 }
 BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apart": "the approver"}
-# Who agreed to an order that was found at the exchange is in another journal, or lost.
+# The confirmation of an order that was found at the exchange is in another journal, or lost.
 FOUND, BRIEF_FOUND = "not known; it was found at the exchange and was not in this journal", "not known"
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
 LEG_WORDS = {ENTRY: "entry", ABOVE: "take profit", BELOW: "stop"}
@@ -45,7 +45,7 @@ AFTERWARDS: dict[Way, str] = {
 
 
 def mode_word(mode: TradingMode, venue: Venue) -> str:
-    """Name the mode as every answer begins: which kind of money it is about."""
+    """Return the mode, with which every answer begins: it names the kind of money."""
     match mode:
         case "practice":
             return f"PRACTICE ({plain(venue.network)})"
@@ -56,17 +56,17 @@ def mode_word(mode: TradingMode, venue: Venue) -> str:
 
 
 def account_words(mode: TradingMode, venue: Venue) -> str:
-    """Say as the first line of a page about an account which kind of money is in it."""
+    """Return the first line of a page about an account: the mode and the kind of money."""
     return f"{mode_word(mode, venue)}: {MONEY[mode]}"
 
 
 def confirmed_words(intent: Intent) -> str:
-    """Say who agreed to an order."""
+    """Return the confirmation of an order in words."""
     return FOUND if intent.state == "ADOPTED" else WAYS[intent.way]
 
 
 def order_words(terms: Terms, base: str) -> str:
-    """Write an order in one line: `BUY 0.01 BTC LIMIT at 50,000.00, GTC (BTCUSDT)`."""
+    """Format an order in one line: `BUY 0.01 BTC LIMIT at 50,000.00, GTC (BTCUSDT)`."""
     if terms.amends:
         return f"reduce {terms.replaces} to {exact(terms.quantity)} {plain(base)} ({plain(terms.symbol)})"
     if terms.kind == "OCO" and terms.exits is not None:
@@ -81,7 +81,7 @@ def order_words(terms: Terms, base: str) -> str:
 
 
 def exits_words(exits: Exits) -> str:
-    """Write where a position is ended."""
+    """Format the prices at which a position is closed."""
     above = "" if exits.take_profit is None else f"take profit at {priced(exits.take_profit)}"
     below = ""
     if exits.stop is not None and exits.stop_limit is not None:
@@ -90,7 +90,7 @@ def exits_words(exits: Exits) -> str:
 
 
 def exit_notes(terms: Terms) -> list[str]:
-    """Say what exits do not promise, and what becomes of an order that another one replaces."""
+    """Return notes on the limits of exits, and on the order that another one replaces."""
     exits = terms.exits
     entry = [UNPROTECTED] if exits is not None and exits.has_entry else []
     stop = [JUMPED] if exits is not None and exits.stop is not None else []
@@ -100,7 +100,7 @@ def exit_notes(terms: Terms) -> list[str]:
 
 
 def unprotected_words(intent: Intent, base: str) -> str:
-    """Say how much was bought that no exit sells; "" where there is none such."""
+    """Return the bought amount that no exit sells, in words; "" if there is none."""
     amount = intent.unprotected
     if not amount:
         return ""
@@ -121,12 +121,12 @@ def _beside(terms: Terms, base: str) -> str:
 
 
 def priced(value: Decimal, tick: Decimal = Decimal(0)) -> str:
-    """Write a price or a sum with every digit that it has, two decimals at least."""
+    """Format a price or an amount with all of its digits, at least two decimals."""
     return f"{round_to_places(value, price_places(tick, value)):,f}"
 
 
 def averaged(value: Decimal, rules: SymbolRules) -> str:
-    """Write a mean of prices to one decimal beyond the tick."""
+    """Format a mean of prices to one decimal beyond the tick."""
     places = price_places(rules.tick, value) + 1
     rounded = round_to_places(value, places)
     shorter = round_to_places(value, places - 1)
@@ -134,7 +134,7 @@ def averaged(value: Decimal, rules: SymbolRules) -> str:
 
 
 def where_from(mode: TradingMode, venue: Venue, as_of_ms: int) -> list[str]:
-    """Write the last lines: which money it was, where orders go, and when all this was so."""
+    """Return the last lines: the kind of money, the network and host of the orders, and the time."""
     money = (f"*{plain(each)}*" for each in money_notes(mode, venue))
     return [*money, f"*Network {plain(venue.network)}, host {plain(venue.host)}; as of {instant(as_of_ms)}*"]
 
@@ -144,7 +144,7 @@ def _prices(venue: Venue) -> str:
 
 
 def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
-    """Say in the structure what the last lines of a text say."""
+    """Return the notes on money, which the structure and the last lines of a text share."""
     match mode:
         case "paper":
             return [NO_MONEY.format(prices=_prices(venue)), *([venue.note] if venue.note else [])]
@@ -155,5 +155,5 @@ def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
 
 
 def unformatted(text: str) -> str:
-    """Escape a sentence that holds somebody else's words; names of ours keep their underscores."""
+    """Escape a sentence with foreign text; our own names keep their underscores."""
     return plain(text).replace("\\_", "_")

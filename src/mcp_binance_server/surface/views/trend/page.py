@@ -1,4 +1,4 @@
-"""The page of a trading analysis: the contract's lines first, then what the bars add."""
+"""The page of a trading analysis: the contract's lines first, then the additions from the bars."""
 
 from decimal import Decimal
 
@@ -26,9 +26,9 @@ from mcp_binance_server.surface.views.trend.words import bias_line, opening_sent
 
 
 def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetual: str | None = None) -> str:
-    """Render the analysis; `defaults` says whether strategy and risk tolerance were left to us.
+    """Render the analysis; `defaults` is True for a strategy and a risk tolerance that were not given.
 
-    What its perpetual does is no part of the contract: one line after the market's own, or none.
+    The perpetual is not part of the contract: it has one line after the market's own, or none.
     """
     view, outlook = report.view, report.outlook
     return "\n".join(

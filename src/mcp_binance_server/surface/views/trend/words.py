@@ -1,4 +1,4 @@
-"""The sentences of a trading analysis: each says no more than was measured."""
+"""The sentences of a trading analysis; each is limited to the measurements."""
 
 from decimal import Decimal
 
@@ -32,7 +32,7 @@ DIRECTIONS = {"up": "Up", "down": "Down", "unclear": "No clear direction"}
 
 
 def opening_sentence(view: MarketView, outlook: Outlook) -> str:
-    """Say what the day was like, in the contract's words where it earned them."""
+    """Return the sentence on the day, in the contract's words if the measurements support them."""
     return (
         f"*Based on current market conditions, {plain(name_of(view.rules.base))} is showing "
         f"{_momentum(view, outlook.day)} over 24 hours. {_sentiment(outlook.day)} "
@@ -53,7 +53,7 @@ def _sentiment(day: DaySummary) -> str:
 
 
 def bias_line(bias: Bias) -> str:
-    """Say which way the week leaned, and how often a week without drift says as much."""
+    """Return the direction of the week, and how often a week without drift gives a direction."""
     if bias.direction is None or bias.t is None:
         return f"**Bias**: not judged: {bias.n} of {bias.needed} hourly returns"
     return (
@@ -63,7 +63,7 @@ def bias_line(bias: Bias) -> str:
 
 
 def entry_place(view: MarketView, outlook: Outlook, levels: TradeLevels) -> str:
-    """Say where the entry lies: at a level only where there is one."""
+    """Return the place of the entry: at a level only if there is one."""
     if outlook.entry_level is not None:
         return "near current support"
     low = view.ticker.low
@@ -76,7 +76,7 @@ def entry_place(view: MarketView, outlook: Outlook, levels: TradeLevels) -> str:
 
 
 def target_place(outlook: Outlook, levels: TradeLevels) -> str:
-    """Say where the target lies: at a level only where there is one."""
+    """Return the place of the target: at a level only if there is one."""
     if outlook.target_level is not None:
         return "near resistance"
     if levels.target_rule == "least":
@@ -85,7 +85,7 @@ def target_place(outlook: Outlook, levels: TradeLevels) -> str:
 
 
 def odds(levels: TradeLevels) -> str:
-    """Say what is won for what is risked, and what chance alone makes of it."""
+    """Return the reward for the risk, and the result of chance alone."""
     return (
         f"{levels.reward_risk:.2f} reward:risk; a driftless price meets the stop first in "
         f"{levels.stop_first * 100:.0f} %"
@@ -93,12 +93,12 @@ def odds(levels: TradeLevels) -> str:
 
 
 def level_price(view: MarketView, value: Decimal) -> str:
-    """Write a level without the cents it does not have."""
+    """Format a level without zero cents."""
     return short(view, shown_price(view, value))
 
 
 def short(view: MarketView, shown: str) -> str:
-    """Leave out decimals that are zeros."""
+    """Remove decimals that are zeros."""
     if view.rules.quote in DOLLAR_LIKE:
         return shown.removesuffix(".00")
     digits, _, quote = shown.partition(" ")
@@ -106,10 +106,10 @@ def short(view: MarketView, shown: str) -> str:
 
 
 def band(view: MarketView, levels: TradeLevels) -> str:
-    """Write the entry band."""
+    """Format the entry band."""
     return f"{level_price(view, levels.entry_low)}-{level_price(view, levels.entry_high)}"
 
 
 def code_words(code: str | None) -> str:
-    """Write a reason as words."""
+    """Format a reason code as words."""
     return (code or "no data").replace("_", " ")

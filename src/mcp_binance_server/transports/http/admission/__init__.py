@@ -1,1 +1,1 @@
-"""Who may come in, and with how much."""
+"""Admission of requests: hosts, bodies, keys, and refusals."""

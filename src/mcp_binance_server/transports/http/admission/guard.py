@@ -24,28 +24,28 @@ _BAD_LENGTH = HttpRefusal(400, "bad_length", "A request has one Content-Length o
 LONGEST_LENGTH = 20  # digits
 
 WHOLE = "mcp_binance_server.whole"
-"""Where a connection says that all of a request has come already."""
+"""Scope key of a boolean: the connection has already received the whole request."""
 LONG = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """How much of a request is read, and for how long."""
+    """Limits on the size of a request's body, and on the time to read it."""
 
     most: int = 4 * 2**20
     secs: float = 10.0
-    # Bodies over `small` share `held`: a crowd of half-sent large ones can neither fill memory nor shut out small ones.
+    # Bodies over `small` share `held`: many half-sent large ones can neither fill memory nor shut out small ones.
     small: int = 64 * 2**10
-    # Nothing we offer takes a tenth of it; to parse the two million that fit takes a third of a second.
+    # No request of ours needs a tenth of it; parsing the two million values that fit takes a third of a second.
     values: int = 20_000
     held: int = 64 * 2**20
-    # What is read and dropped of a request that is refused by its head.
+    # Bytes to read and drop of a request that was refused by its head.
     leftover: int = 48 * 2**10
     leftover_secs: float = 1.0
 
 
 class Bodies:
-    """Reads bodies within limits, those under way at one time together."""
+    """A reader of bodies, with limits for each and for all concurrent ones together."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self._limits = limits
@@ -60,11 +60,11 @@ class Bodies:
         )
 
     def judge(self, declared: int) -> HttpRefusal | None:
-        """Refuse a length that is too much already when it is announced."""
+        """Refuse an announced length over the limit."""
         return self._too_long if declared > self._limits.most else None
 
     async def read(self, receive: Receive, *, is_here: bool = False) -> bytes | HttpRefusal | None:
-        """Return the body, or why it is refused; None when the client has left. One that is here needs no time."""
+        """Return the body, or its refusal; None if the client has left. `is_here` skips the timeout."""
         if is_here:
             whole = await receive()
             return self._ended(whole, whole.get("body", b""))
@@ -100,7 +100,7 @@ class Bodies:
         return self._too_full if self._is_too_full(body) else bytes(body)
 
     def _is_too_full(self, body: bytes | bytearray) -> bool:
-        """Tell whether there are more values than anybody needs, by what begins or parts them in JSON."""
+        """Return True if the body has more values than any request needs, counted by JSON's separators and brackets."""
         piece, left = self._limits.small, self._limits.values
         for start in range(0, len(body), piece):
             left -= sum(body.count(mark, start, start + piece) for mark in b",[{")
@@ -109,7 +109,7 @@ class Bodies:
         return False
 
     async def drop_leftover(self, receive: Receive) -> None:
-        """Read for a moment and forget it: a socket that is closed on unread bytes can take the answer with it."""
+        """Read and drop for a moment: closing a socket with unread bytes can destroy the answer."""
         dropped = 0
         with anyio.move_on_after(self._limits.leftover_secs):
             while dropped < self._limits.leftover:
@@ -120,7 +120,7 @@ class Bodies:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the whole body once, then what the connection has to say: that it ended."""
+    """Return a `receive` that gives the whole body once, then the connection's own messages, such as its end."""
     kept: list[bytes] = [body]
 
     async def receive_again() -> Message:
@@ -132,7 +132,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class Watched(NamedTuple):
-    """The headers that are decided on here, each as often as it was sent."""
+    """The headers that the guard checks, each with all its values."""
 
     host: list[bytes]
     origin: list[bytes]
@@ -146,7 +146,7 @@ class Watched(NamedTuple):
 
 
 class Guard:
-    """An ASGI application around another. It sends no CORS header, so no page from elsewhere can read an answer."""
+    """An ASGI middleware. It sends no CORS header, so no page from elsewhere can read an answer."""
 
     def __init__(self, app: ASGIApp, allowed: Allowed, limits: BodyLimits | None = None) -> None:
         self._app = app
@@ -171,14 +171,14 @@ class Guard:
         body = await self._bodies.read(receive, is_here=scope.get(WHOLE, False))
         if isinstance(body, bytes):
             if len(body) > LONG:
-                await checkpoint()  # others are heard before it is parsed
+                await checkpoint()  # others get a turn before it is parsed
             await self._app(scope, replayed(body, receive), send)
         elif body is not None:
-            # It has had all the bytes and all the time there are: closed without another look.
+            # The body has used up all bytes and time: close without reading on.
             await body.and_close().answer(send)
 
     def _judge(self, scope: Scope, headers: Watched) -> HttpRefusal | None:
-        # A target with a host of its own would outrank the Host that is looked at below.
+        # A target with its own host would override the Host header that is checked below.
         if not scope["path"].startswith("/"):
             return _BAD_TARGET
         if not self._allowed.is_host(headers.host):
@@ -196,7 +196,7 @@ class Guard:
         return self._bodies.judge(int(declared))
 
     async def _turn_away(self, refusal: HttpRefusal, receive: Receive, send: Send) -> None:
-        """Refuse a request whose body was not looked at, and close the connection once the client can know why."""
+        """Refuse a request with an unread body, and close the connection after the client could read the reason."""
 
         async def unfinished(message: Message) -> None:
             await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
@@ -207,7 +207,7 @@ class Guard:
 
 
 def watched(scope: Scope) -> Watched:
-    """Return the headers that matter here, in one pass."""
+    """Return the headers for the guard, in one pass."""
     found = Watched([], [], [], [], [])
     host, origin, length, transfer, encoding = found
     for name, value in scope["headers"]:

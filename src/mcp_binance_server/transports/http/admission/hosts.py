@@ -1,4 +1,4 @@
-"""Which hosts this server answers for, and what a trusted proxy forwards."""
+"""Hosts that this server answers for, and forwarding by trusted proxies."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_binance_server.errors import SettingsError, echo
 from mcp_binance_server.transports.arrival import PROTO, Arrival, Proxies
 
-# Any port: behind a forwarded or published one a server does not know its own, and the port tells no friend from foe. A
-# page that points its name here sends the right port too; what gives it away is the name.
+# Any port: behind a forwarded or published port a server does not know its own, and the port is no protection. A page
+# that points its name here (DNS rebinding) sends the right port too, but its own name.
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 LOOPBACK_ORIGINS = tuple(f"{scheme}://{host}" for scheme in ("http", "https") for host in LOOPBACK_HOSTS)
 
@@ -23,15 +23,15 @@ LONGEST = 300  # a name has at most 253 characters
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::([1-9][0-9]{0,4}))?")
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)")
-# To some parsers such a name is an address: 127.1, 0x7f.1, 2130706433.
+# Some parsers read such a name as an address: 127.1, 0x7f.1, 2130706433.
 _LOOKS_LIKE_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 ARRIVAL = "mcp_binance_server.arrival"
-"""Where it is left in the scope of a request."""
+"""Scope key of the request's `Arrival`."""
 
 
 class HostPlace(NamedTuple):
-    """A host in its one spelling; the scheme only an origin has, the port only who says one."""
+    """A host in normal form. Only an origin has a scheme; the port is None if none was given."""
 
     scheme: str
     host: str
@@ -40,29 +40,29 @@ class HostPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The hosts that we answer to and the origins that we answer."""
+    """The hosts and origins that this server answers."""
 
     hosts: frozenset[HostPlace]
     origins: frozenset[HostPlace]
 
     def is_host(self, sent: Sequence[bytes]) -> bool:
-        """Whether these Host headers are one, well formed, and ours."""
+        """Return True if there is one Host header, well formed and allowed."""
         return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_host(_text(sent[0])), self.hosts)
 
     def is_origin(self, sent: Sequence[bytes]) -> bool:
-        """Whether these Origin headers are none, as with every client but a browser, or one that may ask."""
+        """Return True if there is no Origin header, as with every client but a browser, or one that is allowed."""
         if not sent:
             return True
         return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_origin(_text(sent[0])), self.origins)
 
 
 def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBACK_ORIGINS) -> Allowed:
-    """Return the lists ready to ask: entries are `host`, `host:port` or `host:*`, origins with `scheme://` before.
+    """Return the parsed lists. Entries are `host`, `host:port` or `host:*`, for origins with `scheme://` before.
 
-    An entry without a port means just that; `:*` means any port and none.
+    An entry without a port matches only requests without a port; `:*` matches any port and none.
 
     Raises:
-        SettingsError: an entry is nothing of the kind.
+        SettingsError: an entry has another form.
     """
     return Allowed(
         frozenset(_entry(each, read_host(_portless(each)), "host") for each in hosts),
@@ -70,9 +70,9 @@ def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBA
     )
 
 
-@lru_cache(maxsize=256)  # clients send the same few on every request
+@lru_cache(maxsize=256)  # clients send the same few with every request
 def read_host(text: str) -> HostPlace | None:
-    """Return the host and port that a text is from end to end; None if it is anything else."""
+    """Return the host and port of a text; None if the text is anything else."""
     found = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if found is None:
         return None
@@ -84,7 +84,7 @@ def read_host(text: str) -> HostPlace | None:
 
 @lru_cache(maxsize=256)
 def read_origin(text: str) -> HostPlace | None:
-    """Return the origin that a text is: a scheme, a host, a port. `null`, a path or a second origin are none."""
+    """Return the origin of a text: a scheme, a host, a port. None for `null`, a path or a second origin."""
     found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
     place = read_host(found[2]) if found else None
     return place._replace(scheme=found[1]) if found and place else None
@@ -119,7 +119,7 @@ def _entry(entry: str, place: HostPlace | None, kind: str) -> HostPlace:
 
 
 class Forwarded:
-    """Puts how a request arrived into its scope, and who sent it, if a trusted proxy says so."""
+    """A middleware that puts the arrival of a request into its scope, and its sender if a trusted proxy names one."""
 
     def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
         self._app = app
@@ -137,7 +137,8 @@ class Forwarded:
             peer,
             scope["headers"],
             is_tls=scope.get("scheme") == "https",
-            # No MCP client speaks HTTP/1.0. nginx does, to whatever it passes requests on to, and may say nothing else.
+            # No MCP client speaks HTTP/1.0. nginx does, to its upstream servers, and can send no other sign of
+            # forwarding.
             is_relayed=scope.get("http_version") == "1.0",
         )
         if peer is not None and self._proxies.trusts(peer):
@@ -147,11 +148,11 @@ class Forwarded:
                 scope["scheme"] = "https"
 
     def _origin(self, hops: bytes, proxy: str) -> str:
-        """Return the last hop that is no proxy of ours: what stands before it is the caller's own claim."""
+        """Return the last hop that is not one of our proxies; the hops before it are the caller's own claim."""
         named = [hop.strip() for hop in hops.decode("latin-1").split(",") if hop.strip()]
         return next((hop for hop in reversed(named) if not self._proxies.trusts(hop)), named[0] if named else proxy)
 
 
 def arrival_of(scope: Scope) -> Arrival:
-    """Return how a request came; one that nobody has looked at is trusted with nothing."""
+    """Return the arrival of a request; `READABLE` if it was not checked."""
     return scope.get(ARRIVAL, Arrival.READABLE)

@@ -1,4 +1,4 @@
-"""Keys in headers, and what a request claims before it is proven."""
+"""Keys in headers, and the claims of a request before they are proven."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -17,18 +17,18 @@ SECRET_KEY = b"x-binance-secret-key"
 LONGEST = 8192
 
 PARTY_TOLD = "mcp_binance_server.party"
-"""Where the party of a request stands that another process let in."""
+"""Scope key of the party of a request that another process let in."""
 
 MOST = 10_000
 CLAIMS = frozenset({b"authorization", API_KEY, SECRET_KEY})
 
 
 class KeysRefused(Exception):
-    """Keys that are not taken; the text says why and holds nothing of them."""
+    """Refused keys; the text gives the reason and shows no part of them."""
 
 
 class KeysMisplaced(KeysRefused):
-    """Keys in the middle of a session that was opened without them; the text says what to do."""
+    """Keys in a session that was opened without them; the text says what to do."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,10 +38,10 @@ class KeysMisplaced(KeysRefused):
 
 
 def principal_in(scope: Scope) -> Principal | None:
-    """Return whose account the request's own keys open; None without keys.
+    """Return the principal of the request's own keys; None without keys.
 
     Raises:
-        KeysRefused: half a pair, a pair twice, characters no key has, or keys over a line that others can read.
+        KeysRefused: half a pair, a pair twice, invalid characters, or keys on a connection that others can read.
     """
     keys, secrets = _values(scope["headers"], API_KEY), _values(scope["headers"], SECRET_KEY)
     if not keys and not secrets:
@@ -57,7 +57,7 @@ def principal_in(scope: Scope) -> Principal | None:
 
 
 def named_key(scope: Scope) -> bytes | None:
-    """Return the API key a request names, without looking at anything else."""
+    """Return the API key that a request names, without any check."""
     return next(iter(_values(scope["headers"], API_KEY)), None)
 
 
@@ -69,20 +69,20 @@ def _text(value: bytes) -> str:
     text = value.decode("ascii").strip()
     if not text or len(text) > LONGEST or not text.isprintable():
         raise ValueError
-    # A PEM has lines and a header has not: they come as the two characters that stand for a line's end.
+    # A PEM has lines and a header cannot: line ends come as the two characters of an escape.
     return text.replace("\\n", "\n")
 
 
 def claim_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
-    """Return what stands for the secrets that a request shows; None when it shows none."""
+    """Return a digest of the secrets in the headers; None without secrets."""
     shown = [name + b" " + value for name, value in headers if name in CLAIMS]
     return blake2b(b"\n".join(sorted(shown)), digest_size=16).digest() if shown else None
 
 
 class Claims:
-    """Remembers which party the last claims have turned out to be.
+    """A memory of the parties behind the last claims.
 
-    Anybody can invent tokens: what was never let in counts for its address, however often it changes its name.
+    Clients can invent tokens: a claim that was never let in counts for its address, however often it changes.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -100,7 +100,7 @@ class Claims:
         return party_of(LOCAL, None, client[0] if client else "")
 
     def learn(self, claim: bytes | None, scope: Scope) -> bool:
-        """Keep in mind who it was, once a request has been let in; tell whether that was news."""
+        """Remember the party of a request that was let in; return True if the claim's party is new."""
         caller: Caller | None = scope.get(CALLER)
         party = caller.party if caller is not None else scope.get(PARTY_TOLD, "")
         if claim is None or not party:

@@ -1,4 +1,4 @@
-"""Refusals, and failures that nobody foresaw, as answers over HTTP."""
+"""Refusals and unexpected failures as HTTP responses."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from mcp_binance_server.errors import AppError, echo
 
 Headers = Sequence[tuple[bytes, bytes]]
 
-# In bytes, so that the whole stays below 1 kB whatever script the words are in.
+# In bytes, so that the whole stays below 1 kB in any script.
 _MESSAGE_SIZE = 600
 _REASON_SIZE = 100
 
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 
 class HttpRefusal(NamedTuple):
-    """Why a request goes no further, and what to say."""
+    """The reason and the answer of a refused request."""
 
     status: int
     reason: str
@@ -29,7 +29,7 @@ class HttpRefusal(NamedTuple):
     headers: Headers = ()
 
     def and_close(self) -> Self:
-        """Return the same, with the connection closed: the rest of the request will not be read."""
+        """Return the refusal with the connection closed: the rest of the request will not be read."""
         return self._replace(headers=(*self.headers, (b"connection", b"close")))
 
     async def answer(self, send: Send) -> None:
@@ -45,7 +45,7 @@ async def refuse(send: Send, status: int, reason: str, message: str, *, headers:
 
 
 async def refuse_with(send: Send, error: AppError, status: int, *, headers: Headers = ()) -> None:
-    """Answer a request with one of our errors: its own code, and all that its data say."""
+    """Answer a request with one of our errors: its own code and data."""
     answer = {
         "jsonrpc": "2.0",
         "id": None,
@@ -73,14 +73,14 @@ def _shown(text: str, size: int) -> str:
 
 
 class AnswerBrokenOff(Exception):
-    """An answer was begun and cannot be finished. It has been logged; only its connection can still tell the client."""
+    """An answer that was begun and cannot be finished. It is already logged; only closing the connection signals it."""
 
 
 def contained(app: ASGIApp) -> ASGIApp:
-    """Return the application with its defects logged once each, and told to the client as far as that can be done.
+    """Return the application with each defect logged once and reported to the client, as far as that is possible.
 
     Raises:
-        AnswerBrokenOff: by the application returned; its connection is to be closed with the answer unfinished.
+        AnswerBrokenOff: by the returned application; its connection must be closed with the answer unfinished.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

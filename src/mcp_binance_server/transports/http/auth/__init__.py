@@ -1,1 +1,1 @@
-"""Who sends a request to the HTTP application: anybody, the holder of one of our tokens, or of one of an issuer's."""
+"""Authentication of HTTP requests: none, by the tokens of our own file, or by an issuer's access tokens."""

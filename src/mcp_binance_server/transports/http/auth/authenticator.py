@@ -1,4 +1,4 @@
-"""Who calls: the bearer token of a request, and the challenge to one that has none."""
+"""Authentication by bearer token, and the challenge to a request without one."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,13 @@ from mcp_binance_server.domain.access import LOCAL, Scope, Visitor
 Headers = Iterable[tuple[bytes, bytes]]
 
 TOKEN_LIMIT = 8_192
-# An address ends up in histories, logs and Referer headers; a token in it is lost. RFC 6750, section 2.3.
+# An address ends up in histories, logs and Referer headers; a token in it is exposed. RFC 6750, section 2.3.
 _IN_QUERY = frozenset({"access_token", "token"})
 # The b64token of RFC 6750, section 2.1.
 _TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
 
 REALM = "mcp-binance-server"
-# Older clients replace their scopes by those of a refusal: without what every client needs they would go in circles.
+# Older clients replace their scopes with those of a refusal: without the scope that every client needs they would loop.
 BASELINE: Scope = "market:read"
 
 ResponseHeaders = list[tuple[bytes, bytes]]
@@ -26,9 +26,9 @@ ResponseHeaders = list[tuple[bytes, bytes]]
 
 @dataclass(eq=False)
 class Unauthenticated(Exception):
-    """A request that is not let in; its words are ours alone, nothing of what was sent is in them.
+    """A refused request; its text is ours alone and contains nothing that was sent.
 
-    `error` is a word of RFC 6750; a request that brought no token at all has none.
+    `error` is an error code of RFC 6750; None for a request without any token.
     """
 
     description: str
@@ -41,28 +41,28 @@ class Unauthenticated(Exception):
 
 
 class Authenticator(Protocol):
-    """A way to tell who asks."""
+    """An authentication method."""
 
     async def visitor(self, headers: Headers, query: bytes) -> Visitor:
-        """Return who sends a request with these headers and this query string, both as ASGI has them.
+        """Return the visitor of a request with these headers and this query string, both as in ASGI.
 
         Raises:
-            Unauthenticated: nobody who may come in.
+            Unauthenticated: the request is refused.
         """
         ...
 
 
 @runtime_checkable
 class Withdrawing(Authenticator, Protocol):
-    """A way to tell who asks whose tokens can cease to be good."""
+    """An authentication method with tokens that can become invalid."""
 
     def edition(self) -> object:
-        """Return what is another than before whenever a token that was good may be so no more."""
+        """Return a value that changes whenever a valid token may have become invalid."""
         ...
 
 
 async def still_is(authenticator: Authenticator, visitor: Visitor, headers: Headers, query: bytes) -> bool:
-    """Tell whether a request would be let in again as the same visitor; yes, while nobody can tell."""
+    """Return True if a request would be let in again as the same visitor, or if its token cannot be checked now."""
     try:
         return await authenticator.visitor(headers, query) == visitor
     except Unauthenticated as refused:
@@ -70,9 +70,9 @@ async def still_is(authenticator: Authenticator, visitor: Visitor, headers: Head
 
 
 class Open:
-    """Asks nobody: for a server that only its own machine can reach."""
+    """No authentication: for a server that only its own machine can reach."""
 
-    async def visitor(self, headers: Headers, query: bytes) -> Visitor:  # noqa: ARG002 - nothing is looked at
+    async def visitor(self, headers: Headers, query: bytes) -> Visitor:  # noqa: ARG002 - every request is let in
         return LOCAL
 
 
@@ -80,7 +80,7 @@ def bearer_token(headers: Headers, query: bytes) -> str:
     """Return the token of a request.
 
     Raises:
-        Unauthenticated: there is none, more than one, or it is in the address.
+        Unauthenticated: there is no token, more than one, or it is in the address.
     """
     names = {name.lower() for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)}
     if names & _IN_QUERY:
@@ -90,7 +90,7 @@ def bearer_token(headers: Headers, query: bytes) -> str:
         raise _malformed("Send exactly one Authorization header.")
     scheme, _, token = (given[0] if given else b"").strip().partition(b" ")
     if scheme.lower() != b"bearer":
-        # Whoever does not know that a token is needed has made no mistake yet: RFC 6750, section 3.1.
+        # A client that does not know that a token is needed has made no mistake yet: RFC 6750, section 3.1.
         raise Unauthenticated("This server needs a bearer token in the Authorization header.", error=None)
     token = token.strip()
     if len(token) > TOKEN_LIMIT:
@@ -105,7 +105,7 @@ def _malformed(description: str) -> Unauthenticated:
 
 
 def refusal_headers(refusal: Unauthenticated, metadata_url: str | None) -> ResponseHeaders:
-    """Return the headers that belong to a refusal; `metadata_url` is None where no issuer gives out tokens."""
+    """Return the headers of a refusal; `metadata_url` is None if no issuer makes tokens for this server."""
     if refusal.retry_after_secs is not None:
         return [(b"retry-after", b"%d" % refusal.retry_after_secs)]
     said = {"error": refusal.error, "error_description": refusal.description if refusal.error else None}

@@ -1,4 +1,4 @@
-"""Public keys of an issuer: fetched, checked, kept, fetched again."""
+"""Public keys of an issuer: fetch, checks, cache and refresh."""
 
 import asyncio
 import logging
@@ -26,17 +26,18 @@ MOST_KEYS = 64
 BODY_CAP = 262_144
 _JSON = {"Accept": "application/json"}
 
-# Whoever sends nonsense decides how often we could ask; the issuer must not notice.
+# Limits key fetches: invalid tokens must not cause requests to the issuer.
 BETWEEN_LOOKS_MS = 60_000
-# Until there are keys nobody can come in, and an issuer that starts a little later than we do is no rarity.
+# The limit until there are keys: without keys no token is accepted, and an issuer often starts a little later.
 BETWEEN_FIRST_LOOKS_MS = 10_000
-# An outage of the issuer is no reason to lock everybody out; one of a day is, keys are withdrawn for a reason.
+# Maximum age of keys. An outage of the issuer must not lock all callers out. After a day it does: keys are withdrawn
+# for a reason.
 OLDEST_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Key:
-    """One public key, bound to one algorithm when it was read: no token can choose another for it."""
+    """One public key, bound to one algorithm when it was read: a token cannot choose another algorithm for it."""
 
     kid: str | None
     algorithm: str
@@ -45,13 +46,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeySet:
-    """The keys of an issuer; `document` tells one state of them from another."""
+    """The keys of an issuer; `document` identifies their version."""
 
     keys: tuple[Key, ...]
     document: bytes = field(repr=False)
 
     def fitting(self, kid: str | None, algorithm: str) -> tuple[Key, ...]:
-        """Return the keys that a token may mean: the named one, or all of its algorithm when it names none."""
+        """Return the candidate keys of a token: the named one, or all of its algorithm if it names none."""
         return tuple(key for key in self.keys if key.algorithm == algorithm and kid in (None, key.kid))
 
 
@@ -60,10 +61,10 @@ class _Document(msgspec.Struct):
 
 
 def read_key_set(document: bytes, algorithms: Sequence[str]) -> KeySet:
-    """Read a JWKS; keys for other purposes or algorithms, and broken ones, are left out.
+    """Parse a JWKS; broken keys, and keys for other purposes or algorithms, are left out.
 
     Raises:
-        ValueError: it is no JWKS.
+        ValueError: the document is not a JWKS.
     """
     try:
         listed = msgspec.json.decode(document, type=_Document).keys
@@ -78,8 +79,8 @@ def read_key_set(document: bytes, algorithms: Sequence[str]) -> KeySet:
 
 
 def _keys_of(jwk: dict[str, Any], algorithms: Sequence[str]) -> list[Key]:
-    from jwt import PyJWK  # noqa: PLC0415 - a quarter of a second, and only servers with an issuer need it
-    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - likewise
+    from jwt import PyJWK  # noqa: PLC0415 - takes a quarter of a second, needed only with an issuer
+    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - as above
 
     keys: list[Key] = []
     for algorithm in algorithms:
@@ -108,12 +109,12 @@ def _may_verify(jwk: dict[str, Any], algorithm: str) -> bool:
         and jwk.get("use", "sig") == "sig"
         and (operations is None or (isinstance(operations, list) and "verify" in operations))
         and isinstance(jwk.get("kid", ""), str)
-        and "d" not in jwk  # a private key that was published is nobody's secret any more
+        and "d" not in jwk  # a published private key is not secret any more
     )
 
 
 class KeysNotFetched(Exception):
-    """The keys could not be had; the text says why."""
+    """The keys could not be fetched; the text says why."""
 
 
 class _Metadata(msgspec.Struct):
@@ -122,7 +123,7 @@ class _Metadata(msgspec.Struct):
 
 
 class KeySource:
-    """Fetches the keys of one issuer. Every address comes from the settings or the issuer, none from a token."""
+    """The source of one issuer's keys. Every address comes from the settings or the issuer, none from a token."""
 
     def __init__(self, trust: Trust, channel: Channel) -> None:
         self._trust = trust
@@ -130,16 +131,16 @@ class KeySource:
         self._found: str | None = None
 
     async def fetch(self) -> KeySet:
-        """Fetch the keys as they are now.
+        """Fetch the current keys.
 
         Raises:
-            KeysNotFetched: no answer, or none that can be used.
+            KeysNotFetched: no answer, or an unusable one.
         """
         address = self._trust.jwks_url or self._found or await self._discover()
         try:
             keys = read_key_set(await self._get(address), self._trust.algorithms)
         except (KeysNotFetched, ValueError) as problem:
-            self._found = None  # they may have moved: the metadata is read again next time
+            self._found = None  # the keys may have moved: the metadata is read again next time
             raise KeysNotFetched(f"{address}: {problem}") from None
         self._found = address
         return keys
@@ -158,7 +159,7 @@ class KeySource:
             metadata = msgspec.json.decode(document, type=_Metadata)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise ValueError("the answer is no metadata with an issuer and a jwks_uri") from None
-        # Exactly the same: RFC 8414, section 3.3. Otherwise one tenant of a host could speak for another.
+        # Exact comparison: RFC 8414, section 3.3. Otherwise one tenant of a host could speak for another.
         if metadata.issuer != self._trust.issuer:
             raise ValueError("the metadata is another issuer's")
         try:
@@ -182,7 +183,7 @@ class KeySource:
 
 
 def metadata_addresses(issuer: str) -> tuple[str, ...]:
-    """Return where an issuer may describe itself: RFC 8414, then OpenID Connect in both of its spellings."""
+    """Return the addresses of an issuer's metadata: RFC 8414, then both forms of OpenID Connect."""
     parts = urlsplit(issuer)
     host, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     inserted = f"{host}/.well-known/openid-configuration{path}"
@@ -191,7 +192,7 @@ def metadata_addresses(issuer: str) -> tuple[str, ...]:
 
 
 class KeyCache:
-    """Hands out the newest keys; one look at a time, shared by all who wait for it."""
+    """A cache of the newest keys; one fetch at a time, shared by all waiting requests."""
 
     def __init__(self, source: KeySource, clock: Clock, *, keep_ms: int) -> None:
         self._source = source
@@ -203,7 +204,7 @@ class KeyCache:
         self._look: asyncio.Task[None] | None = None
 
     async def current(self) -> KeySet:
-        """Return the keys: from memory while they are fresh; a little older, while new ones are on their way.
+        """Return the keys: cached while they are fresh; slightly older ones while new ones are fetched.
 
         Raises:
             Unauthenticated: there are none, and the issuer does not answer.
@@ -222,13 +223,13 @@ class KeyCache:
         return self._held
 
     async def newer_than(self, seen: KeySet) -> KeySet | None:
-        """Return other keys than these if there are any; the issuer is asked at most once a minute."""
+        """Return newer keys than these, if there are any; the issuer is asked at most once a minute."""
         if self._held is seen:
             await self._finished_look()
         return self._held if self._held is not seen else None
 
     async def close(self) -> None:
-        """End a look under way."""
+        """Cancel a fetch in progress."""
         if self._look is not None:
             self._look.cancel()
             await asyncio.wait((self._look,))
@@ -240,7 +241,7 @@ class KeyCache:
     async def _finished_look(self) -> None:
         look = self._started_look()
         if look is not None:
-            # A task of its own: whoever stops waiting does not stop it for the others.
+            # The fetch is its own task: a caller that stops waiting does not stop it for the others.
             await asyncio.wait((look,))
 
     def _started_look(self) -> asyncio.Task[None] | None:

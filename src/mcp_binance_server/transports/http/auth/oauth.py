@@ -1,4 +1,4 @@
-"""Access tokens of an issuer, checked once and remembered."""
+"""Access tokens of an issuer, checked once and cached."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,22 +15,22 @@ from mcp_binance_server.transports.http.auth.trust import Trust
 
 MOST = 512
 
-# OpenID Connect Core, section 2. A longer one is refused, because two that are cut could become one.
+# OpenID Connect Core, section 2. A longer subject is refused, because two truncated ones could be equal.
 LONGEST_SUBJECT = 255
-# An ID token or a logout token of the same issuer is no access token: RFC 8725, section 3.11.
+# An ID token or a logout token of the same issuer is not an access token: RFC 8725, section 3.11.
 _TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a token says, and the keys by which it was proven; with other keys it proves nothing."""
+    """A token's payload, and the keys that proved it; with other keys it proves nothing."""
 
     payload: bytes = field(repr=False)
     keys: KeySet
 
 
 class Proven:
-    """The last proofs, by the hash of their token: no token is kept, and who has no good one adds nothing."""
+    """An LRU cache of proofs by the hash of their token: no token is kept, and an invalid token adds no entry."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -40,7 +40,7 @@ class Proven:
         digest = _digest(token)
         proof = self._proofs.pop(digest, None)
         if proof is not None:
-            self._proofs[digest] = proof  # the last to go
+            self._proofs[digest] = proof  # now the last to be evicted
         return proof
 
     def keep(self, token: str, proof: Proof) -> None:
@@ -58,7 +58,7 @@ def _digest(token: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """A token as it was shown, and which key it says it was signed with; nothing of it is proven."""
+    """A token as it was sent, and the signing key that it names; nothing of it is proven."""
 
     text: str = field(repr=False)
     algorithm: str
@@ -76,13 +76,13 @@ class _Claims(msgspec.Struct):
 
 
 def presented(text: str, algorithms: Sequence[str]) -> Presented:
-    """Read the header of a token. Of jku, jwk, x5u and x5c nothing is read: keys come from the issuer alone.
+    """Read the header of a token. Its jku, jwk, x5u and x5c are ignored: keys come from the issuer alone.
 
     Raises:
-        Unauthenticated: it is no JWT, or one that is signed in a way we do not accept.
+        Unauthenticated: it is not a JWT, or is signed in a way that is not accepted.
     """
-    from jwt.api_jws import PyJWS  # noqa: PLC0415 - a quarter of a second, and only servers with an issuer need it
-    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - likewise
+    from jwt.api_jws import PyJWS  # noqa: PLC0415 - takes a quarter of a second, needed only with an issuer
+    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - as above
 
     try:
         header = PyJWS().get_unverified_header(text)
@@ -99,9 +99,9 @@ def presented(text: str, algorithms: Sequence[str]) -> Presented:
 
 
 def signed_payload(shown: Presented, keys: KeySet) -> bytes | None:
-    """Return what the token says if one of the keys signed it, else None."""
+    """Return the token's payload if one of the keys signed it, else None."""
     from jwt.api_jws import PyJWS  # noqa: PLC0415 - as above
-    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - likewise
+    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - as above
 
     for key in keys.fitting(shown.kid, shown.algorithm):
         try:
@@ -112,10 +112,10 @@ def signed_payload(shown: Presented, keys: KeySet) -> bytes | None:
 
 
 def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
-    """Return who a proven token speaks for. The claims are checked here because PyJWT has a clock of its own.
+    """Return the visitor of a proven token. The claims are checked here because PyJWT uses its own clock.
 
     Raises:
-        Unauthenticated: it is another issuer's, for somebody else, too old or too new.
+        Unauthenticated: another issuer, another audience, an expired token, one not yet valid, or malformed claims.
     """
     try:
         claims = msgspec.json.decode(payload, type=_Claims)
@@ -123,7 +123,7 @@ def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
         raise Unauthenticated("The token must have iss, sub, aud and exp, each as RFC 9068 has it.") from None
     if claims.iss != trust.issuer:
         raise Unauthenticated("The token is from another issuer.")
-    # The whole string, not a part of it: a token for another resource of the same host is not for us.
+    # The whole string, not a part of it: a token for another resource of the same host is not for this server.
     if trust.resource not in ([claims.aud] if isinstance(claims.aud, str) else claims.aud):
         raise Unauthenticated("The token is for another audience.")
     if now_ms >= (claims.exp + trust.leeway_secs) * 1000:
@@ -134,12 +134,12 @@ def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
         raise Unauthenticated(f"The subject must be 1 to {LONGEST_SUBJECT} printable characters.")
     granted = claims.scp if claims.scope is None else claims.scope
     words = granted.split() if isinstance(granted, str) else granted or ()
-    # An issuer's address has no space: no other issuer and subject make the same name.
+    # An issuer's address contains no space, so no other issuer and subject make the same name.
     return Visitor(f"{claims.iss} {claims.sub}", SCOPES.intersection(words))
 
 
 class OAuth:
-    """Lets in whoever one issuer vouches for; nothing is fetched before the first token."""
+    """An authenticator for the tokens of one issuer; nothing is fetched before the first token."""
 
     def __init__(self, trust: Trust, channel: Channel, clock: Clock) -> None:
         self._trust = trust
@@ -153,22 +153,22 @@ class OAuth:
         if proof is None or proof.keys is not await self._keys.current():
             proof = await self._prove(token)
             self._proven.keep(token, proof)
-        # Always: a signature stays good, a token does not.
+        # Checked every time: a signature stays valid, a token does not.
         return visitor_of(proof.payload, self._trust, self._clock.now_ms())
 
     def edition(self) -> object:
-        """Return the second: tokens cease to be good by the passing of time."""
+        """Return the current second: tokens become invalid as time passes."""
         return self._clock.now_ms() // 1000
 
     async def close(self) -> None:
-        """End what is under way; the channel is closed by whoever opened it."""
+        """Cancel a fetch in progress; the channel is closed by its owner."""
         await self._keys.close()
 
     async def _prove(self, token: str) -> Proof:
         shown = presented(token, self._trust.algorithms)
         keys = await self._keys.current()
         payload = signed_payload(shown, keys)
-        # A new key, or an old name for a new key: perhaps the issuer has changed them.
+        # An unknown key, or a known name for a new key: the issuer may have changed its keys.
         if payload is None and (newer := await self._keys.newer_than(keys)) is not None:
             keys, payload = newer, signed_payload(shown, newer)
         if payload is None:

@@ -1,4 +1,4 @@
-"""The operator's own file of tokens: hashes, scopes, ends."""
+"""The operator's token file: hashes, scopes and expiry dates."""
 
 import errno
 import logging
@@ -20,7 +20,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated, bearer_token
 
 HEADING = "# NAME sha256:HASH-OF-THE-TOKEN SCOPE[,SCOPE] [LAST-DAY]\n"
-# Says whose it is to people and to programs that look for lost secrets.
+# Identifies our tokens for people and for secret scanners.
 PREFIX = "mbs_"
 _TOKEN_BYTES = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -35,7 +35,7 @@ MOST_LOGGED = 10
 
 @dataclass(frozen=True, slots=True)
 class TokenEntry:
-    """Who holds a token, what they may do, and until the end of which day in UTC."""
+    """A token's holder, its scopes, and its last valid day in UTC."""
 
     name: str
     digest: bytes = field(repr=False)
@@ -53,7 +53,7 @@ class TokenEntry:
 
 @dataclass(frozen=True, slots=True)
 class TokenMistake:
-    """A line that cannot be used. The text shows none of it: people paste tokens into wrong places."""
+    """A line that cannot be used. The text shows no part of it: people paste tokens into wrong places."""
 
     line: int
     text: str
@@ -68,13 +68,13 @@ def new_token(random: Callable[[int], bytes] = token_bytes) -> str:
 
 
 def digest_of(token: str) -> bytes:
-    # A fast hash is right here, unlike for passwords: nobody guesses 256 random bits, however fast the guesses are,
-    # and a slow one would let anybody keep this server busy.
+    # A fast hash is right here, unlike for passwords: 256 random bits cannot be guessed at any speed, and a slow hash
+    # would let any client keep this server busy.
     return sha256(token.encode("ascii")).digest()
 
 
 def holder(entries: Iterable[TokenEntry], token: str) -> TokenEntry | None:
-    """Return whose token this is; how long it takes says nothing about which entry, or how much of one, fits."""
+    """Return the entry of a token; the time taken reveals neither the matching entry nor partial matches."""
     digest, found = digest_of(token), None
     for entry in entries:
         if compare_digest(entry.digest, digest):
@@ -83,10 +83,10 @@ def holder(entries: Iterable[TokenEntry], token: str) -> TokenEntry | None:
 
 
 def check_name(name: str) -> str:
-    """Return a name that may stand in a line.
+    """Return a name that is valid in a line.
 
     Raises:
-        ValueError: it may not.
+        ValueError: the name is invalid.
     """
     if not _NAME.fullmatch(name):
         raise ValueError("a name has 1 to 64 letters, digits, '.', '-' and '_', and starts with a letter or digit")
@@ -94,7 +94,7 @@ def check_name(name: str) -> str:
 
 
 def parse_lines(text: str) -> tuple[tuple[TokenEntry, ...], tuple[TokenMistake, ...]]:
-    """Read a file; every line stands for itself, so what is good is returned with what is not."""
+    """Parse a file line by line; return its valid entries and its mistakes."""
     entries: dict[str, TokenEntry] = {}
     digests: set[bytes] = set()
     mistakes: list[TokenMistake] = []
@@ -138,7 +138,7 @@ def _day(words: list[str]) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a file holds, and what is wrong with it."""
+    """The entries of a file, and its mistakes."""
 
     entries: tuple[TokenEntry, ...] = ()
     mistakes: tuple[TokenMistake, ...] = ()
@@ -152,7 +152,7 @@ def read_tokens(path: Path) -> Tokens:
     Raises:
         OSError: it cannot be read.
     """
-    # Without blocking: what is there may be a pipe that nobody writes to.
+    # Without blocking: the path can be a pipe without a writer.
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
@@ -169,7 +169,7 @@ def read_tokens(path: Path) -> Tokens:
 
 
 class TokenFile:
-    """Lets in whoever holds a token of the file. A line that is taken out stops working within a second."""
+    """An authenticator for the tokens of a file. A removed line stops working within a second."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         """Read the file.
@@ -200,7 +200,7 @@ class TokenFile:
         return Visitor(f"token {entry.name}", entry.scopes)
 
     def edition(self) -> object:
-        """Return what changes with the file, and with the day that is some token's last."""
+        """Return a value that changes with the file and with the date: tokens expire at the end of a day."""
         self._look_again()
         return self._seen, datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC).date()
 
@@ -215,7 +215,7 @@ class TokenFile:
         try:
             tokens = read_tokens(self._path)
         except OSError as error:
-            # A file that was taken away takes its tokens with it.
+            # A removed file removes its tokens.
             LOG.error("the token file cannot be read, nobody can be let in: %s", error.strerror)  # noqa: TRY400
             tokens = Tokens()
         self._entries = self._checked(tokens)
@@ -223,7 +223,7 @@ class TokenFile:
     def _checked(self, tokens: Tokens) -> tuple[TokenEntry, ...]:
         if not tokens.is_private:
             LOG.warning("others can read the token file; chmod 600 keeps names and scopes private")
-        # The good lines count although others are wrong: keeping the old file would keep tokens that were taken out.
+        # The valid lines count even if others are wrong: keeping the old file would keep tokens that were removed.
         for mistake in tokens.mistakes[:MOST_LOGGED]:
             LOG.error("token file, %s; the line is ignored", mistake)
         return tokens.entries

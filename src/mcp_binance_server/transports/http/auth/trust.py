@@ -1,4 +1,4 @@
-"""Which issuer is trusted for what, and the metadata that says so."""
+"""The trusted issuer, and the metadata that names it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
 def check_address(url: str) -> None:
-    """Make sure that nobody on the way can change what an address answers.
+    """Check that an address uses HTTPS, or HTTP on this machine, so that answers cannot be changed on the way.
 
     Raises:
-        ValueError: it is no plain address, or not a safe one.
+        ValueError: it is not a plain address, or not a safe one.
     """
     if not (url.isascii() and url.isprintable()) or any(mark in url for mark in ' "\\'):
         raise ValueError("must be a plain address")
     parts = urlsplit(url)
-    _ = parts.port  # a ValueError of its own when it is no number
+    _ = parts.port  # raises its own ValueError if it is not a number
     if not parts.hostname or "@" in parts.netloc or "#" in url:
         raise ValueError("must be an address with a host, and without a user or a fragment")
     if parts.scheme != "https" and not is_local_http(url):
@@ -34,7 +34,7 @@ def check_address(url: str) -> None:
 
 
 def is_local_http(url: str) -> bool:
-    """Tell whether an address is plain HTTP that does not leave this machine."""
+    """Return True if an address is plain HTTP that does not leave this machine."""
     parts = urlsplit(url)
     return parts.scheme == "http" and _is_loopback(parts.hostname or "")
 
@@ -48,14 +48,14 @@ def _is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What a key must be to verify an algorithm."""
+    """The type and the curve of a key that can verify an algorithm."""
 
     kty: str
     crv: str | None = None
 
 
 _RSA = Family("RSA")
-# No HS*: a secret that verifies could also sign. No none.
+# No HS*: a secret that verifies could also sign. No `none`.
 FAMILIES = {
     "RS256": _RSA, "RS384": _RSA, "RS512": _RSA, "PS256": _RSA, "PS384": _RSA, "PS512": _RSA,
     "ES256": Family("EC", "P-256"), "ES384": Family("EC", "P-384"), "ES512": Family("EC", "P-521"),
@@ -70,7 +70,7 @@ class Trust:
     issuer: str
     resource: str
     jwks_url: str | None = None
-    """Where the issuer's keys are; None asks the issuer's own metadata."""
+    """Address of the issuer's keys; None looks it up in the issuer's metadata."""
     algorithms: tuple[str, ...] = ALGORITHMS
     leeway_secs: int = 10
     keep_secs: int = 3_600
@@ -106,18 +106,18 @@ def _other_problems(trust: Trust) -> list[str]:
 
 
 def metadata_path(resource: str) -> str:
-    """Return where the document of a resource lies on its host; clients also try WELL_KNOWN alone."""
+    """Return the path of a resource's metadata on its host; clients also try WELL_KNOWN alone."""
     return f"{WELL_KNOWN}{urlsplit(resource).path.rstrip('/')}"
 
 
 def metadata_url(resource: str) -> str:
-    """Return the address that refusals name."""
+    """Return the address of the metadata for refusals."""
     parts = urlsplit(resource)
     return f"{parts.scheme}://{parts.netloc}{metadata_path(resource)}"
 
 
 def resource_metadata(resource: str, issuer: str, scopes: Iterable[Scope]) -> bytes:
-    """Return the document; a client that is told nothing else asks for all of `scopes`, so name only what is used."""
+    """Return the metadata. A client without other hints asks for all of `scopes`, so name only those in use."""
     return msgspec.json.encode(
         {
             "resource": resource,

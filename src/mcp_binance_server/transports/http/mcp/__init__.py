@@ -1,1 +1,1 @@
-"""MCP over HTTP: sessions, their streams, and the three ways to speak it."""
+"""MCP over HTTP: sessions, their streams, and the three transports."""

@@ -1,4 +1,4 @@
-"""One request and its answer, in one piece or as events."""
+"""One request and its answer, as JSON or as a stream of events."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ async def reply_json(send: Send, body: bytes, headers: Headers = (), *, status: 
 
 
 async def reply_figures(send: Send, body: bytes) -> None:
-    """Answer with metrics as Prometheus reads them."""
+    """Answer with metrics in the Prometheus format."""
     headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -55,7 +55,7 @@ async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Head
     """Answer a request: as JSON if the answer comes first and soon, else as events up to and with the answer.
 
     Raises:
-        SessionClosed: the session ended before anything was said.
+        SessionClosed: the session ended before its first message.
     """
     first = await (outlet.next_within(PING_SECS) if streams else _answer(outlet))
     if isinstance(first, Answer):
@@ -70,7 +70,7 @@ async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Head
 async def reply_stream(
     outlet: Outlet, receive: Receive, send: Send, headers: Headers, *, endpoint: str | None = None
 ) -> None:
-    """Send whatever comes to the outlet until the client leaves or the session ends."""
+    """Send all messages of the outlet until the client leaves or the session ends."""
     await _start_stream(send, headers)
     if endpoint is not None:
         await _send_chunk(send, f"event: endpoint\r\ndata: {endpoint}\r\n\r\n".encode())
@@ -81,7 +81,7 @@ async def _pour(outlet: Outlet, receive: Receive, send: Send, *, until_answer: b
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        # Whoever left while being asked would never answer, and hold the session for ever.
+        # A client that left while it was asked would never answer, and would hold the session forever.
         outlet.close()
 
     async with anyio.create_task_group() as group:
@@ -103,7 +103,7 @@ def dumped(message: jsonrpc.JSONRPCMessage) -> bytes:
 
 
 async def _answer(outlet: Outlet) -> Answer:
-    """Return the answer; whatever else is said finds no reader here."""
+    """Return the answer; all other messages are dropped."""
     while not isinstance(message := await outlet.next(), Answer):
         pass
     return message
@@ -124,7 +124,7 @@ async def _send_chunk(send: Send, chunk: bytes) -> None:
 async def converse(
     opened: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Hand a message to a session's stream and answer with what comes back."""
+    """Send a message to a session's stream and return its result to the client."""
     request = Request(scope)
     try:
         if not isinstance(message, jsonrpc.JSONRPCRequest):
@@ -144,7 +144,7 @@ async def converse(
 async def open_by_initialize(
     http_sessions: HttpSessions, opened: OpenSession, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
 ) -> None:
-    """Answer the request that opened a session; a session whose opening failed does not stay."""
+    """Answer the request that opened a session; a session that failed to open is ended."""
     answer: jsonrpc.JSONRPCMessage | None = None
     try:
         async with opened.stream.asking(message, Request(scope), streams=False) as outlet:
@@ -163,7 +163,7 @@ async def open_by_initialize(
 
 
 async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.JSONRPCMessage | None:
-    """Return the message of a POST; None when it was none and has been refused."""
+    """Return the message of a POST; None if it was invalid and has been refused."""
     if not await is_json(scope, send):
         return None
     body = (await receive()).get("body", b"")
@@ -175,7 +175,7 @@ async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.
 
 
 async def is_json(scope: Scope, send: Send) -> bool:
-    """Tell whether JSON is sent and taken; what is not has been refused."""
+    """Return True if the request sends and accepts JSON; otherwise it has been refused."""
     if not accepts(scope, "application/json"):
         await refuse(send, 406, "not_acceptable", "Accept must include application/json")
         return False
@@ -194,7 +194,7 @@ async def takes_events(scope: Scope, send: Send) -> bool:
 
 
 def accepts(scope: Scope, kind: str) -> bool:
-    """Tell whether a request takes an answer of this kind; one without Accept takes any."""
+    """Return True if a request accepts an answer of this type; one without Accept accepts any."""
     accept = header(scope, b"accept")
     return accept is None or bool(_offered(accept) & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
 
@@ -209,13 +209,13 @@ async def not_allowed(send: Send, allowed: bytes) -> None:
 
 
 def named(opened: OpenSession) -> list[tuple[bytes, bytes]]:
-    """Return the headers that name a session, by MCP's name for it and by the data model's."""
+    """Return the headers that name a session, in MCP and in the data model."""
     name = opened.session.connection_id.encode()
     return [(SESSION_ID, name), (CONNECTION_ID, name)]
 
 
 async def unknown_session(send: Send) -> None:
-    """Answer whoever names a session that is not theirs, is over, or never was: all of them alike."""
+    """Answer a request for a session that is another visitor's, is over, or never existed: all of them alike."""
     await refuse(send, 404, "session_not_found", "Session not found: it has ended or never was; open a new one")
 
 
@@ -227,7 +227,7 @@ class SessionRoutes(ABC):
     """The three methods of an address that has sessions: POST asks, GET streams, DELETE ends."""
 
     missing: ClassVar[str]
-    """What is said to a request that should name a session and names none."""
+    """Message to a request that should name a session and names none."""
 
     def __init__(self, http_sessions: HttpSessions) -> None:
         self._http_sessions = http_sessions
@@ -252,7 +252,7 @@ class SessionRoutes(ABC):
 
     @abstractmethod
     def _given(self, scope: Scope) -> str | None:
-        """Return the session that a request names."""
+        """Return the session that a request names; None if it names none."""
 
     async def _end(self, scope: Scope, send: Send, visitor: Visitor) -> None:
         opened = await self._found(scope, send, visitor)
@@ -261,7 +261,7 @@ class SessionRoutes(ABC):
             await reply_empty(send, 200)
 
     async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
-        """Return the session of a request; None when there is none and that has been said."""
+        """Return the session of a request; None if there is none, after an error was sent."""
         given = self._given(scope)
         if given is None:
             await refuse(send, 400, "session_missing", self.missing)

@@ -1,4 +1,4 @@
-"""The stream of one session: what is sent, kept and resumed."""
+"""The stream of one session: sent, kept and resumed messages."""
 
 import asyncio
 from collections import deque
@@ -21,7 +21,7 @@ from mcp_binance_server.surface.errors import LONGEST_SECS, to_mcp
 from mcp_binance_server.transports.frames import Id
 
 Answer = jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError
-# A reader this far behind has stopped reading; what it misses is said by the end of its stream.
+# A reader this far behind has stopped reading; the end of its stream shows that it missed messages.
 MOST_WAITING = 1_000
 
 REQUEST_CANCELLED = -32800
@@ -30,12 +30,12 @@ _LAST_WORD_SECS = 1.0
 
 
 class SessionClosed(Exception):
-    """The talk is over; whoever still waits gets nothing more."""
+    """The session is over; waiting callers get nothing more."""
 
 
 @dataclass
 class Outlet:
-    """Where messages wait for their reader."""
+    """A queue of messages for one reader."""
 
     _waiting: deque[jsonrpc.JSONRPCMessage] = field(default_factory=deque[jsonrpc.JSONRPCMessage])
     _reader: asyncio.Future[None] | None = None
@@ -59,7 +59,7 @@ class Outlet:
         return self._waiting.popleft()
 
     async def next_within(self, secs: float) -> jsonrpc.JSONRPCMessage | None:
-        """Return the next message, or None if there is none for so long.
+        """Return the next message, or None if there is none within `secs`.
 
         Raises:
             SessionClosed: there is none, and none will come.
@@ -73,7 +73,7 @@ class Outlet:
         return self._waiting.popleft() if self._waiting else None
 
     async def _change(self) -> None:
-        """Wait until something has come, or nothing will, or somebody has waited long enough."""
+        """Wait for a message, the end, or the timeout."""
         if not self._closed:
             self._reader = asyncio.get_running_loop().create_future()
             try:
@@ -92,20 +92,20 @@ class Outlet:
         self._wake()
 
     def left(self) -> tuple[jsonrpc.JSONRPCMessage, ...]:
-        """Return what nobody came for."""
+        """Return the messages that were not read."""
         return tuple(self._waiting)
 
 
 class IdInUse(Exception):
-    """A request with the id of one that is still being answered."""
+    """A request with the ID of one that is still being answered."""
 
 
 class SessionStream:
-    """Runs the server for one session and sorts what it says.
+    """The server's side of one session, with the routing of its messages.
 
-    An answer goes to the POST that asked, or to the session's stream if the client chose to read answers there; a
-    notification to the POST that it belongs to, or to the stream; without anybody to read it, nowhere. Only that a
-    page has changed is kept for the next stream, once for each page.
+    An answer goes to the POST that asked, or to the session's stream if the client chose to read answers there. A
+    notification goes to the POST that it belongs to, or to the stream; without a reader it is dropped. Only changes of
+    pages are kept for the next stream, once for each page.
     """
 
     def __init__(self, server: Server[Any]) -> None:
@@ -122,13 +122,13 @@ class SessionStream:
         """Serve until the session is closed."""
         try:
             with self._scope:
-                # Here every session begins with a handshake: what waits to see how one begins is not needed.
+                # Here every session begins with a handshake: the SDK's detection of the first message is not needed.
                 await serve_loop(self._server, self._receive, self, lifespan_state={})
         finally:
             self.close()
 
     def close(self) -> None:
-        """Stop what is being worked on and let everybody who waits go."""
+        """Stop all work and release all waiting callers."""
         self._scope.cancel()
         self._send.close()
         self._receive.close()
@@ -145,13 +145,13 @@ class SessionStream:
         return outlet
 
     def stop_listening(self, outlet: Outlet) -> None:
-        """Close the session's stream; of what its reader did not take, the pages that changed are told again."""
+        """Close the session's stream; unread changes of pages are kept for the next one."""
         self.listener = None
         for message in outlet.left():
             self._keep(message)
 
     def hush(self) -> None:
-        """End the stream; what is being answered goes on."""
+        """End the stream; requests in progress continue."""
         if self.listener is not None:
             self.listener.close()
 
@@ -159,13 +159,13 @@ class SessionStream:
     async def asking(
         self, message: jsonrpc.JSONRPCRequest, request: Request, *, streams: bool
     ) -> AsyncGenerator[Outlet]:
-        """Hand a request to the server and lend where its answer will come out, after what belongs to it.
+        """Send a request to the server, and yield an outlet with its messages and, at the end, its answer.
 
-        An answer comes in any case, if need be that there was none in time. Who leaves without it ends the work on it.
+        An answer always comes, if necessary a timeout error. A caller that leaves without it cancels the work.
 
         Raises:
-            IdInUse: the id is that of a request still being answered.
-            SessionClosed: the talk is over.
+            IdInUse: the ID is that of a request still being answered.
+            SessionClosed: the session is over.
         """
         if message.id in self._asked:
             raise IdInUse
@@ -186,7 +186,7 @@ class SessionStream:
             yield outlet
         finally:
             last_word.cancel()
-            # By now the id of a request that was answered may be that of another.
+            # By now the ID of an answered request can be that of another.
             if self._asked.get(message.id) is outlet:
                 del self._asked[message.id]
                 with suppress(SessionClosed), anyio.move_on_after(_LAST_WORD_SECS, shield=True):
@@ -197,10 +197,10 @@ class SessionStream:
         outlet.put(jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=late.error))
 
     async def tell(self, message: jsonrpc.JSONRPCMessage, request: Request) -> None:
-        """Hand over a message that nobody waits here for the answer of.
+        """Send a message to the server without waiting for an answer.
 
         Raises:
-            SessionClosed: the talk is over.
+            SessionClosed: the session is over.
         """
         await self._hand(message, ServerMessageMetadata(request_context=request, can_send_request=bool(self.listener)))
 
@@ -215,7 +215,7 @@ class SessionStream:
             raise SessionClosed from None
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Take a message from the server: the outgoing half of a stream as the SDK knows it."""
+        """Take a message from the server; this is the outgoing half of a stream for the SDK."""
         outlet = self._outlet_of(item)
         if outlet is not None:
             outlet.put(item.message)
@@ -235,7 +235,7 @@ class SessionStream:
         return self._asked.get(related, self.listener) if related is not None else self.listener
 
     async def aclose(self) -> None:
-        """End with the server: what it still had to say is in the outlets."""
+        """Do nothing: the server's last messages are in the outlets."""
 
     async def __aenter__(self) -> Self:
         return self

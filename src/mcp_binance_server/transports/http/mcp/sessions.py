@@ -35,19 +35,19 @@ class OpenSession:
 
 @dataclass
 class HttpSessions:
-    """Opens a stream for each session the registry admits, finds it again, and closes it when the session ends."""
+    """Sessions with their streams: opened if the registry admits them, found by ID, closed when the session ends."""
 
     server: Server[Any]
     registry: Registry[Principal]
     own: Principal | None
-    """The key this process lends to callers who bring none, each time anew by how they came."""
+    """This process's own key, for callers without one; the arrival of each request decides whether it can be used."""
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
     _opened: dict[ConnectionId, OpenSession] = field(default_factory=dict[ConnectionId, OpenSession])
     _group: TaskGroup | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Keep the streams running; at the end every session is ended."""
+        """Keep the streams running; at the end every session is closed."""
         async with anyio.create_task_group() as group:
             self._group = group
             try:
@@ -61,8 +61,8 @@ class HttpSessions:
         """Open a session for the request and start its stream.
 
         Raises:
-            KeysRefused: its keys are not taken.
-            TooManySessions: there is no place.
+            KeysRefused: its keys are refused.
+            TooManySessions: no place is free.
         """
         self._tasks()
         principal = principal_in(scope)
@@ -75,7 +75,7 @@ class HttpSessions:
         )
         try:
             tasks = self._tasks()
-        except TooManySessions:  # it began to wind down while the engine answered
+        except TooManySessions:  # the shutdown began while the engine answered
             await self.registry.end(session)
             raise
         opened = self._opened[session.connection_id] = OpenSession(session, SessionStream(self.server))
@@ -84,31 +84,31 @@ class HttpSessions:
         return self._noted(scope, visitor, opened)
 
     def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> OpenSession | None:
-        """Return the visitor's own live session; None for any other id, however it is wrong.
+        """Return the visitor's own live session; None for any other ID, for whatever reason.
 
         Raises:
-            KeysMisplaced: it is theirs, and was opened without the keys that the request brings.
+            KeysMisplaced: the session is the visitor's, but was opened without the keys of the request.
         """
         session = self.registry.find(connection_id, visitor)
         opened = self._opened.get(session.connection_id) if session else None
         if session is None or opened is None:
             return None
-        # Whoever names another key is not let in, and without it the id alone would have let them in: nothing is told.
+        # A request with another key is refused. Without the key its ID alone would let it in, so this reveals nothing.
         named, held = named_key(scope), session.credentials
         if named is not None and (held is None or named != held.credentials.api_key.encode()):
             raise KeysMisplaced
         return self._noted(scope, visitor, opened)
 
     def opened(self) -> list[OpenSession]:
-        """Return every session that is open, with its stream."""
+        """Return all open sessions with their streams."""
         return [*self._opened.values()]
 
     @contextmanager
     def stateless(self, scope: Scope, visitor: Visitor) -> Generator[None]:
-        """Note who makes a request that belongs to no session; it brings its own keys or uses those lent.
+        """Set the caller of a request without a session; it uses its own keys or the server's.
 
         Raises:
-            KeysRefused: its keys are not taken.
+            KeysRefused: its keys are refused.
         """
         brought = principal_in(scope)
         vault = Vault(brought or self._lent(scope, visitor))
@@ -119,7 +119,7 @@ class HttpSessions:
             vault.wipe()
 
     def _tasks(self) -> TaskGroup:
-        """Return where streams run; there is no such place any more while the server winds down."""
+        """Return the task group of the streams; during shutdown there is none, and TooManySessions is raised."""
         if self._group is None:
             raise TooManySessions(retry_after_secs=1)
         return self._group
@@ -146,7 +146,7 @@ class HttpSessions:
             await self.registry.end(opened.session)
 
     async def drain(self) -> None:
-        """Open no more sessions, and end the streams: nobody waits on them for an answer."""
+        """Open no more sessions, and end the streams: no caller waits on them for an answer."""
         self._group = None
         for opened in self.opened():
             opened.stream.hush()

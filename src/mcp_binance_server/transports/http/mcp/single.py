@@ -1,7 +1,7 @@
-"""One request in one POST, from its body to its answer, without the SDK's way from HTTP to its handlers.
+"""One request in one POST, from its body to its answer, without the SDK's path from HTTP to its handlers.
 
-That way bounds bodies and judges hosts, which has been done before, and writes an answer twice. What is not plainly
-right still goes there, and is refused there.
+That path limits bodies and checks hosts, which has been done before, and serialises an answer twice. A request that is
+not plainly valid still takes it, and is refused there.
 """
 
 import json
@@ -35,7 +35,7 @@ _OVER_HTTP = TransportContext(kind="streamable-http", can_send_request=False)
 
 @dataclass(slots=True)
 class _Exchange:
-    """What a handler is told of its request. Nobody hears of its progress: who wants to is answered with a stream."""
+    """The request context for a handler. Progress is dropped: a client that wants progress gets a stream."""
 
     request_id: jsonrpc.RequestId
     message_metadata: MessageMetadata
@@ -44,7 +44,7 @@ class _Exchange:
 
     @property
     def cancel_requested(self) -> anyio.Event:
-        return anyio.Event()  # whoever does not want the answer any more leaves
+        return anyio.Event()  # a client that does not want the answer any more disconnects
 
     async def send_raw_request(
         self,
@@ -69,14 +69,14 @@ class SingleRequest:
 
 
 class SingleRequests:
-    """Reads requests of 2026-07-28 and answers them by the server's handlers."""
+    """Requests of revision 2026-07-28, answered by the server's handlers."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
         self._mirrors_nothing: set[str] = set()
 
     def read(self, body: bytes, scope: Scope) -> SingleRequest | None:
-        """Return the request of a POST; None if anything about it is for the SDK to judge."""
+        """Return the request of a POST; None if the SDK must judge it."""
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         try:
             decoded = from_json(body, cache_strings="keys")
@@ -98,7 +98,7 @@ class SingleRequests:
             result = await ServerRunner(self._server, connection, {}).on_request(
                 exchange, message.method, message.params
             )
-        except Exception as failure:  # noqa: BLE001 - the SDK's own way has an answer for each kind
+        except Exception as failure:  # noqa: BLE001 - the SDK has an answer for each kind
             error = modern_error_data(failure)
             told = error.model_dump(mode="json", by_alias=True, exclude_none=True)
             return ERROR_CODE_HTTP_STATUS.get(error.code, 200), _written({**envelope, "error": told})
@@ -107,14 +107,14 @@ class SingleRequests:
         return 200, _written({**envelope, "result": result})
 
     def _mirrors_arguments(self, message: jsonrpc.JSONRPCRequest) -> bool:
-        """Tell whether a tool is called whose schema has arguments repeated in headers."""
+        """Return True if a tool is called whose schema repeats arguments in headers."""
         if message.method != "tools/call":
             return False
         name = (message.params or {}).get("name")
         if not isinstance(name, str) or name in self._mirrors_nothing:
             return False
         if self._server.get_tool_input_schema is None:
-            return True  # which has to be found in its list
+            return True  # the SDK finds the schema in its list of tools
         schema = self._server.get_tool_input_schema(name)
         if schema is None:
             return False
@@ -127,5 +127,5 @@ class SingleRequests:
 def _written(answer: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(answer)
-    except UnicodeEncodeError:  # half a character, which the SDK would write too
+    except UnicodeEncodeError:  # half a surrogate pair, which the SDK would write too
         return json.dumps(answer, separators=(",", ":")).encode()

@@ -31,7 +31,7 @@ from mcp_binance_server.transports.http.mcp.session_stream import SessionClosed
 from mcp_binance_server.transports.http.mcp.sessions import OpenSession, header
 
 MESSAGES = "/mcp/message"
-# The revision that the data model was written for; a client that says nothing speaks it.
+# The revision of the data model; the default for a client that names none.
 REVISION = "2024-11-05"
 
 
@@ -105,7 +105,7 @@ class SseHttp(SessionRoutes):
         finally:
             stream.stop_listening(outlet)
             stream.answers_on_stream = False
-            if not joins:  # the stream was the session
+            if not joins:  # the stream was the whole session
                 with anyio.CancelScope(shield=True):
                     await self._registry.end(opened.session)
 
@@ -119,7 +119,7 @@ class SseHttp(SessionRoutes):
 
 
 async def _introduce(opened: OpenSession, scope: Scope) -> None:
-    """Shake hands for a client that only opened a session, so that its first message can be a question."""
+    """Do the handshake for a client that only opened a session, so that its first message can be a request."""
     request = Request(scope)
     params = {
         "protocolVersion": REVISION,

@@ -31,11 +31,11 @@ from mcp_binance_server.transports.http.mcp.single import SingleRequests
 from mcp_binance_server.transports.http.server.disconnect import DISCONNECT, Disconnect
 
 TakesLong = Callable[[str, str], bool]
-"""Whether a call may take so long that its client should hear something meanwhile, by its method and name."""
+"""Returns True for a slow call, by its method and name: its client needs a sign of progress."""
 
 
 class SessionHttp(SessionRoutes):
-    """One POST a message, one GET for what the server says unasked, DELETE to leave."""
+    """POST for one message, GET for the server's own messages, DELETE to leave."""
 
     missing = "Mcp-Session-Id is missing"
 
@@ -78,10 +78,10 @@ class SessionHttp(SessionRoutes):
 
 
 class SessionlessHttp:
-    """Answers plainly what is soon answered; what may take long or is watched can become a stream of events.
+    """Plain answers to fast requests; a slow request or a subscription can become a stream of events.
 
-    A stream has to be ready before it is known whether there will be one: three tasks and a channel, which cost about
-    as much as the whole of a plain answer.
+    A stream must be ready before it is known whether there will be one: three tasks and a channel, which cost about as
+    much as a whole plain answer.
     """
 
     def __init__(self, server: Server[Any], http_sessions: HttpSessions, takes_long: TakesLong, pace: LoopPace) -> None:

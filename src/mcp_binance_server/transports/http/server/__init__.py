@@ -1,1 +1,1 @@
-"""Connections: uvicorn, patience, fair turns."""
+"""Connections: uvicorn, timeouts, fair turns."""

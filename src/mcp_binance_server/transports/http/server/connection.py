@@ -1,7 +1,7 @@
-"""One connection of a client: uvicorn's HTTP/1.1 with the patience that uvicorn lacks.
+"""One connection of a client: uvicorn's HTTP/1.1 with the timeouts that uvicorn lacks.
 
-uvicorn waits for ever for the head of a request and for a client that does not read its answer. The body is timed by
-the guard, which can still answer.
+uvicorn waits forever for the head of a request and for a client that does not read its answer. The guard limits the
+time of the body, because it can still answer.
 """
 
 import asyncio
@@ -36,24 +36,24 @@ from mcp_binance_server.transports.http.server.fairness import AHEAD
 
 LOG = logging.getLogger(__name__)
 
-# What callers prove themselves with, or sign with.
+# Headers with the credentials and keys of callers.
 SECRET_HEADERS = frozenset({b"authorization", API_KEY, SECRET_KEY})
 _AT_ONCE = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How long a client may take and how many there may be."""
+    """Limits on a client's time, and on the number of connections."""
 
-    most: int = 800  # below the 1,024 descriptors that a process commonly may have
+    most: int = 800  # below the usual limit of 1,024 descriptors per process
     head_secs: float = 5.0
     idle_secs: int = 5
-    # Within each such span a client takes its whole answer, or at least this much of it.
+    # Within each such span a client must read its whole answer, or at least `reading_least` bytes of it.
     reading_secs: float = 10.0
     reading_least: int = 64 * 2**10
-    # So many bytes of answers may wait for all clients together.
+    # Maximum bytes of unread answers for all clients together.
     unsent: int = MOST_UNSENT
-    # When the server winds down, the rest of a request that was begun has to come within this time.
+    # Seconds for the rest of an incomplete request during shutdown.
     last_secs: float = 1.0
 
 
@@ -82,18 +82,19 @@ class HttpConnection(H11Protocol):
 
     async def _introduced(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._disconnect = scope[DISCONNECT] = Disconnect()
-        # uvicorn stops to read where a second request begins.
+        # uvicorn stops reading at the start of a second request.
         scope[AHEAD] = self._is_behind or self.flow.read_paused
         scope[WHOLE] = self.conn.their_state is h11.DONE
         scope[LET_IN] = partial(self._crowd.let_in, self)
         try:
             await self._house(scope, receive, send)
         except AnswerBrokenOff:
-            # The end of the answer is missing, which says it all. To uvicorn the client has left: it would log again.
+            # The missing end of the answer is the signal. For uvicorn the client has left: otherwise it would log
+            # again.
             self.cycle.disconnected = True
             self.transport.close()
         finally:
-            del scope[LET_IN]  # the scope is the connection's own: left there, it would hold itself
+            del scope[LET_IN]  # the scope is the connection's own: with this entry it would be a reference cycle
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         peer: object = transport.get_extra_info("peername")
@@ -108,8 +109,8 @@ class HttpConnection(H11Protocol):
             gone.close_for("others need one, and its party holds most")
         super().connection_made(transport)
         self._crowd.enter(self, party)
-        # Whatever the kernel does not take at once counts as unread: the deadline must see the last byte too.
-        # Over TLS the limit itself is too much already: 0 would never be met.
+        # Bytes that the kernel does not take at once count as unread: the timeout must see the last byte too. Over TLS
+        # a buffer at its limit counts as full: a limit of 0 would always be full.
         transport.set_write_buffer_limits(high=1 if self.scheme == "https" else 0)
         self._expect_a_head()
 
@@ -123,11 +124,11 @@ class HttpConnection(H11Protocol):
         self._unsent.drop(self)
         self._forget_secrets()
         self._disconnect.tell()
-        self._unset_keepalive_if_required()  # uvicorn forgets it after an error
+        self._unset_keepalive_if_required()  # uvicorn forgets this after an error
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        # The first byte of a head ends uvicorn's wait for the next request; ours begins with it.
+        # The first byte of a head ends uvicorn's wait for the next request; our wait begins with it.
         if self.conn.their_state is h11.IDLE:
             self._expect_a_head()
             return
@@ -140,10 +141,10 @@ class HttpConnection(H11Protocol):
         self._forget_secrets()
         self._crowd.answered(self)
         super().on_response_complete()
-        if self._under_way() is not None:  # the next one had come already
+        if self._under_way() is not None:  # the next request has already come
             self._crowd.asked(self)
         if self.conn.their_state is h11.SEND_BODY:
-            # Answered before it was whole: the rest could drip for ever, and nobody wants it.
+            # Answered before the request was complete: its rest could drip forever and is not needed.
             self.transport.close()
 
     def pause_writing(self) -> None:
@@ -162,19 +163,19 @@ class HttpConnection(H11Protocol):
         self._break_off(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
 
     def _forget_secrets(self) -> None:
-        """Take out of a request that is over what only its handlers had to see; in a cycle it lives on for a while."""
-        # Starlette puts a list of its own into the scope, once somebody has asked it for a header.
+        """Remove the secrets from a finished request; in a reference cycle it lives on for a while."""
+        # Starlette puts its own list into the scope as soon as a header is read.
         for headers in (self.headers, self.scope["headers"]) if self.scope else ():
             kept = [header for header in headers if header[0] not in SECRET_HEADERS]
             cast("list[tuple[bytes, bytes]]", headers)[:] = kept
 
     @property
     def is_amid_a_request(self) -> bool:
-        """Whether the client has begun a request and not come to its end."""
+        """Whether the client has begun a request and not completed it."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def shutdown(self) -> None:
-        """Close as soon as the request in hand is answered; without one, now."""
+        """Close as soon as the current request is answered; without one, now."""
         under_way = self._under_way()
         if under_way is None:
             self.transport.close()
@@ -193,7 +194,7 @@ class HttpConnection(H11Protocol):
 
     def _break_off(self, answer: bytes) -> None:
         if under_way := self._under_way():
-            # The application is still at work on the request that broke off: to it, the client has left.
+            # The application still works on the broken request: for the application, the client has left.
             under_way.disconnected = True
             under_way.message_event.set()
             self._disconnect.tell()
@@ -217,15 +218,15 @@ class HttpConnection(H11Protocol):
             self.close_for("a slow reader")
 
     def close_for(self, cause: str) -> None:
-        """Close at once, whatever the client has not read."""
+        """Close at once, regardless of unread data."""
         LOG.info("closed a connection: %s", cause)
-        # Otherwise the system goes on for minutes with what this client does not read.
+        # Otherwise the system keeps this client's unread data for minutes.
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.transport.abort()
 
 
 async def _nothing_more(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """Stand in for the application of a closed connection, which held itself by it until the collector came."""
+    """Replace the application of a closed connection, to break a reference cycle without the garbage collector."""
 
 
 def _cancelled(timer: asyncio.TimerHandle | None) -> None:

@@ -1,4 +1,4 @@
-"""All connections of a process: who holds how many, and which one has to go when there are too many."""
+"""All connections of a process, counted by party, and the choice of the one to close when there are too many."""
 
 from collections.abc import Callable
 from enum import IntEnum
@@ -9,22 +9,22 @@ from starlette.types import Scope
 C = TypeVar("C")
 
 LET_IN = "mcp_binance_server.let_in"
-"""Where a connection wants to be told whose request was let in."""
+"""Scope key of a callback; it gets the party of a request that was let in."""
 
 LetIn = Callable[[str], None]
 
 
 def tell_let_in(scope: Scope, party: str) -> None:
-    """Tell the connection of a request for whom it was let in; another server's connection does not want to know."""
+    """Report the party of a request to its connection; another server's connection has no callback."""
     let_in: LetIn | None = scope.get(LET_IN)
     if let_in is not None:
         let_in(party)
 
 
 class Loss(IntEnum):
-    """How much is lost with a connection, the least first.
+    """The loss if a connection is closed, smallest first.
 
-    Whether somebody unknown has begun to ask does not matter: whoever has just come has had no time to.
+    Connections that were not let in are not ranked by their requests: a new one has had no time to send any.
     """
 
     NOT_LET_IN = 0
@@ -33,7 +33,7 @@ class Loss(IntEnum):
 
 
 class _Group(Generic[C]):
-    """The connections of one party, by what they are doing, in the order in which they began it."""
+    """The connections of one party by state, each in the order in which they entered it."""
 
     def __init__(self) -> None:
         self.by_loss: tuple[dict[C, None], ...] = tuple({} for _ in Loss)
@@ -46,9 +46,9 @@ class _Group(Generic[C]):
 
 
 class ConnectionCrowd(Generic[C]):
-    """Counts connections by the party whose request they brought last, until then by their address.
+    """Connections counted by the party of their last request, until then by their address.
 
-    Every change takes the same time, however many there are.
+    Every change takes constant time, regardless of their number.
     """
 
     def __init__(self, most: int) -> None:
@@ -61,10 +61,10 @@ class ConnectionCrowd(Generic[C]):
         return len(self._places)
 
     def make_room(self, party: str) -> tuple[bool, C | None]:
-        """Tell whether one more may come, and who has to go for it.
+        """Return whether one more connection can come, and the connection that was evicted for it.
 
-        That is one of the group that holds most, if it holds at least two more than the newcomer's. Otherwise the
-        newcomer replaces one of its own, but none at work.
+        The evicted one is of the largest group, if that has at least two more than the newcomer's. Otherwise the
+        newcomer replaces a connection of its own group, but none at work.
         """
         if len(self) < self._most:
             return True, None
@@ -81,18 +81,18 @@ class ConnectionCrowd(Generic[C]):
         self._put(connection, party, Loss.NOT_LET_IN)
 
     def let_in(self, connection: C, party: str) -> None:
-        """Note whose request was let in."""
+        """Record the party of a request that was let in."""
         if connection in self._places:
             self._put(connection, party, Loss.AT_WORK)
 
     def asked(self, connection: C) -> None:
-        """Note that somebody who was idle has sent the head of a request."""
+        """Record the head of a request on an idle connection."""
         place = self._places.get(connection)
         if place is not None and place[1] is Loss.IDLE:
             self._put(connection, place[0], Loss.NOT_LET_IN)
 
     def answered(self, connection: C) -> None:
-        """Note that a request is over; whoever was not let in is no better known, but has used its connection."""
+        """Record the end of a request; a connection that was not let in keeps its state, as the newest in it."""
         place = self._places.get(connection)
         if place is not None:
             self._put(connection, place[0], Loss.IDLE if place[1] is Loss.AT_WORK else Loss.NOT_LET_IN)

@@ -1,4 +1,4 @@
-"""A client that leaves, one that does not read, one that is cut short."""
+"""Clients that leave, clients that do not read, and answers that are cut short."""
 
 from asyncio import Future
 from collections import Counter
@@ -11,13 +11,13 @@ import h11
 from starlette.types import Message, Scope, Send
 
 DISCONNECT = "mcp_binance_server.disconnect"
-"""Where a connection leaves it in the scope of a request; another server's connection does not."""
+"""Scope key of a request's `Disconnect`; another server's connection does not set it."""
 
 MOST_UNSENT = 64 * 2**20
 
 
 class Disconnect:
-    """The end of one request's client: told by the connection, it ends the work that was begun for that client."""
+    """The disconnect of one request's client: reported by the connection, it ends the work for that client."""
 
     __slots__ = ("_has_left", "_wait", "_work")
 
@@ -38,12 +38,12 @@ class Disconnect:
             self._work.cancel()
 
     def ends_wait(self, wait: Future[None]) -> None:
-        """Have somebody wait no longer as soon as the client has left."""
+        """End a wait as soon as the client has left."""
         self._wait = wait
 
     @contextmanager
     def ends_this(self) -> Generator[None]:
-        """Cancel what is done in here as soon as the client has left."""
+        """Cancel the block as soon as the client has left."""
         with anyio.CancelScope() as work:
             if self._has_left:
                 work.cancel()
@@ -55,7 +55,7 @@ class Disconnect:
 
 
 def ends_with_client(scope: Scope) -> AbstractContextManager[None]:
-    """Cancel what is done in here as soon as the client of a request has left."""
+    """Cancel the block as soon as the client of a request has left."""
     disconnect: Disconnect | None = scope.get(DISCONNECT)
     return nullcontext() if disconnect is None else disconnect.ends_this()
 
@@ -69,13 +69,13 @@ class _Unread:
 
 @dataclass
 class Unsent:
-    """What waits, longest first. When it is too much, the address for which most waits loses its oldest answer."""
+    """Unread answers, oldest first. Over the limit, the address with the most unread bytes loses its oldest answer."""
 
     most: int = MOST_UNSENT
     _waiting: dict[object, _Unread] = field(default_factory=dict[object, _Unread], repr=False)
 
     def add(self, connection: object, address: str, size: int, break_off: Callable[[], None]) -> None:
-        """Take note of an answer that a client has not read yet; `break_off` closes its connection."""
+        """Record an answer that a client has not read yet; `break_off` closes its connection."""
         self._waiting[connection] = _Unread(address, size, break_off)
         while sum(each.size for each in self._waiting.values()) > self.most:
             held: Counter[str] = Counter()
@@ -86,12 +86,12 @@ class Unsent:
             self._waiting.pop(oldest).break_off()
 
     def drop(self, connection: object) -> None:
-        """Take note that a client has read on, or left."""
+        """Record that a client has read on, or left."""
         self._waiting.pop(connection, None)
 
 
 class CutShort:
-    """Passes an answer on and knows how far it is; one whose length was promised is not cut short any more."""
+    """A `send` that tracks the progress of an answer; an answer with a promised length is not cut short any more."""
 
     def __init__(self, send: Send, at_promise: Callable[[], None]) -> None:
         self._send = send
@@ -109,14 +109,14 @@ class CutShort:
         await self._send(message)
 
     async def end(self) -> bool:
-        """End an answer that was begun; tell whether there was one."""
+        """End an answer that was begun; return True if there was one."""
         if self._has_begun and not self._has_ended:
             await self._send({"type": "http.response.body", "body": b""})
         return self._has_begun
 
 
 class JoinedAnswers(h11.Connection):
-    """HTTP/1.1 that keeps the head of an answer until its body comes, if the head says that one comes at once."""
+    """HTTP/1.1 that delays the head of an answer until its body comes, if the head promises a length."""
 
     _head: tuple[bytes, ...] = ()
 
@@ -124,7 +124,7 @@ class JoinedAnswers(h11.Connection):
         written = super().send_with_data_passthrough(event)
         if written is None:
             return None
-        # Without a length it is a stream, and its first event may be long in coming.
+        # An answer without a length is a stream, and its first event can take long.
         if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
             self._head = tuple(written)
             return []

@@ -1,4 +1,4 @@
-"""Whose request is begun next, when more of them come than the processor can take."""
+"""The order in which requests begin when more of them come than the processor can take."""
 
 import asyncio
 from collections import deque
@@ -15,22 +15,23 @@ from mcp_binance_server.transports.http.server.disconnect import DISCONNECT, Dis
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, STILL_MS, LoopAccount, LoopRequest, LoopUse
 
 AHEAD = "mcp_binance_server.ahead"
-"""Where a connection says that its client asks without waiting for answers."""
+"""Scope key of a boolean: the client sends requests without waiting for answers."""
 
-# Requests are begun at once until so much of a round of the loop is spent. Most are answered in one go, and nobody else
-# is heard meanwhile.
+# Milliseconds of a loop round in which requests begin at once. Most are answered in one step, during which the loop
+# does nothing else.
 ROUND_MS = 4.0
 MOST_AT_ONCE = 16
-# So many rounds those who ask ahead give way to others, if there are others all the time.
+# Rounds for which requests sent ahead give way to others, if there are always others.
 MOST_ROUNDS = 16
 
 
 class Turns:
-    """Gives an application its requests, and lets those wait that would keep everybody else waiting.
+    """A middleware that begins requests in fair order, and delays those that would block all others.
 
-    The party that has used least of the loop is next: a token, a key, else an address. Requests of one that is heavy
-    are begun one after another, in between those of others. Whoever asks ahead gives way to those who wait for their
-    answers. What is `first` costs next to nothing and waits for nobody: a balancer often has the address of its crowd.
+    The party with the least use of the loop is next: a token, a key, else an address. Requests of a heavy party begin
+    one by one, in between those of others. Requests of clients that do not wait for answers give way to those of
+    clients that do. Paths in `first` cost next to nothing and never wait: a load balancer often shares its address with
+    many clients.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Turns:
         await self._take(self._app, scope, receive, send)
 
     def at(self, app: ASGIApp) -> ASGIApp:
-        """Return another application whose requests have their turns among these."""
+        """Return another application whose requests take turns with these."""
         return partial(self._take, app)
 
     async def _take(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,7 +105,7 @@ class Turns:
         self._use.begin(request)
 
     def _watch(self) -> asyncio.AbstractEventLoop:
-        """See to it that the next round of the loop is noticed."""
+        """Schedule the handling of the next round of the loop."""
         loop = asyncio.get_running_loop()
         if not self._is_watched:
             self._is_watched = True
@@ -115,7 +116,7 @@ class Turns:
         self._is_watched = False
         self._since_ahead += 1
         begun, self._begun = self._begun, 0
-        # After a round with work comes one in which those are heard who have asked meanwhile.
+        # A round with work is followed by one that reads the requests that came during it.
         if self._since_ahead >= MOST_ROUNDS or not (begun or self._patient):
             self._since_ahead = 0
             self._let_go(self._ahead, 1)
@@ -129,7 +130,7 @@ class Turns:
             self._look_again(min(self._patient.rest_ms(now), self._ahead.rest_ms(now)))
 
     def _let_go(self, waiting: "_WaitingRequest", most: int) -> bool:
-        """Let so many begin; tell whether that was everybody who could."""
+        """Begin up to `most` requests; return True if no other request could begin."""
         for number, turn in enumerate(waiting.in_order(self._use.now_ms())):
             if number == most:
                 return False
@@ -158,14 +159,14 @@ def _has_left(scope: Scope) -> bool:
 
 
 class _Turn(NamedTuple):
-    """A request that waits to be begun; done before it is woken, its client has left."""
+    """A request that waits to begin; `woken` is done early if its client has left."""
 
     request: LoopRequest
     woken: asyncio.Future[None]
 
 
 class _WaitingRequest:
-    """Those who wait, by party, each in the order in which it asked."""
+    """Waiting requests by party, each party's in order of arrival."""
 
     def __init__(self, use: LoopUse) -> None:
         self._use = use
@@ -181,9 +182,9 @@ class _WaitingRequest:
         return turn.woken
 
     def in_order(self, now_ms: float) -> Generator[_Turn]:
-        """Return who is next, one of each party and then again, those first that have used least.
+        """Yield the next requests, one of each party in turn, the party with the least use first.
 
-        A heavy party is passed over while it has to wait, whoever has left meanwhile for good.
+        A heavy party is skipped while it has to wait; requests of clients that have left are dropped.
         """
         accounts = sorted(self._by_party, key=lambda account: account.used(now_ms))
         while accounts:
@@ -199,7 +200,7 @@ class _WaitingRequest:
         return next(self.in_order(now_ms), None) is not None
 
     def rest_ms(self, now_ms: float) -> float:
-        """Return after how long it is worth looking whether somebody can begin."""
+        """Return the time in ms after which a request may be able to begin."""
         rests = [account.rests_until_ms - now_ms for account in self._by_party]
         return min([rest for rest in rests if rest > 0], default=STILL_MS)
 

@@ -1,4 +1,4 @@
-"""What each party has lately used of the event loop, in the processor's time that its own requests took."""
+"""Each party's recent use of the event loop, in CPU time of its own requests."""
 
 from collections.abc import Awaitable, Callable, Generator
 from heapq import nlargest
@@ -11,21 +11,21 @@ from mcp_binance_server.clock import processor_ms as of_this_thread
 from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
 
 LOOP_REQUEST = "mcp_binance_server.loop_request"
-"""Where a request has what its work is charged to."""
+"""Scope key of the `LoopRequest` to which a request's work is charged."""
 
-# What was used fades within about a second.
+# Decay constant of usage, about a second.
 FADES_MS = 1_000.0
-# Whoever has asked so lately counts as one that shares the loop.
+# A party is active, and counts in the division of the loop, for 10 s after a request.
 ACTIVE_MS = 10_000.0
-# Over an equal part, or over this much of a second, a party is heavy while others are there.
+# Above an equal part, or above this much of a second, a party is heavy while there are others.
 HEAVY_MS = 100.0
-# A request that has done nothing for so long waits for something else than the loop; so does one that is so old.
+# A request without a step for `STILL_MS` waits for something other than the loop; so does one older than `OLD_MS`.
 STILL_MS = 100.0
 OLD_MS = 2_000.0
-# Who has used less of a second is not worth telling other processes of.
+# Minimum usage of a party, per second, that is reported to other processes.
 TOLD_MS = 2.0
-# What a request takes before its work can be measured: its connection is let in, its head parsed, a task begun. Without
-# it, somebody whose clients leave before their turn would have used nothing, and would be next for ever.
+# Cost of a request before its work can be measured: its connection is accepted, its head parsed, a task begun. Without
+# it, a party whose clients leave before their turn would have used nothing, and would always be next.
 ASKED_MS = 0.3
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class LoopAccount:
 
 
 class LoopRequest:
-    """One request and what it is charged to."""
+    """One request, and the account to which it is charged."""
 
     __slots__ = ("_use", "account", "begun_ms", "stepped_ms")
 
@@ -60,19 +60,19 @@ class LoopRequest:
         self._use = use
 
     def charging(self, work: Awaitable[T]) -> Awaitable[T]:
-        """Await work and charge the time of each of its steps; what others do within it is charged to them.
+        """Await work and charge the time of each of its steps; other requests' work within it is charged to them.
 
-        Work within work of the same request is charged with that.
+        Work within work of the same request is charged with the outer work.
         """
         return work if self._use.at_work is self else _Charging(work, self._use, self)
 
 
 class LoopUse:
-    """The accounts of everybody who asked of late; `now_ms` is for what fades, `processor_ms` for what is charged.
+    """The accounts of all recent parties; `now_ms` is for decay, `processor_ms` for charges.
 
-    Both are of the machine, not of a `Clock`: where that stands still, what the processor does would never fade.
-    What other processes say is in `elsewhere`: a party that is heavy over all of them has the work of one, which is
-    `worth` of a processor.
+    Both are clocks of the machine, not of a `Clock`: if that stood still, usage would never decay. `elsewhere` has the
+    reports of other processes: a party that is heavy over all of them gets the work of one process, which is
+    `processor_share` of a processor.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class LoopUse:
         self._begun: dict[LoopRequest, None] = {}
 
     def asked(self, party: str) -> LoopRequest:
-        """Note a request of a party."""
+        """Record a request of a party."""
         account = self._accounts.pop(party, None) or LoopAccount(party)
         self._accounts[party] = account
         account.asked_ms = self.now_ms()
@@ -100,7 +100,7 @@ class LoopUse:
         return LoopRequest(account, self)
 
     def forget(self, account: LoopAccount) -> None:
-        """Count somebody no longer who turned out to be another."""
+        """Drop the account of a caller that turned out to be another party."""
         if not account.waiting:
             self._accounts.pop(account.party, None)
 
@@ -112,16 +112,16 @@ class LoopUse:
         self._begun.pop(request, None)
 
     def is_heavy(self, account: LoopAccount, now_ms: float) -> bool:
-        """Tell whether a party uses so much that others feel it, and there are others, here or elsewhere."""
+        """Return True if a party's usage slows down others, and there are others, here or in other processes."""
         most_ms = min(HEAVY_MS, FADES_MS / self._active(now_ms))
         if account.used(now_ms) + self.elsewhere.used(account.party) <= most_ms:
             return False
         return len(self._accounts) > 1 or self.elsewhere.has_others(account.party)
 
     def has_to_wait(self, account: LoopAccount, now_ms: float) -> bool:
-        """Tell whether a party is heavy, and one of its own requests is at work or one of a party that is not heavy.
+        """Return True if a heavy party must wait for a request at work: its own, or one of a party that is not heavy.
 
-        For the others it waits no longer than a request can be still. It waits too while it rests.
+        For requests of others it waits at most `STILL_MS`. It also waits while it rests.
         """
         if not self.is_heavy(account, now_ms):
             return False
@@ -138,7 +138,7 @@ class LoopUse:
         return False
 
     def charge(self, account: LoopAccount, ms: float, now_ms: float) -> None:
-        """Charge a party, and have it rest if it is heavy and is worked for elsewhere too."""
+        """Charge a party, and let it rest if it is heavy and other processes also work for it."""
         account.charge(ms, now_ms)
         if not self.elsewhere.told and self._processor_share_ms >= FADES_MS:
             return
@@ -148,7 +148,7 @@ class LoopUse:
             account.rests_until_ms = min(rested_ms, now_ms + FADES_MS)
 
     def used_here(self) -> PartyUse:
-        """Return what other processes should know."""
+        """Return the report for other processes."""
         now = self.now_ms()
         newest = islice(reversed(self._accounts.values()), MOST_NAMED)
         asked = [each.party for each in newest if now - each.asked_ms < ACTIVE_MS]
@@ -156,7 +156,7 @@ class LoopUse:
         return PartyUse(asked, {party: ms for ms, party in most if ms >= TOLD_MS})
 
     def _rests_times(self, party: str) -> float:
-        """Return how many times as long as it is worked for a party should rest, to have one worker's worth in all."""
+        """Return a party's rest as a multiple of its work; all processes together then give it one worker's share."""
         most = (1 + self.elsewhere.processes(party)) * FADES_MS / self._processor_share_ms - 1
         left_ms = self._processor_share_ms - self.elsewhere.used(party)
         return min(most, FADES_MS / left_ms - 1) if left_ms > 0 else most
@@ -192,7 +192,7 @@ class _Charging(Awaitable[T]):
                 self._charge(inside_ms, self._use.processor_ms() - began_ms)
             try:
                 yield awaited
-            except BaseException as error:  # noqa: BLE001 - the work has to see whatever it is
+            except BaseException as error:  # noqa: BLE001 - the work must see every exception
                 thrown = error
 
     def _charge(self, inside_ms: float, took_ms: float) -> None:

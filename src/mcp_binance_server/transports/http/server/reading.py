@@ -1,4 +1,4 @@
-"""What clients send, read within its time; the first request of each is looked at early."""
+"""Reading of requests: slow clients are read less often, and the first requests of new connections take turns."""
 
 import asyncio
 import re
@@ -15,12 +15,12 @@ _CLAIM = re.compile(rb"\r\n(%s):[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)" % b"|".join(sor
 
 Look = Callable[[], None]
 
-# One read of a socket, which is 256 KiB otherwise. Tiny chunks cost more to parse than anything else; between two
-# reads others have their turn.
+# Bytes per read of a socket, otherwise 256 KiB. Tiny chunks cost more to parse than anything else; between two reads
+# others have their turn.
 READ_SIZE = 16 * 2**10
 
-# A request that drips in is looked at less and less often, or hundreds of such would keep the processor busy. It waits
-# for a share of the time it has taken so far, so that it hardly takes longer for it.
+# A request that drips in is read less and less often; otherwise hundreds of such requests would keep the processor
+# busy. It waits for a share of its time so far, so that it hardly takes longer.
 PIECES_AT_ONCE = 4
 SLOW_RATE = 64 * 2**10  # bytes a second
 SHARE = 0.25
@@ -28,11 +28,11 @@ LEAST_SECS, MOST_SECS = 0.05, 1.0
 
 
 class FirstLooks:
-    """Newcomers who wait to be looked at: those who show one token or key take turns with those who show another.
+    """The first requests of new connections; those with one token or key take turns with those of another.
 
-    To parse a request and to wait for its turn or its rest costs three times as much as to let in a connection. Whoever
-    opens a thousand a second, each as soon as another was closed for it, would have the loop for itself. So half a
-    request waits, and so does the second one of a token in one round of the loop; each round, one of them is looked at.
+    Parsing a request and waiting for its turn costs three times as much as accepting a connection. A client that opens
+    a thousand a second, each as soon as another was closed for it, would have the loop to itself. So an incomplete
+    request waits, and so does the second one of a token in one round of the loop; each round, one of them is parsed.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class FirstLooks:
         self._is_watched = False
 
     def is_due(self, data: bytes) -> bool:
-        """Tell whether somebody who has sent this so far is looked at now."""
+        """Return True if a new connection with this data is handled now."""
         if not is_whole(data):
             return False
         claim = _claim(data)
@@ -87,7 +87,7 @@ class FirstLooks:
 
 
 def is_whole(data: bytes) -> bool:
-    """Tell whether somebody has sent a whole request, as far as one can see without parsing it."""
+    """Return True if the data is a whole request, as far as this is visible without parsing."""
     end = data.find(_END_OF_HEAD)
     if end < 0:
         return False
@@ -102,7 +102,7 @@ def _claim(data: bytes) -> bytes | None:
 
 
 class RequestReader(asyncio.BufferedProtocol):
-    """Stands between a socket and its connection, because only such a protocol says how much is read at once."""
+    """A protocol between a socket and its connection; only a BufferedProtocol can limit the bytes of a read."""
 
     def __init__(self, connection: HttpConnection, first_looks: FirstLooks) -> None:
         self._connection = connection
@@ -113,14 +113,14 @@ class RequestReader(asyncio.BufferedProtocol):
         self._received = 0
         self._began = 0.0
 
-    # What a socket's transport can do; uvloop's does it without being a kind of asyncio's.
+    # The methods of a socket transport; uvloop's has them without being a subclass of asyncio's.
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         self._connection.connection_made(transport)
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's wish, not ours
-        # A new one for each read: a connection that only waits holds none, and none is ever another client's.
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's hint; `READ_SIZE` decides
+        # A new buffer for each read: an idle connection holds none, and none is reused for another client.
         self._buffer = bytearray(READ_SIZE)
-        # A view: over TLS asyncio fills it in pieces, and a piece of a bytearray would be a copy that nobody reads.
+        # A view: over TLS asyncio fills it in pieces, and a piece of a bytearray would be a copy that is never read.
         return memoryview(self._buffer)
 
     def buffer_updated(self, nbytes: int) -> None:

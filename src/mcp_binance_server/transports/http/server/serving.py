@@ -1,4 +1,4 @@
-"""uvicorn with our connections, our limits and our way to listen."""
+"""uvicorn with our own connections, limits and sockets."""
 
 import asyncio
 import os
@@ -36,18 +36,18 @@ _LAST_WORDS_SECS = 1.0
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Raises:
         SettingsError: the address cannot be listened on.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends without delay only where it sees it; else each answer takes 40 ms.
+    # The protocol is named because asyncio sends without delay only if it sees it; otherwise each answer takes 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if os.name == "posix":  # elsewhere it would let two servers have one port
+        if os.name == "posix":  # elsewhere two servers could have the same port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it. Left alone, the system keeps megabytes for each client that does not read.
+        # Connections inherit it. By default, the system keeps megabytes for each client that does not read.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         listener.bind((host, port))
         listener.listen(BACKLOG)
@@ -58,10 +58,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def waiting_sockets(listener: socket.socket) -> Iterator[socket.socket]:
-    """Yield what to serve on so that so many clients are let in at a time; the first is the listener itself.
+    """Yield the sockets to serve on, so that `AT_A_TIME` clients are accepted at once; the first is the listener.
 
-    asyncio's own loops let in as many as their `backlog` says. uvloop lets in one of each socket: with a single one,
-    somebody who comes behind a hundred others waits for a hundred rounds of the loop.
+    asyncio's own loops accept as many as their `backlog` says. uvloop accepts one per socket: with a single socket, a
+    client behind a hundred others waits for a hundred rounds of the loop.
     """
     yield listener
     if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
@@ -70,7 +70,7 @@ def waiting_sockets(listener: socket.socket) -> Iterator[socket.socket]:
 
 @dataclass(slots=True)
 class Shutdown:
-    """What the process is told: first to wind down, then to hurry; by Ctrl-C both at once."""
+    """A request to shut down: the first winds down, the second hurries; Ctrl-C does both at once."""
 
     asked: anyio.Event = field(default_factory=anyio.Event)
     patience: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -86,7 +86,7 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class ListeningApp:
-    """A socket that listens, and the application behind it."""
+    """A listening socket and its application."""
 
     listener: socket.socket
     app: ASGIApp
@@ -107,12 +107,12 @@ async def serve_http(
     stop: Shutdown | None = None,
     tls: SSLContext | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, on the loop that runs, whichever the caller chose; then return.
+    """Serve on the running loop until SIGTERM or SIGINT; then return.
 
-    The first signal ends listening: nobody new, idle connections closed, `drain` ends what would not end by itself,
-    and requests in hand are answered, all within the grace time. A second signal ends the rest at once, and who presses
-    Ctrl-C (SIGINT) waits already: there the grace is a fraction of a second. `ready` gets the port, which matters when
-    it was 0.
+    The first signal ends listening: no new clients, idle connections are closed, `drain` ends streams that would not
+    end on their own, and requests in progress are answered, all within the grace time. A second signal ends the rest at
+    once. At Ctrl-C (SIGINT) a user waits, so the grace is a fraction of a second. `ready` gets the port, which matters
+    if it was 0.
 
     Raises:
         SettingsError: the address cannot be listened on.
@@ -137,7 +137,7 @@ async def serve_apps(
     grace_secs: float = GRACE_SECS,
     clock: Clock | None = None,
 ) -> None:
-    """Serve on sockets that listen already, until a signal or until `stop` was asked; they are closed at the end."""
+    """Serve on listening sockets until a signal or a request to `stop`; the sockets are closed at the end."""
     servers = [_AppServer(each.app, each.limits) for each in apps]
     try:
         with told_by_signals(stop):
@@ -163,7 +163,7 @@ async def serve_apps(
 
 
 class _AppServer:
-    """A listening socket, its connections and the requests in hand."""
+    """A listening socket, its connections and the requests in progress."""
 
     def __init__(self, app: ASGIApp, limits: ConnectionLimits) -> None:
         self._app = app
@@ -195,7 +195,7 @@ class _AppServer:
                 sock=each,
                 backlog=AT_A_TIME,
                 ssl=tls,
-                # Who is still shaking hands is no connection yet, so nothing else would end a slow one.
+                # A TLS handshake in progress is not a connection yet, so no other timeout would end a slow one.
                 ssl_handshake_timeout=self._limits.head_secs if tls else None,
                 ssl_shutdown_timeout=self._limits.last_secs if tls else None,
             )
@@ -207,19 +207,19 @@ class _AppServer:
             server.close()
 
     async def emptied(self, clock: Clock) -> None:
-        """Wait until every request in hand is answered and every connection closed."""
+        """Wait until every request in progress is answered and every connection closed."""
         while self._state.connections or self._state.tasks:
             for connection in [*self._state.connections]:
                 connection.shutdown()
             await clock.sleep_ms(_LOOK_EVERY_MS)
 
     async def clear(self) -> None:
-        """End at once whatever is left."""
+        """End all remaining requests and connections at once."""
         self._is_cleared = True
         self.stop_listening()
         for connection in [*self._state.connections]:
             connection.transport.abort()
-        # Requests learn that their client has left; those that do not mind are cancelled.
+        # Requests learn that their client has left; those that ignore it are cancelled.
         await anyio.lowlevel.checkpoint()
         tasks = [*self._state.tasks]
         for task in tasks:
@@ -238,14 +238,14 @@ class _AppServer:
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            # The end of its task anyway; raised further, uvicorn would report it as a fault of the application.
+            # The task ends anyway; if raised further, uvicorn would report it as a fault of the application.
             if not self._is_cleared:
                 raise
 
 
 @contextmanager
 def told_by_signals(stop: Shutdown) -> Generator[None]:
-    """Let signals tell; they reach the main thread only, elsewhere whoever started the thread must end it."""
+    """Let signals stop the server. They reach the main thread only; in other threads the caller must use `stop`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
