@@ -8,15 +8,15 @@ from mcp_binance_server.cli.arguments import parser
 from reference_pages.markdown import code, page, table
 
 BEGINNING = """`mcp-binance-server`, or `binance-provider`, or `python -m mcp_binance_server`. Without a command it
-speaks MCP on standard input and output: that is what a client starts. Keys are never arguments.
+serves MCP on standard input and output, as MCP clients start it. Keys are never arguments.
 
 | Exit code | Meaning |
 |---|---|
-| `0` | done, or the client left |
+| `0` | done, or the client disconnected |
 | `1` | `ask`, `setup` or a trading command failed, `doctor` found a problem, `guide check` or `token list` a mistake |
 | `2` | wrong usage, or a setting that cannot be used |
 | `130` | Ctrl+C; a server over HTTP or gRPC ends with `0` |
-| `141` | whoever read the output has left, as `head` does |"""
+| `141` | the reader of the output has closed it, like `head` |"""
 
 
 def commands_page() -> str:

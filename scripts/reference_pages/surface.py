@@ -7,51 +7,53 @@ from mcp_binance_server.settings import Toolset
 from mcp_binance_server.surface.arguments import plain_schema
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.spec import PromptSpec, ToolSpec, scope_of
+from mcp_binance_server.surface.tools.trading.toolset import TRADE_TOOLS
 from reference_pages.costs import COSTS
 from reference_pages.markdown import code, page, table
 from reference_pages.schemas import Field, fields_of
 
-TOOLS = f"""{len(CATALOGUE.tools)} tools, all of them read-only: none places, changes or cancels an order, or moves
-anything. Arguments are flat, and one that a tool does not know is refused. Money is decimal text.
+TOOLS = f"""{len(CATALOGUE.tools)} read-only tools, and {len(TRADE_TOOLS)} trading tools that are offered only with
+`MCP_BINANCE_TRADING`. Arguments are flat; an unknown argument is refused. Money is decimal text.
 
-**Cost** is the request weight of one call at Binance when nothing of it is known yet, the table of symbols aside (20,
-once an hour). Binance allows 6,000 a minute for each IP; the server stops at 90 %. Equal reads within a second share
-one request.
+**Cost** is the request weight of one cold call at Binance, without the table of symbols (20, once an hour). Binance
+allows 6,000 a minute for each IP; the server stops at 90 %. Equal reads within a second share one request.
 
-**Scope** is what a caller's token must allow over HTTP and gRPC ([who may come in](../hosting.md#who-may-come-in)). A
-server offers the groups of `MCP_BINANCE_TOOLSETS`; **live** tools also need `MCP_BINANCE_ORDERBOOK_ANALYTICS`.
+**Scope** is the permission that a caller's token needs over HTTP and gRPC ([who may come
+in](../hosting.md#who-may-come-in)). `MCP_BINANCE_TOOLSETS` selects groups; **live** tools also need
+`MCP_BINANCE_ORDERBOOK_ANALYTICS`.
 
-Every answer has text and, with the same facts, these fields, which are text where nothing else is said; sentences
-of the text that no field says stand in `notes`. A failure has
-`success: false` and the fields of [errors](errors.md)."""
-OF_A_PAGE = "Answers with bars as that page reads them; what they hold may change with the page."
-RESOURCES = """Pages that a client reads by their address, as `text/markdown`. `chart://` pictures are not listed: the
-answer of `generate_chart_image` with `storage` names them, and they are kept for an hour. Nor is the page of the
-[live chart](../how-to/live-chart.md), `ui://mcp-binance-server/chart-1.html`: the tool's own entry names it.
+Every answer has text, and the same facts as fields; fields without a type are text. Sentences without a field of
+their own are in `notes`. A failure has `success: false` and the fields of [errors](errors.md)."""
+OF_A_PAGE = "Answers with bars for that page; their shape can change with the page."
+RESOURCES = """Pages that a client reads by address, as `text/markdown`. Two kinds are not listed: `chart://`
+pictures, whose address is in the answer of `generate_chart_image` with `storage` and which are kept for an hour, and
+the page of the [live chart](../how-to/live-chart.md), `ui://mcp-binance-server/chart-1.html`, which the tool's entry
+names.
 
-`binance://market/{symbol}` can be subscribed to where markets are streamed, `binance://orders/open` and
-`binance://orders/journal` where orders are placed ([how](../how-to/updates.md)).
-No other page tells when it changes."""
-PROMPTS = """Guided analyses: a client fills in the arguments, the server computes the page from current data and hands
-it to the model. Arguments of MCP prompts are text; numbers are read from it. What a page looks like:
-[an example of order flow](../examples/order-flow.md)."""
+Clients can subscribe to `binance://market/{symbol}` with streamed markets, and to `binance://orders/open` and
+`binance://orders/journal` with trading ([updates](../how-to/updates.md))."""
+PROMPTS = """Guided analyses. A client fills in the arguments; the server computes the page from current data for the
+model. Arguments of MCP prompts are text; numbers are parsed from it. [An example](../examples/order-flow.md)."""
 
 
 def tools_page() -> str:
-    groups = [name for name in get_args(Toolset) if any(spec.toolset == name for spec in CATALOGUE.tools)]
-    listed = [(f"[{code(spec.name)}](#{spec.name})", spec.title) for spec in CATALOGUE.tools]
-    parts = [TOOLS, table(("Tool", "What"), listed)]
+    tools = (*CATALOGUE.tools, *TRADE_TOOLS)
+    groups = [name for name in get_args(Toolset) if any(spec.toolset == name for spec in tools)]
+    listed = [(f"[{code(spec.name)}](#{spec.name})", spec.title) for spec in tools]
+    parts = [TOOLS, table(("Tool", "Title"), listed)]
     for group in groups:
-        parts += [f"## {group}", *(_tool(spec) for spec in CATALOGUE.tools if spec.toolset == group)]
+        parts += [f"## {group}", *(_tool(spec) for spec in tools if spec.toolset == group)]
     return page("Tools", *parts)
 
 
 def _tool(spec: ToolSpec[Any]) -> str:
-    facts = [f"Scope {code(spec.scope)}", f"Cost {COSTS[spec.name]}"]
+    facts = [f"Scope {code(spec.scope)}"]
+    facts += [f"Cost {COSTS[spec.name]}"] if spec.name in COSTS else []
+    facts += [] if spec.read_only else ["changes something"]
     facts += ["live"] if spec.live else []
-    facts += [] if spec.open_world else ["asks nobody outside this machine"]
-    facts += ["tells its progress"] if spec.slow else []
-    facts += ["for the page of the [live chart](../how-to/live-chart.md) alone"] if spec.for_view_only else []
+    facts += [] if spec.open_world else ["local only"]
+    facts += ["reports progress"] if spec.slow else []
+    facts += ["only for the page of the [live chart](../how-to/live-chart.md)"] if spec.for_view_only else []
     return "\n\n".join(
         (
             f"### {spec.name}",
@@ -73,7 +75,7 @@ def _arguments(given: list[Field]) -> str:
 def _answer(schema: dict[str, Any] | None) -> Iterable[str]:
     """Fields whose names say it all stand in a line, the others in a table."""
     if schema is None:
-        yield "Answers with a picture, and with a text that says in JSON what is known of it."
+        yield "Answers with a picture, and a text with its properties as JSON."
         return
     fields = [each for each in fields_of(schema) if each.path != "success"]
     plain = [each for each in fields if not each.meaning]

@@ -23,7 +23,7 @@ def broken(page: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [*PAGES, DOCS / "llms.txt"], ids=name_of)
 def test_links_and_anchors_of_a_page_resolve(page: Path) -> None:
     assert broken(page) == []
 

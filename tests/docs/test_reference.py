@@ -1,8 +1,11 @@
-"""The reference is what the code says now, and leaves nothing out."""
+"""The reference agrees with the code and is complete: every tool, page, setting, error, command and metric."""
 
+import argparse
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +13,8 @@ from mcp_binance_server import errors
 from mcp_binance_server.cli.arguments import parser
 from mcp_binance_server.settings import VARIABLES
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.spec import ToolSpec
+from mcp_binance_server.surface.tools.trading.toolset import TRADE_TOOLS
 from mcp_binance_server.telemetry.metrics import Gauges, Metrics
 from reference_pages.pages import PAGES
 from support.pages import ROOT
@@ -38,13 +43,13 @@ def test_the_command_writes_every_page(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("spec", CATALOGUE.tools, ids=lambda spec: spec.name)
-def test_a_tool_is_there_with_arguments_answer_scope_and_cost(spec: object) -> None:
-    found = next(each for each in CATALOGUE.tools if each is spec)
+@pytest.mark.parametrize("found", [*CATALOGUE.tools, *TRADE_TOOLS], ids=lambda spec: spec.name)
+def test_a_tool_is_there_with_arguments_answer_scope_and_cost(found: ToolSpec[Any]) -> None:
     section = text_of("tools.md").split(f"\n### {found.name}\n")[1].split("\n### ")[0]
 
     assert found.description in section
-    assert f"*Scope `{found.scope}` · Cost " in section
+    assert f"*Scope `{found.scope}`" in section
+    assert (" · Cost " in section) == found.read_only or found in TRADE_TOOLS
     for name in found.input_schema.get("properties", {}):
         assert f"| `{name}` |" in section
     if found.answer is None:
@@ -76,9 +81,16 @@ def test_every_error_is_there_with_its_code() -> None:
         assert f"| `{kind.code}` | `{kind.error_type}` |" in text_of("errors.md"), kind.__name__
 
 
-@pytest.mark.parametrize(
-    "command", ["", "demo", "simulator", "guide check", "setup", "doctor", "token new", "token list", "completion"]
-)
+def commands_below(command: argparse.ArgumentParser, name: str = "") -> Iterator[str]:
+    for action in command._actions:
+        if action.nargs == argparse.PARSER and isinstance(action.choices, dict):
+            for word, child in action.choices.items():
+                yield from commands_below(child, f"{name} {word}".strip())
+            return
+    yield name
+
+
+@pytest.mark.parametrize("command", ["", *commands_below(parser())])
 def test_every_flag_that_help_shows_is_there(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args([*command.split(), "--help"])
