@@ -14,7 +14,7 @@ from mcp_binance_server import __version__
 from mcp_binance_server.transports.frames import FRAME_CAP
 from support.golden import golden_text
 from support.process import Process
-from support.raw import request
+from support.raw import INITIALIZE, request
 from support.requirement import requirement
 from support.samples import INVALID_SYMBOL_DATA, NOT_FOUND_DATA, SAMPLE_MOMENT_MS
 from support.slow_line import slow_line
@@ -121,6 +121,17 @@ def test_the_newest_revision_needs_no_handshake(server: Process) -> None:
     result = server.ask(1, "server/discover", {}, modern=True)["result"]
 
     assert "2026-07-28" in json.dumps(result)
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_client_that_gave_up_on_discover_can_initialize(server: Process, *, is_cancelled: bool) -> None:
+    discover = request(1, "server/discover", {}, modern=True)
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+
+    server.say(discover, *([cancel] if is_cancelled else []), INITIALIZE)
+
+    answer = server.answer()
+    assert (answer["id"], answer["result"]["protocolVersion"]) == (0, "2024-11-05")
 
 
 def test_requests_before_the_end_of_input_are_answered_before_the_process_ends(server: Process) -> None:

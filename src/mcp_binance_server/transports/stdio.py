@@ -160,6 +160,7 @@ class Reader:
     writer: Writer
     _buffer: bytearray = field(default_factory=bytearray)
     is_over: bool = False
+    _is_first: bool = True
     _scanned: int = 0
     _ended: bool = False
 
@@ -176,8 +177,23 @@ class Reader:
                 LOG.warning("refused a frame of %d bytes: %s", len(line), message.answer.error.message)
                 await self.writer.send(SessionMessage(message.answer))
                 continue
+            if self._is_abandoned(message):
+                continue
             await self._note(message)
             return SessionMessage(message)
+
+    def _is_abandoned(self, message: jsonrpc.JSONRPCMessage) -> bool:
+        """Return whether this is a `server/discover` whose client has fallen back to `initialize` already.
+
+        An answer to it would bind the connection to the newer revision, and `initialize` would be refused.
+        """
+        if not self._is_first:
+            return False
+        self._is_first = False
+        if not isinstance(message, jsonrpc.JSONRPCRequest) or message.method != "server/discover":
+            return False
+        read = (read_frame(line) for line in bytes(self._buffer).split(b"\n")[:-1] if line.strip())
+        return any(isinstance(each, jsonrpc.JSONRPCRequest) and each.method == "initialize" for each in read)
 
     async def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
         if isinstance(message, jsonrpc.JSONRPCRequest):
