@@ -1,4 +1,4 @@
-"""Start a server by the given words and ask it for a price over its pipes, with nothing but Python.
+"""Start a server with a given command and ask it for a price over stdio, with the standard library only.
 
 scripts/ask_demo.py mcp-binance-server demo
 """
@@ -16,7 +16,7 @@ PATIENCE_SECS = 120
 
 
 def ask(command: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what the server says of itself and the ticker of Bitcoin."""
+    """Return the server's info and the ticker of Bitcoin."""
     said = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -28,7 +28,7 @@ def ask(command: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         },
     ]
     lines = "".join(f"{json.dumps(message)}\n" for message in said).encode()
-    done = subprocess.run(command, input=lines, stdout=subprocess.PIPE, timeout=PATIENCE_SECS, check=True)  # noqa: S603 - the caller's own words
+    done = subprocess.run(command, input=lines, stdout=subprocess.PIPE, timeout=PATIENCE_SECS, check=True)  # noqa: S603 - the caller's own command
     answers = {answer["id"]: answer["result"] for answer in map(json.loads, done.stdout.splitlines()) if "id" in answer}
     return answers[1]["serverInfo"], answers[2]["structuredContent"]
 

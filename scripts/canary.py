@@ -1,4 +1,4 @@
-"""Search everything a test run printed for pieces of the keys it used.
+"""Search the whole output of a test run for pieces of the keys it used.
 
 python scripts/canary.py FOLDER
 
@@ -30,12 +30,15 @@ def windows(secret: str) -> set[bytes]:
 
 
 def parts(wanted: set[bytes]) -> set[bytes]:
-    """Return what a window has at every place it can begin at between two steps: where it is, one of these is met."""
+    """Return the parts of all windows.
+
+    A part starts at any offset below one step, so a search in steps hits one of them in each window.
+    """
     return {window[at : at + WINDOW - STEP + 1] for window in wanted for at in range(STEP)}
 
 
 def leaks(text: bytes, wanted: set[bytes], met: set[bytes]) -> set[bytes]:
-    """Return the windows that occur in a text: one pass in steps, and one over every byte where that met a part."""
+    """Return the windows in a text: one pass in steps, and a pass over every byte only if a part was found."""
     if met.isdisjoint({text[at : at + WINDOW - STEP + 1] for at in range(0, len(text), STEP)}):
         return set()
     return {text[at : at + WINDOW] for at in range(len(text) - WINDOW + 1)} & wanted
@@ -49,7 +52,7 @@ def main() -> int:
     if not all(leaks(planted[at:], wanted, met) for at in range(STEP)):
         print("the search does not find a planted leak")
         return 1
-    # The simulator announces its keys on its first line of output: that line is its purpose.
+    # The simulator prints its keys on its first line of output on purpose, so that line is skipped.
     searched, found = 0, 0
     for path in sorted(folder.iterdir()):
         text = path.read_bytes()

@@ -1,9 +1,9 @@
-"""Photograph the live chart for the documentation: dark and light, at three widths.
+"""Take screenshots of the live chart for the documentation: dark and light, at three widths.
 
     python scripts/chart_pictures.py docs/images
 
-Wants what tests/apps wants: MCP_TEST_APPS, chromium, and a package with the page. The market is simulated and its clock
-stands still, so the same sources give the same pictures.
+Requirements are those of tests/apps: MCP_TEST_APPS, chromium, and a package with the page. The market is simulated and
+its clock stands still, so the same sources give the same pictures.
 """
 
 import sys
@@ -26,7 +26,7 @@ from support.desk import NETWORK
 NOW_MS = 1_794_924_123_456
 THEMES = ("dark", "light")
 HEIGHTS = {420: 470, 760: 470, 1280: 560}
-COLOURS = 96  # a chart has few, and a page should load quickly
+COLOURS = 96  # a chart has few colours, and small files load fast
 CHART = {
     "symbol": "BINANCE:BTCUSDT",
     "interval": "1h",
@@ -51,7 +51,7 @@ async def photograph(folder: Path) -> None:
 
 
 def write(png: bytes, path: Path) -> None:
-    """Write a picture with a palette, and say how large it is."""
+    """Write a picture with a palette, and print its size."""
     with Image.open(BytesIO(png)) as image:
         image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path}: {path.stat().st_size} bytes")

@@ -39,13 +39,13 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("estimate_slippage", {"amount": "1000", "side": "BUY"}),
 )
 PATIENCE_SECS = 60
-# Servers are warmed until a round of all symbols asks the exchange nothing, but not for longer.
+# Warm-up time limit. Servers warm up until a round of all symbols sends no request to the exchange.
 OPENING_MS = 90_000
 
 
 @dataclass
 class Counts:
-    """What clients saw."""
+    """Calls, failures and times measured by the clients."""
 
     calls: int = 0
     failed: Counter[str] = field(default_factory=Counter[str])
@@ -120,7 +120,7 @@ async def control(rest: str) -> AsyncGenerator[httpx2.AsyncClient]:
 async def measured(given: argparse.Namespace, rest: str, servers: list[str], pids: list[int]) -> dict[str, object]:
     symbols = [f"CROWD{place:03}USDT" for place in range(given.symbols)]
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-    counts, chance = Counts(), random.Random(1)  # noqa: S311 - the same in every run
+    counts, chance = Counts(), random.Random(1)  # noqa: S311 - equal in every run
     async with control(rest) as exchange, httpx2.AsyncClient(timeout=PATIENCE_SECS, limits=limits) as http:
         clients = [Client(http, servers[place % len(servers)], counts) for place in range(given.clients)]
         for client in clients:
@@ -143,7 +143,7 @@ async def measured(given: argparse.Namespace, rest: str, servers: list[str], pid
         until_ms = CLOCK.monotonic_ms() + given.seconds * 1000
         async with anyio.create_task_group() as tasks:
             for client in clients:
-                client._counts = counts  # noqa: SLF001 - the same client, another page
+                client._counts = counts  # noqa: SLF001 - the same client with new counts
                 tasks.start_soon(live, client, symbols, given.pause, until_ms, chance)
             while CLOCK.monotonic_ms() < until_ms:
                 seen.append((await exchange.get("/streams")).json()["streams"])

@@ -50,19 +50,19 @@ from mcp_binance_server.state.pace import LoopPace
 
 PLENTY = 10_000_000
 SETTLE_MS = 5_000
-# Until the first whole minute of every symbol has begun.
+# Time until the first whole minute of every symbol has begun.
 LEARN_SETTLE_MS = 65_000
 
 
 class WakeTimes(selectors.DefaultSelector):
-    """Knows since when the loop has been at work without a pause: what waits arrived no earlier."""
+    """Selector that records when the loop was last idle: waiting events arrived no earlier."""
 
     def __init__(self) -> None:
         super().__init__()
         self.since_ms = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        # What is there already has been waiting while the loop was busy.
+        # Events found by this poll arrived while the loop was busy.
         found = super().select(0)
         if not found and (timeout is None or timeout > 0):
             found = super().select(timeout)
@@ -71,7 +71,7 @@ class WakeTimes(selectors.DefaultSelector):
 
 
 class Lags:
-    """Milliseconds to the moment when a book could be read, from two moments."""
+    """Milliseconds until a book could be read, measured from two start times."""
 
     def __init__(self, waking: WakeTimes) -> None:
         self.found: list[float] = []
@@ -98,7 +98,7 @@ def summary(lags: list[float]) -> dict[str, float]:
 
 
 def pin(process: int, core: int) -> None:
-    """Give a process a core of its own, where there are several and the system knows how."""
+    """Pin a process to a core, if the machine has several and the system supports it."""
     if hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) > 1:
         os.sched_setaffinity(process, {core})
 

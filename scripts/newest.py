@@ -1,9 +1,9 @@
-"""Move everything to its newest release, in this checkout: the pins, and beyond our bounds where we use internals.
+"""Upgrade all dependencies of this checkout: the pins, and optionally the upper bounds of packages with used internals.
 
     python scripts/newest.py within   pins only: the newest that our bounds allow
-    python scripts/newest.py beyond   bounds too: each is lifted, and set again above what was found
+    python scripts/newest.py beyond   bounds too: each is lifted, and set again above the version found
 
-Run the whole of CI afterwards. What moved is printed, and is what to commit if all is well.
+Run the whole CI afterwards. The upgrades are printed; commit them if all is well.
 """
 
 import re
@@ -15,18 +15,18 @@ ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "pyproject.toml"
 PINS = ROOT / "requirements" / "dev.txt"
 
-# A quoted requirement that ends in an upper bound of major and minor, which is how those with used internals are bound.
+# A quoted requirement with an upper bound of major and minor, the form of packages with used internals.
 BOUND = re.compile(r'"(?P<name>[A-Za-z0-9-]+)(?P<extras>\[\w+\])?(?P<floor>>=[\d.]+),<\d+\.\d+"')
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
 
 
 def without_bounds(project: str) -> str:
-    """Return the project with every such upper bound taken away."""
+    """Return the project file without these upper bounds."""
     return BOUND.sub(r'"\g<name>\g<extras>\g<floor>"', project)
 
 
 def with_bounds(project: str, found: dict[str, str]) -> str:
-    """Return the project with each bound just above the minor release that was found."""
+    """Return the project file with each bound just above the installed minor release."""
 
     def above(match: re.Match[str]) -> str:
         major, minor = found[match["name"].lower()].split(".")[:2]
@@ -36,17 +36,17 @@ def with_bounds(project: str, found: dict[str, str]) -> str:
 
 
 def pins(requirements: str) -> dict[str, str]:
-    """Return the version of each package that the file pins."""
+    """Return the pinned version of each package."""
     return {name.lower(): version for name, version in PIN.findall(requirements)}
 
 
 def compile_newest() -> None:
-    """Compile every file of requirements again, without regard to what was pinned."""
+    """Recompile every requirements file, ignoring the pins."""
     subprocess.run([ROOT / "scripts" / "requirements", "--upgrade"], check=True)  # noqa: S603 - ours
 
 
 def main(bounds: str) -> None:
-    """Move the pins, and the bounds too if asked."""
+    """Upgrade the pins, and the bounds on request."""
     project, before = PROJECT.read_text(encoding="utf-8"), pins(PINS.read_text(encoding="utf-8"))
     if bounds == "beyond":
         PROJECT.write_text(without_bounds(project), encoding="utf-8")

@@ -79,7 +79,7 @@ def require_status(placed: PlacedOrder, status: str) -> str:
 
 @dataclass
 class Stopwatch:
-    """How long each kind of work took, in milliseconds."""
+    """Times of each kind of work, in milliseconds."""
 
     took: dict[str, list[float]] = field(default_factory=lambda: defaultdict[str, list[float]](list))
 
@@ -95,7 +95,7 @@ class Stopwatch:
 
 @dataclass
 class Bare:
-    """A client that signs and sends, and nothing else; each request on a connection of its own."""
+    """A client that only signs and sends; each request has its own connection."""
 
     http: httpx2.AsyncClient
     rest: str
@@ -111,7 +111,7 @@ class Bare:
 
 @dataclass
 class Comparison:
-    """One server that trades, one that does not, and a bare client, on one exchange."""
+    """A trading server, a server without trading, and a bare client, on one exchange."""
 
     trading: TradingService
     off: Context
@@ -121,7 +121,7 @@ class Comparison:
     async def run(self, number: int, orders: int) -> Stopwatch:
         watch, cancels = Stopwatch(), CancelService(self.trading)
         for place in range(orders):
-            # Another price each time: the same order twice within ten seconds is refused.
+            # A new price each time: an equal order within ten seconds is refused.
             price = self.price - Decimal(number * orders + place)
             intent = OrderIntent("BUY", "LIMIT", quantity=Quantity(Decimal(QUANTITY)), price=Price(price))
             await watch.of("preview off", lambda intent=intent: self.off.preview.preview(SYMBOL, intent))
@@ -140,7 +140,7 @@ class Comparison:
         return watch
 
     async def _place(self, preview_id: str) -> str:
-        found = await self.trading.agreement(preview_id)  # type: ignore[arg-type] # as it came
+        found = await self.trading.agreement(preview_id)  # type: ignore[arg-type] # not yet validated
         if not isinstance(found, Agreement):
             raise TypeError(found)
         placed = await self.trading.place(found.kept, found.way)
@@ -193,7 +193,7 @@ async def measured(given: argparse.Namespace, told: dict[str, str], folder: Path
         best = (await http.get(f"{told['rest']}/api/v3/ticker/price?symbol={SYMBOL}")).json()
         price = (Decimal(best["price"]) * Decimal("0.8")).quantize(Decimal(1))
         comparison = Comparison(trading, off, Bare(http, told["rest"], principal), price)
-        await comparison.run(0, 5)  # not counted: what is loaded and asked for once
+        await comparison.run(0, 5)  # warm-up for loading and one-time requests; not counted
         failed = 0
         for number in range(1, given.runs + 1):
             failed += not _shown(number, await comparison.run(number, given.orders))

@@ -1,7 +1,7 @@
 """Count the outcomes in pytest's JUnit files; fail on a failure, and on a skip that is not expected.
 
-A test that failed and passed when it ran again alone is flaky: it is named, and passes. A test about money, keys or
-tenants has no second chance.
+A test that failed and then passed when it ran again alone is flaky: it is reported, and passes. A test about money,
+keys or tenants has no second chance.
 
 Usage: python scripts/outcomes.py FILE.xml ...
 """
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.fixtures import UNPUBLISHED, reason
 from support.tiers import is_protected
 
-# What may be skipped in a run that installs everything, and why; anything else is a test that silently proves nothing.
+# Allowed skips of a run that installs everything, with the reason; any other skipped test silently proves nothing.
 EXPECTED = {
     r"root may write everywhere": "a refused write cannot be shown to root; who runs CI as another user sees the test",
     r"this machine has no IPv6": "containers often have none, and it cannot be installed",
@@ -41,7 +41,7 @@ def outcomes(files: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
 
 
 def main(files: list[str]) -> int:
-    """Print what went wrong and, as the last line, the counts."""
+    """Print the problems and, as the last line, the counts."""
     found = [*outcomes(map(Path, files))]
     seen = {name: (outcome, why) for name, outcome, why in found}
     flaky = sorted({name for name, outcome, _ in found if outcome == "failed" and seen[name][0] == "passed"})
@@ -55,7 +55,7 @@ def main(files: list[str]) -> int:
         if outcome == "skipped" and why not in ABSENT and not any(re.search(pattern, why) for pattern in EXPECTED)
     ]
     skipped = Counter(why for outcome, why in seen.values() if outcome == "skipped")
-    # What a public clone lacks is lacking for all who need it, or for nobody.
+    # Files missing from a public clone are missing for all tests that need them, or for none.
     wrong += [
         f"{skipped[why]} tests were skipped, {tests} are registered: {why}"
         for why, tests in ABSENT.items()

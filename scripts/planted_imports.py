@@ -48,7 +48,7 @@ def main() -> int:
                 file.write(f"\n{line}\n")
         found = subprocess.run(  # noqa: S603 - our own tool
             ["lint-imports", "--no-cache", "--config", str(ROOT / "pyproject.toml")],  # noqa: S607 - of this environment
-            env={**os.environ, "PYTHONPATH": folder},  # noqa: TID251 - the same, with another package
+            env={**os.environ, "PYTHONPATH": folder},  # noqa: TID251 - a copy with another package path
             cwd=folder,
             capture_output=True,
             text=True,

@@ -1,4 +1,4 @@
-"""The server as its users run it, `--http` on the offline exchange, for scripts that measure it from outside."""
+"""The server as users run it, `--http` on the offline exchange, for scripts that measure it from outside."""
 
 import json
 import os
@@ -17,14 +17,14 @@ PATIENCE_SECS = 30
 
 @dataclass
 class Product:
-    """A running server and where it listens."""
+    """A running server and its port."""
 
     process: subprocess.Popen[str]
     port: int
     exit_code: int | None = None
 
     def stop(self) -> int:
-        """Tell it to stop, as a host does, and return its exit code."""
+        """Stop the server with SIGTERM, as a host does, and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         self.exit_code = self.process.wait(PATIENCE_SECS)
         return self.exit_code
@@ -32,7 +32,7 @@ class Product:
 
 @contextmanager
 def running_product(**settings: str) -> Generator[Product]:
-    """Start an exchange and a server on it, each in a process of its own; end both."""
+    """Start an exchange and a server on it, each in its own process; stop both at the end."""
     with _started("simulator", {}, stdout=subprocess.PIPE) as simulator:
         exchange = json.loads(simulator.stdout.readline() if simulator.stdout else "")
         environment = {
@@ -49,7 +49,7 @@ def running_product(**settings: str) -> Generator[Product]:
 def _announced_port(server: subprocess.Popen[str]) -> int:
     for line in server.stderr or ():
         if line.startswith("MCP at "):
-            # What it says later must be read too, or a full pipe would hold it up.
+            # Later output must be read too, or a full pipe would block the server.
             threading.Thread(target=shutil.copyfileobj, args=(server.stderr, sys.stderr), daemon=True).start()
             return int(line.split()[2].removesuffix("/mcp").rpartition(":")[2])
         sys.stderr.write(line)

@@ -43,13 +43,13 @@ LIST = b"tools/list", len(ASK % b"tools/list"), ASK % b"tools/list"
 KINDS_OF_OURS = {
     "head": b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ",
     "body": b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100000\r\n\r\n",
-    # The longest answer that everybody may ask for. It fits into the system's buffers, so that a client cannot see when
-    # the server lets go of it: the descriptors tell.
+    # The longest answer available to every caller. It fits into the system's buffers, so a client cannot see that the
+    # server has closed the connection; the server's descriptor count shows it.
     "reader": POST % LIST,
     "pipeline": POST % LIST,
 }
 DISCOVER = b"server/discover", len(ASK % b"server/discover"), ASK % b"server/discover"
-# By server: what slow clients send, and what a good one asks.
+# By server: the requests of slow clients, and the request of a good one.
 SENT = {"toy": KINDS, "http": KINDS_OF_OURS}
 ASKED = {"toy": GOOD, "http": POST % DISCOVER}
 STATUS_LINE = b"HTTP/1.1 200 "
@@ -62,7 +62,7 @@ GOOD_EVERY_SECS = 0.004
 
 
 class SlowClient:
-    """One connection that takes its time, and knows when the server lost patience."""
+    """One slow connection; detects when the server closes it."""
 
     def __init__(self, port: int, server: str, kind: str) -> None:
         self._drips = kind != "reader"
@@ -79,7 +79,7 @@ class SlowClient:
         self.began = time.perf_counter()
 
     def is_closed(self) -> bool:
-        """Drip once more, where that is the kind, and look whether the server still listens."""
+        """Send one more byte if the kind drips; return whether the server has closed the connection."""
         if self._poll.poll(0):
             return True
         if not self._drips:
@@ -99,7 +99,7 @@ class SlowClient:
 
 
 class Pipelining:
-    """One connection that asks many times at once, and reads what comes until it has every answer."""
+    """One connection that sends many requests at once, and reads until it has every answer."""
 
     def __init__(self, port: int, server: str, kind: str) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
@@ -110,10 +110,11 @@ class Pipelining:
         self.began = time.perf_counter()
 
     def is_closed(self) -> bool:
-        """Read on; tell whether everything is answered or the server has closed."""
+        """Read more; return whether everything is answered or the server has closed the connection."""
         try:
             while data := self._socket.recv(2**18):
-                # A status line can come in two pieces; its first half is not counted twice.
+                # A status line can arrive in two pieces. The kept tail is shorter than a status line, so none is
+                # counted twice.
                 self.answers += (self._end + data).count(STATUS_LINE)
                 self._end = data[1 - len(STATUS_LINE) :]
         except BlockingIOError:
@@ -127,8 +128,8 @@ class Pipelining:
 
 
 def attack(port: int, server: str, kind: str, connections: int) -> dict[str, float]:
-    """Open so many bad connections, two hundred a second; tell how long they lasted."""
-    os.nice(10)  # attackers have machines of their own
+    """Open the bad connections, two hundred a second; return how long they lasted."""
+    os.nice(10)  # real attackers have machines of their own
     begin = Pipelining if kind == "pipeline" else SlowClient
     clients: list[SlowClient | Pipelining] = []
     lasted: list[float] = []
@@ -150,7 +151,7 @@ def attack(port: int, server: str, kind: str, connections: int) -> dict[str, flo
 
 
 def good_client(port: int, server: str, seconds: float) -> dict[str, float]:
-    """Ask again and again on one connection; return how long the answers took."""
+    """Send requests on one connection in a loop; return the response times."""
     taken: list[float] = []
     until = time.perf_counter() + seconds
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
@@ -173,7 +174,7 @@ def good_client(port: int, server: str, seconds: float) -> dict[str, float]:
 
 
 def is_whole(answer: bytes) -> bool:
-    """Tell whether a good answer has come to its end."""
+    """Return whether a good answer is complete."""
     head, blank, body = answer.partition(b"\r\n\r\n")
     if blank and not head.startswith(b"HTTP/1.1 200"):
         raise SystemExit(f"a good client was refused: {answer!r}")
@@ -182,7 +183,7 @@ def is_whole(answer: bytes) -> bool:
 
 @contextmanager
 def served(given: argparse.Namespace) -> Generator[tuple[subprocess.Popen[str], int]]:
-    """Start the server that is to be attacked; give it and its port."""
+    """Start the server under attack; yield it and its port."""
     if given.server == "http":
         with running_product() as product:
             yield product.process, product.port
@@ -200,7 +201,7 @@ def measured(given: argparse.Namespace) -> dict[str, object]:
         attacked = attacked_by_tool if given.tool else attacked_by_us
         found: dict[str, object] = {}
         for kind in given.kind or (TOOL_KINDS if given.tool else KINDS):
-            # Quiet just before, each time: what else the machine does changes by the minute.
+            # A quiet measurement just before each attack, because the machine's other load changes by the minute.
             quiet = good_client(port, given.server, given.seconds)
             found[kind] = {"quiet": quiet, **attacked(given, port, kind)}
         server.send_signal(signal.SIGTERM)
@@ -228,14 +229,14 @@ def attacked_by_tool(given: argparse.Namespace, port: int, kind: str) -> dict[st
     before = open_files(port, given.server)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as attacker:  # noqa: S603
         good = good_client(port, given.server, given.seconds)
-        # The tool goes on counting connections that were reset, as long as it has bytes left to read.
+        # The tool keeps counting reset connections while it has bytes left to read.
         still_open = open_files(port, given.server) - before
         attacker.terminate()
     return {"good": good, "still_open": still_open}
 
 
 def open_files(port: int, server: str) -> int:
-    """Ask the server how many descriptors it has."""
+    """Return the server's number of open descriptors."""
     path = {"toy": "/counts", "http": "/metrics"}[server]
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
         client.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())

@@ -30,7 +30,7 @@ INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo":
 SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT", "SOLUSDT")
 EVERY = 1_000
 WARM_UP = 2_000
-# Growth until every cache and pool has its size is no growth: the fit begins after this share of the requests.
+# Growth until every cache and pool is full does not count: the fit starts after this share of the requests.
 SETTLED = 0.2
 IDLE_SECS = 5
 LEFT_BEHIND = 0.05
@@ -45,7 +45,7 @@ FIGURES = {
 
 @dataclass
 class Tally:
-    """What was sent and what came back."""
+    """Requests sent and answers received."""
 
     requests: int = 0
     sessions: int = 0
@@ -54,7 +54,7 @@ class Tally:
 
 
 class Connection:
-    """One kept connection, spoken to in plain HTTP; opened again whenever the server has closed it."""
+    """One persistent HTTP connection, reopened whenever the server has closed it."""
 
     def __init__(self, port: int, tally: Tally) -> None:
         self._port = port
@@ -75,7 +75,7 @@ class Connection:
                 writer.write(sent)
                 answer = await _answer(reader)
             except (ConnectionError, asyncio.IncompleteReadError):
-                self.close()  # kept too long: the server closes what idles
+                self.close()  # the server closes idle connections
                 continue
             self._tally.requests += 1
             self._tally.statuses[answer[0]] += 1
@@ -83,7 +83,7 @@ class Connection:
         raise SystemExit("the server closes every connection")
 
     async def peek(self, path: str, **headers: str) -> None:
-        """Open an event stream on a connection of its own and drop it as soon as it has begun."""
+        """Open an event stream on its own connection and drop it as soon as it has begun."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         lines = [f"GET {path} HTTP/1.1", "host: 127.0.0.1", "accept: text/event-stream"]
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
@@ -117,7 +117,7 @@ async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], by
 
 
 class Client:
-    """Somebody who comes again and again, each time by another transport."""
+    """A returning client that uses another transport each time."""
 
     def __init__(self, port: int, tally: Tally, seed: str) -> None:
         self._random = Random(seed)  # noqa: S311 - not a secret
@@ -198,7 +198,7 @@ def message(method: str, params: dict[str, Any] | None, request_id: int | None =
 
 
 async def figures(port: int) -> dict[str, float]:
-    """Ask the server how it is."""
+    """Return the server's metrics."""
     connection = Connection(port, Tally())
     text = (await connection.send("GET", "/metrics", connection="close"))[2].decode()
     connection.close()
@@ -224,7 +224,7 @@ async def load(port: int, requests: int, sessions: int, clients: int, seed: str)
 
 
 async def settled(port: int) -> dict[str, float]:
-    """Wait until every session that was left behind is over and every idle connection closed."""
+    """Wait until every abandoned session has expired and every idle connection is closed; return the metrics."""
     for _ in range(120):
         await asyncio.sleep(0.5)  # noqa: TID251
         seen = await figures(port)

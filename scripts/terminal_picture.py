@@ -1,8 +1,8 @@
-"""Record a terminal and draw it: what `doctor` says, and what README's short client prints.
+"""Record a terminal and draw it: the output of `doctor`, and of README's short client.
 
     python scripts/terminal_picture.py docs/images/terminal.svg
 
-Both run for real, in a pseudo-terminal, on the offline exchange; nothing is typed in by hand but the commands.
+Both run for real, in a pseudo-terminal, on the offline exchange; only the commands are typed in by hand.
 """
 
 import json
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 COLUMNS = 92
 ADVANCE, LINE, EDGE = 8.43, 19, 18
 INK, PAPER, DIM = "#d7dce2", "#14181d", "#8b949e"
-# What the codes of our terminal output mean; those that are not here are ends and erasures.
+# SGR codes of our terminal output; other codes are resets and erasures.
 STYLES = {
     "1": 'font-weight="bold" fill="#ffffff"', "2": f'fill="{DIM}"', "31": 'fill="#ff7b72"', "32": 'fill="#56d364"',
     "33": 'fill="#e3b341"', "36": 'fill="#76c7f2"', "1;97;41": 'font-weight="bold" fill="#ff7b72"',
@@ -30,7 +30,7 @@ STYLES = {
 
 @contextmanager
 def exchange() -> Generator[dict[str, str]]:
-    """Run the offline exchange and return what makes a server use it."""
+    """Run the offline exchange and yield the environment of a server that uses it."""
     command = [sys.executable, "-m", "mcp_binance_server", "simulator"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as simulator:  # noqa: S603 - our own
         told = json.loads(simulator.stdout.readline() if simulator.stdout else "")
@@ -44,7 +44,7 @@ def exchange() -> Generator[dict[str, str]]:
 
 
 def recorded(command: list[str], environment: dict[str, str]) -> list[str]:
-    """Run a command in a terminal and return the lines that are left on it, colours and all."""
+    """Run a command in a terminal and return its final lines, colours included."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)  # noqa: S603
     os.close(theirs)
@@ -57,12 +57,12 @@ def recorded(command: list[str], environment: dict[str, str]) -> list[str]:
     os.close(ours)
     if process.wait():
         sys.exit(said.decode())
-    # A progress line is erased by what follows it.
+    # A progress line is erased by the text after it.
     return [line.rpartition("\r\x1b[K")[2].rstrip("\r") for line in said.decode().split("\n")]
 
 
 def session() -> list[str]:
-    """Return everything that the picture shows."""
+    """Return all lines of the picture."""
     found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     program = found[1] if found else ""
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
@@ -74,7 +74,7 @@ def session() -> list[str]:
 
 
 def drawn(lines: list[str]) -> str:
-    """Return the picture."""
+    """Return the picture as SVG."""
     while lines and not lines[-1]:
         lines.pop()
     width, height = round(COLUMNS * ADVANCE + 2 * EDGE), len(lines) * LINE + 2 * EDGE
@@ -91,7 +91,7 @@ def drawn(lines: list[str]) -> str:
 
 
 def _spans(line: str) -> str:
-    line = line.replace(" ", "\u00a0")  # an ordinary one is shown once, however many there are
+    line = line.replace(" ", "\u00a0")  # SVG collapses ordinary spaces
     if line.startswith("$\u00a0"):
         return f'<tspan fill="{DIM}">$\u00a0</tspan><tspan font-weight="bold" fill="#ffffff">{escape(line[2:])}</tspan>'
     parts = re.split(r"\x1b\[([\d;]*)m", line)

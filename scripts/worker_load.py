@@ -22,7 +22,7 @@ from statistics import median
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from support.webapp import ENVELOPE, MODERN, initialize, request  # noqa: E402 - likewise
+from support.webapp import ENVELOPE, MODERN, initialize, request  # noqa: E402 - as above
 from support.workers import Surroundings, children, http_server, surroundings  # noqa: E402 - found by the line above
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -45,7 +45,7 @@ def posted(message: dict[str, object], **headers: str) -> bytes:
 
 
 class Line:
-    """One connection that stays open."""
+    """One persistent connection."""
 
     async def open(self, port: int) -> "Line":
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", port)
@@ -131,7 +131,7 @@ async def load(
 
 
 async def session_kib(port: int, pid: int, sessions: int) -> float:
-    """Open sessions on one worker; return what each of them takes."""
+    """Open sessions on one worker; return the memory of each in KiB."""
     line = await Line().open(port)
     for _ in range(100):
         await line.ask(posted(initialize()))
@@ -145,7 +145,7 @@ async def session_kib(port: int, pid: int, sessions: int) -> float:
 
 
 def measured(around: Surroundings, given: argparse.Namespace) -> None:
-    """Load each number of workers in turn, again and again: what else the machine does changes by the minute."""
+    """Load each number of workers in turn, in several rounds, because the machine's other load keeps changing."""
     with ExitStack() as stack:
         crews: dict[int, tuple[int, list[int]]] = {}
         for workers in given.workers:

@@ -1,1 +1,1 @@
-"""Mutation tests of the modules that decide about money and truth; a program of `scripts/mutants`."""
+"""Mutation tests of the modules that decide about money and correctness; run by `scripts/mutants`."""

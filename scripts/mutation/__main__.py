@@ -1,4 +1,4 @@
-"""Mutate, run, and print what no test noticed: `scripts/mutants [TARGET…] [--changed REV] [--only ID] [--list]`."""
+"""Run mutation tests and print the survivors: `scripts/mutants [TARGET…] [--changed REV] [--only ID] [--list]`."""
 
 import argparse
 import os
@@ -35,7 +35,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 @dataclass
 class Score:
-    """What became of the mutants of one file."""
+    """Results of the mutants of one file."""
 
     path: Path
     least: int
@@ -46,7 +46,7 @@ class Score:
 
     @property
     def share(self) -> float:
-        """The killed among those that could be, in percent."""
+        """Share of killed mutants among the killable ones, in percent."""
         dead = self.killed + self.timed_out
         judged = dead + len(self.survivors)
         return 100 * dead / judged if judged else 100.0
@@ -73,7 +73,7 @@ def source_of(path: Path) -> Source:
 
 
 def main() -> int:
-    """Run what the command line asks for; 1 if a target has fewer killed than it must."""
+    """Run the command line; return 1 if a target has fewer kills than required."""
     asked = _asked()
     chosen = [each for each in TARGETS if not asked.targets or _names(each) & {*asked.targets}]
     known = equivalent_mutants()
@@ -86,7 +86,7 @@ def main() -> int:
     chosen = [each for each in chosen if mutants[each.name]]
     with tempfile.TemporaryDirectory(prefix="mutants-", dir=_memory()) as folder:
         tempfile.tempdir = folder
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = folder  # noqa: TID251 - where the tests' own folders go
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = folder  # noqa: TID251 - the tests' temporary folder
         set_hypothesis_home_dir(folder)
         sys.dont_write_bytecode = True
         scores = [score for each in chosen for score in _scored(each, mutants[each.name], known)]
@@ -112,7 +112,7 @@ def _names(target: Target) -> set[str]:
 
 
 def _memory() -> str | None:
-    shared = Path("/dev/shm")  # noqa: S108 - a folder that is no disk
+    shared = Path("/dev/shm")  # noqa: S108 - a folder in memory
     return str(shared) if os.access(shared, os.W_OK) else None
 
 
@@ -129,7 +129,7 @@ def _mutants(target: Target, asked: argparse.Namespace) -> list[Mutant]:
 
 @cache
 def _changed(revision: str, path: Path) -> frozenset[int]:
-    """Return the lines of a file that a revision does not have."""
+    """Return the lines of a file that are new since a revision."""
     command = ["git", "diff", "--unified=0", "--no-color", revision, "--", str(path)]
     told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout  # noqa: S603 - ours
     lines: set[int] = set()
@@ -141,7 +141,7 @@ def _changed(revision: str, path: Path) -> frozenset[int]:
 
 
 def equivalent_mutants() -> dict[str, str]:
-    """Return why no test can kill some mutants, by their names."""
+    """Return the reasons why some mutants cannot be killed, by their IDs."""
     if not EQUIVALENT.exists():
         return {}
     return {each["id"]: each["reason"] for each in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]}

@@ -1,4 +1,4 @@
-"""One mutant: where it is, what it changes, and how it is named."""
+"""One mutant: its place, its change and its ID."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-# A function is patched in a running process, a module is loaded again, a script goes to a server.
+# A function is patched in a running process, a module is reloaded, a script is sent to a server.
 Reach = Literal["function", "module", "script"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change of one file; `site` is its number among all of the file."""
+    """One change of one file; `site` is its number within the file."""
 
     path: Path
     scope: str
@@ -23,19 +23,19 @@ class Mutant:
     reach: Reach
     site: int
     around: range
-    """The lines of the function that it changes."""
+    """Lines of the function around the change."""
     nth: int = 1
 
     @property
     def key(self) -> str:
-        """A name without a line number, so that it lasts as long as the code it changes."""
+        """An ID without a line number, so that it stays valid while the code is unchanged."""
         again = "" if self.nth == 1 else f" #{self.nth}"
         where = f"{self.path.parent.name}/{self.path.name}"
         return f"{where}:{self.scope}: {self.before} -> {self.after}{again}"
 
 
 def numbered(mutants: Iterable[Mutant]) -> Iterator[Mutant]:
-    """Tell mutants of the same text in one function apart by their order."""
+    """Number mutants with equal text in one function by their order."""
     seen: Counter[str] = Counter()
     for each in mutants:
         seen[each.key] += 1

@@ -1,4 +1,4 @@
-"""Mutants of Python source: one node of the syntax tree replaced by another."""
+"""Mutants of Python source: one node of the syntax tree is replaced by another."""
 
 import ast
 import copy
@@ -48,7 +48,7 @@ NAMED = {
     "sub": "add",
 }
 SWAPPED = NAMED | {other: one for one, other in NAMED.items()}
-# How a class is made, and checks that no input of ours can fail.
+# Never mutated: options of class definitions, annotations, and checks such as `strict` that no input here can fail.
 SILENT_KEYWORDS = frozenset({"init", "frozen", "slots", "kw_only", "eq", "strict", "compare", "default_factory"})
 SILENT_FIELDS = frozenset({"annotation", "returns", "decorator_list", "bases", "cause", "format_spec", "type", "cls"})
 DELETED = (ast.Raise, ast.AugAssign, ast.Delete, ast.Continue, ast.Break, ast.Expr)
@@ -58,7 +58,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A node, and where its parent holds it."""
+    """A node, and its position in its parent."""
 
     node: ast.AST
     parent: ast.AST
@@ -74,7 +74,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One replacement; `shown` is the piece of source that it is told by."""
+    """One replacement; `shown` is the piece of source printed for it."""
 
     place: Place
     node: ast.AST
@@ -86,7 +86,7 @@ class Change:
 
 @dataclass
 class SourceFile:
-    """A file of the package, its tree, and every change that it can suffer."""
+    """A file of the package, its tree, and all possible changes of it."""
 
     path: Path
     tree: ast.Module = field(init=False)
@@ -99,7 +99,7 @@ class SourceFile:
         self.mutants = [*numbered(self._mutant(site, each) for site, each in enumerate(self.changes))]
 
     def compiled(self, mutant: Mutant | None = None) -> CodeType:
-        """Return the code of the module, with one change in it."""
+        """Return the code of the module, with one change if a mutant is given."""
         if mutant is None:
             return compile(self.tree, str(self.path), "exec", dont_inherit=True)
         with _made(self.changes[mutant.site]):
@@ -108,7 +108,7 @@ class SourceFile:
 
     def _around(self, line: int, last: int) -> range:
         lines = range(line, last + 1)
-        for node in ast.walk(self.tree):  # outer ones first
+        for node in ast.walk(self.tree):  # outer functions first
             is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             if is_function and node.lineno <= line <= (node.end_lineno or node.lineno):
                 lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -142,7 +142,7 @@ def _text(node: ast.AST) -> str:
 
 
 class _Finder:
-    """Walks a tree and keeps where it is."""
+    """A walk over the tree that tracks the current scope."""
 
     def __init__(self) -> None:
         self._scope: list[str] = []
@@ -203,7 +203,7 @@ class _Finder:
             yield Change(place, ast.copy_location(node, place.node), shown, self._statement, scope, reach)
 
     def _shown(self, place: Place) -> Place:
-        """Return the largest piece around a change that is short enough to read."""
+        """Return the largest expression around a change that is short enough to read."""
         shown = place
         for outer in reversed(self._around):
             if not isinstance(outer.node, (ast.expr, ast.keyword, ast.comprehension)):
@@ -215,7 +215,7 @@ class _Finder:
 
 
 def _is_silent(place: Place) -> bool:
-    """Whether what stands there is a type, a name or an explanation, so that no test could see it change."""
+    """Return whether a node is a type, a name or a docstring, whose change no test can detect."""
     node, parent = place.node, place.parent
     is_class_keyword = place.name == "keywords" and isinstance(parent, ast.ClassDef)
     if place.name in SILENT_FIELDS or is_class_keyword or isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -242,7 +242,7 @@ def _replacements(place: Place) -> Iterator[ast.AST]:
 
 
 def _other_words(place: Place) -> Iterator[ast.AST]:
-    """Replace an operator, a number, a name or what is returned."""
+    """Replace an operator, a number, a name or a return value."""
     node = place.node
     match node:
         case ast.Compare():
@@ -297,7 +297,7 @@ def _comparisons(node: ast.Compare) -> Iterator[ast.AST]:
 
 
 def _negations(place: Place) -> Iterator[ast.AST]:
-    """Negate a condition that no other operator turns round."""
+    """Negate a condition that has no other operator to invert."""
     node = place.node
     is_condition = place.name in {"test", "guard"} or (
         isinstance(place.parent, ast.comprehension) and place.name == "ifs"

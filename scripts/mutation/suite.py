@@ -1,4 +1,4 @@
-"""Runs tests in forked processes: what was collected once is patched and run there, and nothing reaches the disk."""
+"""Test runs in forked processes: tests are collected once and patched there; nothing is written to disk."""
 
 import gc
 import importlib
@@ -32,9 +32,9 @@ Trace: TypeAlias = "Callable[[FrameType, str, object], Trace]"
 Line = tuple[str, int]
 Source = SourceFile | ScriptFile
 
-# A child that takes so much longer than its tests did before waits for something that a mutant made impossible.
+# Timeout of a child, absolute and relative to the tests' normal time: a mutant can cause an endless wait.
 LEAST_WAIT_SECS, TIMES_SLOWER = 6.0, 3.0
-# Tests longer than this are left out, and so is what exceeds the sum for one mutant: a survivor may be one for that.
+# Longer tests are left out, and so are tests beyond the total for one mutant; a mutant can survive for that reason.
 LONGEST_TEST_SECS, LONGEST_TOTAL_SECS = 2.0, 10.0
 LEFT_OUT = ("slow", "alone", "needs")
 PLUGINS_WITHOUT = ("terminal", "cacheprovider", "randomly", "xdist")
@@ -47,7 +47,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """One test as it ran without a change: how long, and which lines of the mutated files it executed."""
+    """One test run without a change: its duration, and the lines of mutated files that it executed."""
 
     __test__ = False
     nodeid: str
@@ -72,7 +72,7 @@ class Coverage:
             found = [each for each in self.runs if any(at == path for at, _ in each.lines)]
         else:
             found = self._reaching(path, range(mutant.first_line, mutant.last_line + 1))
-            # A jump has no line of its own for the tracer, which a RecursionError also ends.
+            # A jump has no line of its own for the tracer, and a RecursionError also stops the tracer.
             found = found or self._reaching(path, mutant.around)
         return _within_time(sorted(found, key=lambda each: each.secs * (20 + len(each.lines))))
 
@@ -93,9 +93,9 @@ def _within_time(runs: Iterable[TestRun]) -> list[TestRun]:
 
 
 def forked(work: Callable[[], Told], longest_secs: float, *, silent: bool = True) -> Told | None:
-    """Return what some work returns in a process of its own; None if it does not end in time.
+    """Return the result of `work` in a forked process, or None if it does not end in time.
 
-    A silent one leads a group, which ends with it: a state server of its tests, say.
+    A silent child leads a process group, which is killed with it, for example a state server started by its tests.
     """
     sys.stdout.flush()
     reader, writer = os.pipe()
@@ -153,7 +153,7 @@ def _heard(reader: int, longest_secs: float) -> bytes:
 
 
 class WarmSuite:
-    """A pytest session that has collected; as a plugin it hands the loop of tests to `work`."""
+    """A pytest session after collection; as a plugin it hands the test loop to `work`."""
 
     def __init__(self, work: Callable[["WarmSuite"], None]) -> None:
         self._work = work
@@ -178,7 +178,7 @@ class WarmSuite:
         self._skipped = self._skipped or report.skipped
 
     def covered(self, paths: Iterable[Path]) -> Coverage:
-        """Run every test once and note which lines it executes; then load here what the tests load late."""
+        """Run every test once and record the lines it executes; then load the modules that the tests import late."""
         found: Coverage | None = forked(lambda: self._traced({str(each) for each in paths}), 3_600, silent=False)
         if found is None:
             raise SystemExit("the tests do not run through without a change")
@@ -187,7 +187,7 @@ class WarmSuite:
         return found
 
     def survives(self, source: Source, mutant: Mutant, runs: Sequence[TestRun]) -> bool | None:
-        """Run tests with one change; None if they do not end."""
+        """Run tests with one change; return None on a timeout."""
 
         def run() -> bool:
             if isinstance(source, SourceFile):
@@ -205,7 +205,7 @@ class WarmSuite:
             following = items[at + 1] if at + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self._failed:
-                # What the session holds ends with it: a state server and its folder.
+                # The session's fixtures end with it: a state server and its folder.
                 setup = items[0].session._setupstate  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
                 setup.teardown_exact(None)
                 return False
@@ -250,26 +250,26 @@ def _is_shared(name: str) -> bool:
 
 
 def load_libraries(names: Iterable[str]) -> None:
-    """Load what the tests load and what is not ours, so that each child need not."""
+    """Import the third-party modules that the tests import, so that each child does not have to."""
     ours = {"mcp_binance_server", *(each.stem for folder in ("tests", "scripts") for each in (ROOT / folder).iterdir())}
     _load(each for each in names if each.partition(".")[0] not in ours)
 
 
 def _load(names: Iterable[str]) -> None:
     for name in names:
-        with suppress(Exception):  # what a test alone can load is loaded by that test
+        with suppress(Exception):  # a module that only a test can import is imported by that test
             importlib.import_module(name)
 
 
 def use_hypothesis_without_shrinking() -> None:
-    """Use the examples of every run; to make one that fails small is of no use here."""
+    """Use the same examples in every run, without shrinking, which is useless here."""
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate, hypothesis.Phase.target)
     hypothesis.settings.register_profile("mutants", derandomize=True, deadline=None, database=None, phases=phases)
     hypothesis.settings.load_profile("mutants")
 
 
 def live_functions(paths: set[str]) -> dict[tuple[str, str, int], list[FunctionType]]:
-    """Return every function of some files that exists in this process, wherever it is held."""
+    """Return every live function of the files in this process, including those referenced elsewhere."""
     found: dict[tuple[str, str, int], list[FunctionType]] = {}
     gc.unfreeze()
     for each in gc.get_objects():
@@ -281,7 +281,7 @@ def live_functions(paths: set[str]) -> dict[tuple[str, str, int], list[FunctionT
 
 
 def codes_of(code: CodeType) -> Iterable[CodeType]:
-    """Return the code of a module and of everything in it."""
+    """Return the code objects of a module, nested ones included."""
     yield code
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -289,7 +289,7 @@ def codes_of(code: CodeType) -> Iterable[CodeType]:
 
 
 def patch_functions(live: dict[tuple[str, str, int], list[FunctionType]], source: SourceFile, mutant: Mutant) -> None:
-    """Give the functions that exist the code that a mutant has for them."""
+    """Replace the code of live functions by the mutant's code."""
     whole = {(each.co_qualname, each.co_firstlineno): each for each in codes_of(source.compiled())}
     for code in codes_of(source.compiled(mutant)):
         name = (code.co_qualname, code.co_firstlineno)
@@ -300,8 +300,8 @@ def patch_functions(live: dict[tuple[str, str, int], list[FunctionType]], source
 
 
 def patch_scripts(source: ScriptFile, mutant: Mutant) -> None:
-    """Give the scripts that begin with a text, or consist of it, the changed one."""
-    from mcp_binance_server.state.redis import keys  # noqa: PLC0415 - behind an extra
+    """Replace the text of scripts that contain the mutated file."""
+    from mcp_binance_server.state.redis import keys  # noqa: PLC0415 - needs an extra
 
     for held in vars(keys).values():
         if isinstance(held, keys.Script) and source.text in held.text:
@@ -311,7 +311,7 @@ def patch_scripts(source: ScriptFile, mutant: Mutant) -> None:
 
 
 class MutantFinder:
-    """Loads one module of the package from a changed tree."""
+    """Import hook that loads one module of the package from a changed tree."""
 
     def __init__(self, source: SourceFile, mutant: Mutant | None) -> None:
         self._source, self._mutant = source, mutant
@@ -331,7 +331,7 @@ class MutantFinder:
 
 
 def survives_cold(source: SourceFile, mutant: Mutant | None, runs: Sequence[TestRun]) -> bool | None:
-    """Run tests in a process that has not loaded the package yet: what a module builds at import cannot be patched."""
+    """Run tests in a process without the package loaded: values built at import cannot be patched."""
 
     class Profile:
         @pytest.hookimpl

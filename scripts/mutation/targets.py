@@ -1,4 +1,4 @@
-"""What is mutated, and the tests that must notice."""
+"""Mutated files, and the tests that must detect the mutants."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +45,7 @@ CLAIM_SCRIPTS = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Files of one subject, the tests that run them, and the least share of mutants that must be killed."""
+    """Files of one subject, the tests that run them, and the minimum share of killed mutants in percent."""
 
     name: str
     files: tuple[str, ...]
@@ -58,7 +58,7 @@ class Target:
 
     @property
     def watched(self) -> tuple[Path, ...]:
-        """The Python files whose lines say which tests run a mutant: scripts are run by one module."""
+        """Python files traced to find the tests of a mutant; scripts are run by a single module."""
         found = tuple(each for each in self.paths if each.suffix == ".py")
         return found or (CALLER_OF_SCRIPTS,)
 

@@ -1,1 +1,1 @@
-"""The reference in docs/reference, written from the code itself."""
+"""The reference in docs/reference, generated from the code."""

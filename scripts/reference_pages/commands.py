@@ -1,4 +1,4 @@
-"""The command line, from the parser that reads it."""
+"""The command line, from its argument parser."""
 
 import argparse
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def _sections(command: argparse.ArgumentParser, told: str) -> Iterator[str]:
         yield told and f"{told[0].upper()}{told[1:]}."
         yield _table([each for each in actions if each is not below])
     if below is not None:
-        helped = cast("list[argparse.Action]", below._choices_actions)  # noqa: SLF001  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - likewise
+        helped = cast("list[argparse.Action]", below._choices_actions)  # noqa: SLF001  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - as above
         children = cast("dict[str, argparse.ArgumentParser]", below.choices)
         for each, child in zip(helped, children.values(), strict=True):
             yield from _sections(child, each.help or "")

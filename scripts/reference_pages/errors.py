@@ -1,4 +1,4 @@
-"""Every error a client can get, from the classes that are raised."""
+"""Every error for clients, from the error classes."""
 
 import re
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ address of the playbook that helps. Revision 2026-07-28 of MCP reserves -32002: 
 A defect of the server itself is `internal` (-32603) with an `error_id` that finds it in the log, and nothing else.
 What stops the start (a setting that cannot be used) is a sentence on standard error and exit code 2. `outcome_unknown`
 is no error of a tool: an order that nobody knows the end of is an answer of `place_order`."""
-# Where a class is defined is of no use to a reader of the page.
+# Readers of the page do not need the file of a class.
 WHERE = re.compile(r"; (?:all of them |with the rest )?in [\w/]+\.py|; likewise")
 READ_IT = "As `explanation` and `recovery_suggestion` say: they depend on what was refused"
-# Where else errors are defined; importing them is what makes them known.
+# Other modules with errors; importing them registers their classes.
 ELSEWHERE = (
     *(f"{package}.errors" for package in ("charts", "feeds", "guide", "sessions", "trading", "transports.grpc")),
     "exchange.spot.order_counts",
 )
-# Families are not raised themselves; of what some members say the family is the subject.
+# Families are never raised; their prefix is the subject of some members' texts.
 FAMILIES = {"ExchangeError": "Binance: ", "ChartServiceError": "chart-img.com: ", "GuideError": ""}
-# What `data()` adds to the fields of a class.
+# Fields that `data()` adds to those of the class.
 ADDED = {"chart_limit_reached": ("retryAfter",), "invalid_chart_config": ("explanation",)}
-# What it takes away from them.
+# Fields that `data()` removes.
 TAKEN = {"too_many_orders": ("current_weight", "weight_limit")}
 
 
@@ -67,7 +67,7 @@ def _told(kind: type[errors.AppError]) -> Iterator[str]:
 
 
 def _tree() -> dict[str, str]:
-    """Return what the tree in the docstring of `errors` says of each class."""
+    """Return the text of each class in the tree of `errors`' docstring."""
     found = re.findall(r"^[│├└─ ]+(\w+) +(?:-\d+ +)?(\S.*)$", errors.__doc__ or "", re.MULTILINE)
     return {name: WHERE.sub("", text) for name, text in found}
 

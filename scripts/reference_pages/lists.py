@@ -1,4 +1,4 @@
-"""Write the lists that a server answers with before its catalogue is loaded: `scripts/lists [FILE]`."""
+"""Write the lists that a server returns before its catalogue is loaded: `scripts/lists [FILE]`."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 
 def lists_file() -> str:
-    """Return the lists of every choice: an entry says what it is listed for, where that is not everything."""
+    """Return the lists for every combination of options; an entry names its options unless it is always listed."""
     toolsets = frozenset(get_args(Toolset))
     shown = [
         (chosen, CATALOGUE.only(toolsets, **dict(zip(CHOICES, chosen, strict=True))))
@@ -48,7 +48,7 @@ def _prompts(catalogue: Catalogue) -> Sequence[Listed]:
 
 
 def _entries(shown: list[tuple[tuple[bool, ...], Sequence[Listed]]]) -> list[Entry]:
-    """Return the entries of the longest list, which is the first one's, each followed by its other forms."""
+    """Return the entries of the longest list, which is the first, each followed by its other forms."""
     (_, longest), *_ = shown
     return [entry for spec in longest for entry in _forms(_name(spec), shown)]
 

@@ -1,4 +1,4 @@
-"""Tables and cells in Markdown that mean the same wherever they are read."""
+"""Tables and cells in Markdown that every renderer shows alike."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ def page(title: str, *parts: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table; a column that says nothing in any row is left out."""
+    """Return a table; a column that is empty in every row is left out."""
     filled = [tuple(row) for row in rows]
     told = [place for place in range(len(head)) if place == 0 or any(row[place] for row in filled)]
     lines = [_line([head[place] for place in told]), "|" + "---|" * len(told)]
@@ -18,7 +18,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Return text as it may stand in a table: one line, and no bar that ends the cell."""
+    """Return text for a table cell: on one line, with escaped bars."""
     return " ".join(text.split()).replace("|", r"\|")
 
 

@@ -1,4 +1,4 @@
-"""Every metric, from the registry that Prometheus reads."""
+"""Every metric, from the Prometheus registry."""
 
 from prometheus_client.parser import text_string_to_metric_families
 

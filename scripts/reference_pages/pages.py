@@ -1,4 +1,4 @@
-"""All pages of the reference by their file names."""
+"""All pages of the reference by file name."""
 
 from collections.abc import Callable, Mapping
 

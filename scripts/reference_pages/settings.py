@@ -1,4 +1,4 @@
-"""Every setting, from the model that reads them."""
+"""Every setting, from the settings model."""
 
 from mcp_binance_server.analytics.tuning import threshold_table
 from mcp_binance_server.settings import ANALYTICS, ANALYTICS_PREFIX, Settings
@@ -9,7 +9,7 @@ from reference_pages.schemas import fields_of
 BEGINNING = """All settings are environment variables, read once at the start; an empty one counts as not set. A value
 that cannot be used stops the start with a message that names the variable and shows no key or secret. Where keys are
 best kept: [keys](../how-to/keys.md)."""
-# Types that a schema says badly: a list is typed as comma-separated words, and a secret is text.
+# Types that a schema describes poorly: a list is typed as comma-separated words, and a secret is text.
 LISTS = "words, separated by commas"
 ELSEWHERE = "none"
 

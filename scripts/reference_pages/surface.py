@@ -1,4 +1,4 @@
-"""What an MCP client sees: tools, resources and prompts, from the catalogue that serves them."""
+"""Tools, resources and prompts for MCP clients, from the catalogue that serves them."""
 
 from collections.abc import Iterable
 from typing import Any, get_args
@@ -73,7 +73,7 @@ def _arguments(given: list[Field]) -> str:
 
 
 def _answer(schema: dict[str, Any] | None) -> Iterable[str]:
-    """Fields whose names say it all stand in a line, the others in a table."""
+    """Put fields without an explanation into one line, the others into a table."""
     if schema is None:
         yield "Answers with a picture, and a text with its properties as JSON."
         return

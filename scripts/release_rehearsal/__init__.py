@@ -1,1 +1,1 @@
-"""A release rehearsed: all of RELEASING.md that needs neither an account nor a tag; see scripts/rehearse_release."""
+"""A release rehearsal: all steps of RELEASING.md that need no account and no tag; see scripts/rehearse_release."""

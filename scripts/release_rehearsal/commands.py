@@ -1,4 +1,4 @@
-"""Commands of a rehearsal: what one said, or why it failed."""
+"""Commands of a rehearsal: their output, or the reason of a failure."""
 
 import os
 import re
@@ -12,16 +12,16 @@ from release_rehearsal.readiness import StepFailed
 ROOT = Path(__file__).parents[2]
 LINES_TOLD = 12
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-# A developer's own keys, settings and paths do not reach what is rehearsed.
+# A developer's own keys, settings and paths must not affect the rehearsal.
 OWN = ("BINANCE_", "MCP_", "PYTHON")
 AROUND = {name: value for name, value in os.environ.items() if not name.startswith(OWN)}  # noqa: TID251
 
 
 def run(command: list[str], *, cwd: Path = ROOT, around: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Run a command and return what it said.
+    """Run a command and return its output.
 
     Raises:
-        StepFailed: it ended with another code than 0, or does not start.
+        StepFailed: its exit code is not 0, or it does not start.
     """
     short = " ".join(command)[:160]
     try:
@@ -38,6 +38,6 @@ def run(command: list[str], *, cwd: Path = ROOT, around: Mapping[str, str] = Map
 
 
 def last_line(said: str) -> str:
-    """Return the last line that says something."""
+    """Return the last line with text."""
     lines = [line for line in said.splitlines() if line.strip()]
     return lines[-1].strip() if lines else "without a word"

@@ -1,4 +1,4 @@
-"""Whether the files of a checkout are ready to be released: versions, changelog, workflow and page agree. Pure."""
+"""Checks of a checkout before a release: versions, changelog, workflow and RELEASING.md agree. Pure."""
 
 import fnmatch
 import json
@@ -13,11 +13,11 @@ PACKAGE = "src/mcp_binance_server/__init__.py"
 
 
 class StepFailed(Exception):
-    """What is wrong, in one line or several."""
+    """A failed step; the text is the problem, in one or more lines."""
 
 
 def versions(root: Path) -> dict[str, str]:
-    """Return every version that a release carries, by where it stands."""
+    """Return every version number of a release, by its place."""
     server, manifest = (json.loads((root / name).read_text()) for name in ("server.json", "mcpb/manifest.json"))
     plugin = json.loads((root / "plugin/.claude-plugin/plugin.json").read_text())
     own = re.search(r'^__version__ = "(.+)"$', (root / PACKAGE).read_text(encoding="utf-8"), re.MULTILINE)
@@ -31,10 +31,10 @@ def versions(root: Path) -> dict[str, str]:
 
 
 def one_version(found: Mapping[str, str]) -> str:
-    """Return the version, if it is one everywhere.
+    """Return the version, if all places agree.
 
     Raises:
-        StepFailed: it is not, or is no version of a release.
+        StepFailed: they differ, or it is not a release version.
     """
     if len(set(found.values())) != 1:
         raise StepFailed("; ".join(f"{where} says {version}" for where, version in found.items()))
@@ -45,10 +45,10 @@ def one_version(found: Mapping[str, str]) -> str:
 
 
 def changelog_entry(text: str, version: str) -> str:
-    """Say what the changelog has of a version.
+    """Return a summary of the changelog's section for a version.
 
     Raises:
-        StepFailed: its section, its day or its entries are missing, or entries still stand under [Unreleased].
+        StepFailed: its section, date or entries are missing, or [Unreleased] still has entries.
     """
     heads = re.findall(r"^## \[([^\]]+)\](?: - (\S+))?$", text, re.MULTILINE)
     bodies = re.split(r"^## \[.*$", text, flags=re.MULTILINE)[1:]
@@ -70,10 +70,10 @@ def changelog_entry(text: str, version: str) -> str:
 
 
 def agreed_jobs(workflow: Mapping[str, Any], releasing: str) -> str:
-    """Say that the workflow and RELEASING.md name the same jobs, and the same commands to build with.
+    """Return a summary after checking that the workflow and RELEASING.md name the same jobs and build commands.
 
     Raises:
-        StepFailed: they do not.
+        StepFailed: they differ.
     """
     jobs = [*workflow["jobs"]]
     listed = re.findall(r"^\| `(\w+)` \|", releasing, re.MULTILINE)
@@ -89,19 +89,19 @@ def agreed_jobs(workflow: Mapping[str, Any], releasing: str) -> str:
 
 
 def built_by(workflow: Mapping[str, Any]) -> list[str]:
-    """Return the commands that make the files of a release, in their order."""
+    """Return the commands that build the files of a release, in order."""
     steps = [step.get("run", "") for step in workflow["jobs"]["build"]["steps"]]
     return [run for run in steps if run.startswith(("uv build", "scripts/")) and "--check" not in run]
 
 
 def unmade(workflow: Mapping[str, Any], made: Iterable[str]) -> list[str]:
-    """Name what jobs of the workflow take from the folder of the release that is not among these files."""
+    """Return the files that jobs of the workflow take from the release folder and that are not among those made."""
     runs = (step.get("run", "") for job in workflow["jobs"].values() for step in job.get("steps", ()))
     named = {name for run in runs for name in re.findall(r"\bdist/(\S+)", run)}
     return sorted(name for name in named if not fnmatch.filter(made, name))
 
 
 def expected_files(version: str) -> set[str]:
-    """Name the files that a release publishes."""
+    """Return the names of the files that a release publishes."""
     stem = f"mcp_binance_server-{version}"
     return {f"{stem}-py3-none-any.whl", f"{stem}.tar.gz", "mcp-binance-server.mcpb", "sbom.cdx.json"}

@@ -1,60 +1,60 @@
-"""Every error we raise on purpose. A class's fields are the `data` of the JSON-RPC error it becomes.
+"""All deliberate errors of the server. A class's fields are the `data` of its JSON-RPC error.
 
 AppError
-├── RateLimited               -32001  the weight budget is spent, or Binance told us to wait
-│   └── TooManyOrders                 the account has placed its part of the orders; in exchange/spot/order_counts.py
+├── RateLimited               -32001  the weight budget is spent, or Binance asked for a wait
+│   └── TooManyOrders                 the account's limit of orders is reached; in exchange/spot/order_counts.py
 ├── InvalidCredentials        -32002  no key, a wrong key, or a key without the right
 ├── InvalidSymbol             -32003  not a symbol of this exchange
 ├── InsufficientBalance       -32004  the account does not hold what the order needs; in trading/errors.py
-├── ResourceNotFound          -32404  no such address
-│   ├── InvalidScheme                 none of binance://, guide://, chart:// and ui://
-│   └── PictureGone                   a chart:// picture that is no longer kept; in charts/errors.py
-├── GuideError                        a guide:// address that leads to no content; all of them in guide/errors.py
-│   ├── GuideUriInvalid       -32404  none of the five forms
-│   ├── GuideNotFound         -32404  no such category, collection or document
-│   ├── GuideContextNotFound  -32404  neither a category nor a collection
-│   ├── GuidePatternInvalid   -32404  a pattern outside the grammar
-│   ├── GuideNothingMatches   -32404  a good pattern without a document
-│   ├── GuideContentError     -32603  a document that cannot be read
-│   └── GuideLimitExceeded    -32603  more documents or bytes than one answer may have
-├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
-├── InvalidChartConfig        -32602  a chart that cannot be drawn as it is described; with the rest in charts/errors.py
-├── OrderRuleBroken           -32602  an order that the exchange would refuse, found out here; in services/errors.py
-├── KeyDoesNotTrade           -32002  a key that the rules do not name wants to trade; in trading/errors.py
-├── OrderDenied               -32602  a guard or limit says no; with the rest in trading/errors.py
-├── OrderUnresolved           -32602  an order of the same symbol and side may stand
-├── PreviewNotFound           -32602  no such preview, or no longer
+├── ResourceNotFound          -32404  unknown address
+│   ├── InvalidScheme                 the scheme is none of binance://, guide://, chart:// and ui://
+│   └── PictureGone                   the picture of a chart:// address has expired; in charts/errors.py
+├── GuideError                        a guide:// address leads to no content; all of them in guide/errors.py
+│   ├── GuideUriInvalid       -32404  the address has none of the five forms
+│   ├── GuideNotFound         -32404  unknown category, collection or document
+│   ├── GuideContextNotFound  -32404  the context is neither a category nor a collection
+│   ├── GuidePatternInvalid   -32404  the pattern breaks the pattern rules
+│   ├── GuideNothingMatches   -32404  the pattern is valid and matches no document
+│   ├── GuideContentError     -32603  the document cannot be read
+│   └── GuideLimitExceeded    -32603  too many documents or bytes for one answer
+├── InvalidArguments          -32602  the tool or prompt does not accept these arguments
+├── InvalidChartConfig        -32602  the chart cannot be drawn as described; with the rest in charts/errors.py
+├── OrderRuleBroken           -32602  the exchange would refuse the order, so it was not sent; in services/errors.py
+├── KeyDoesNotTrade           -32002  the trading rules do not allow this key to trade; in trading/errors.py
+├── OrderDenied               -32602  a guard or a limit refused the order; with the rest in trading/errors.py
+├── OrderUnresolved           -32602  an order of the same symbol and side may be open
+├── PreviewNotFound           -32602  the preview has expired or never existed
 ├── PreviewStale              -32602  the market has moved away from the preview
-├── OrderDeclined             -32602  the user said no
-├── AskedTooOften             -32602  the user said no too often of late
-├── ApprovalImpossible        -32602  an approval is needed, and nobody can give it
-├── TradingNotReady           -32603  the server is still finding out how its orders stand
-├── TradingStopped            -32603  no new order is taken
-├── JournalUnavailable        -32603  nothing can be written down, so nothing is sent
-├── ExchangeError             -32603  Binance answered, or did not, and nobody here can fix it
-│   ├── ExchangeRejected              definite: it was not executed
-│   ├── ExchangeUnavailable           a read that failed; asking again may work
-│   │   └── ProxyUnavailable          a proxy refused the connection, or gave none; in proxies/errors.py
-│   ├── RegionRestricted              HTTP 451: the exchange does not serve this place
-│   └── OutcomeUnknown                a write that may have been executed; ask, never resend; in trading/errors.py
-├── FuturesNotOffered         -32602  perpetuals of a server that was set up without them; in exchange/futures/side.py
-├── ChartServiceError         -32603  chart-img.com answered, or did not, and nobody here can fix it
-│   ├── ChartKeyRefused       -32002  it needs a key, or refuses the one it got
-│   ├── ChartLimitReached     -32001  too fast, or the day's images are used up
-│   ├── ChartRefused                  definite: it will not draw this
-│   └── ChartUnavailable              it failed, or what came back is no image
-├── ChartNotDrawn             -32603  our own renderer failed, or is too busy
-├── NotStreamed               -32603  a symbol without a live market; in feeds/errors.py
-├── StreamsFull               -32603  as much is followed as may be; likewise
-├── TokenRefused              -32600  no token, or none that this server accepts; in transports/grpc/errors.py
-├── IssuerUnavailable         -32603  the authorization server is away, no token can be checked; likewise
-├── ServerStopping            -32603  the server goes away; likewise
+├── OrderDeclined             -32602  the user declined
+├── AskedTooOften             -32602  the user declined several times; no question for a while
+├── ApprovalImpossible        -32602  an approval is needed, and no approver is set up
+├── TradingNotReady           -32603  orders are not accepted yet, for example while earlier ones are checked
+├── TradingStopped            -32603  trading is stopped; no new order is accepted
+├── JournalUnavailable        -32603  the journal cannot be used, so nothing is sent
+├── ExchangeError             -32603  Binance refused, failed or did not answer
+│   ├── ExchangeRejected              definite: the request was not executed
+│   ├── ExchangeUnavailable           a read failed; a retry may work
+│   │   └── ProxyUnavailable          a proxy refused the connection or did not answer; in proxies/errors.py
+│   ├── RegionRestricted              HTTP 451: the exchange does not serve this location
+│   └── OutcomeUnknown                a write may have been executed; look it up, never resend; in trading/errors.py
+├── FuturesNotOffered         -32602  the server is set up without futures; in exchange/futures/side.py
+├── ChartServiceError         -32603  chart-img.com refused, failed or did not answer
+│   ├── ChartKeyRefused       -32002  it needs a key or refused this one
+│   ├── ChartLimitReached     -32001  its rate limit is reached, or the day's images are used up
+│   ├── ChartRefused                  definite: it refused to draw this chart
+│   └── ChartUnavailable              it failed, or its response is not an image
+├── ChartNotDrawn             -32603  the local renderer failed or is too busy
+├── NotStreamed               -32603  the symbol has no live market; in feeds/errors.py
+├── StreamsFull               -32603  the limit of streams, symbols or pages is reached; in feeds/errors.py
+├── TokenRefused              -32600  no token, or the server does not accept it; in transports/grpc/errors.py
+├── IssuerUnavailable         -32603  the authorization server does not answer; in transports/grpc/errors.py
+├── ServerStopping            -32603  the server is shutting down; in transports/grpc/errors.py
 ├── InsufficientScope         -32600  the caller's token does not allow this
-├── TooManySessions           -32000  no place is free; in sessions/errors.py
-├── SessionNotFound           -32600  no session of the caller's has this id; in sessions/errors.py
-├── TookTooLong               -32603  no answer in the time that clients wait
+├── TooManySessions           -32000  the limit of sessions is reached; in sessions/errors.py
+├── SessionNotFound           -32600  unknown session ID for this caller; in sessions/errors.py
+├── TookTooLong               -32603  timeout: no answer within the time that clients wait
 ├── EngineUnavailable         -32603  the state engine did not answer in time
-└── SettingsError                     the environment cannot be used; the process does not start
+└── SettingsError                     the configuration cannot be used; the process does not start
 """
 
 from dataclasses import dataclass, field, fields

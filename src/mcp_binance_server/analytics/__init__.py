@@ -1,1 +1,1 @@
-"""The measures: domain values in, small frozen records out; no clock, no I/O, no chance."""
+"""Pure measures: domain values in, small frozen records out; no clock, no I/O, no randomness."""

@@ -62,7 +62,7 @@ def jpeg_encoder() -> JpegEncoder | None:
 
 def encode_jpeg(png: bytes) -> bytes:
     """Return a PNG of the local renderer as JPEG."""
-    from PIL import Image  # noqa: PLC0415 - an extra, and loaded by the first who asks for a JPEG
+    from PIL import Image  # noqa: PLC0415 - an extra, imported at the first JPEG
 
     written = BytesIO()
     with Image.open(BytesIO(png), formats=["PNG"]) as picture:

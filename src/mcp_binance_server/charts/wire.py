@@ -111,7 +111,7 @@ def _moment(span: object, now: datetime, interval: str | None) -> ChartMoments:
     if not is_object(span):
         return ChartMoments(None, now, interval)
     begin, end = (read_instant(span[key], f"range.{key}", Findings()) for key in ("from", "to"))
-    # A range that ends where a bar opens includes only the bar before.
+    # A range that ends where a bar opens ends with the bar before.
     last = now if end is None or end >= now else end - timedelta(milliseconds=1)
     return ChartMoments(begin, last, interval)
 

@@ -185,7 +185,7 @@ def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyrig
 
 def completion(shell: str) -> str:
     """Return the completion script of a shell, for both names of the program."""
-    import shtab  # noqa: PLC0415 - only who sets up a shell needs it
+    import shtab  # noqa: PLC0415 - needed only for completion scripts
 
     root = parser()
     for action in _actions(root):

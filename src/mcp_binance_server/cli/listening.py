@@ -53,10 +53,10 @@ def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> No
 
 
 def lends_own_key(settings: Settings) -> bool:
-    """Return whether callers without a key can read the account of this process's own key; each call is checked as
-    well.
+    """Return whether callers without a key can read the account of this process's own key.
 
-    Tokens of this server are given to trusted people. The users of an OAuth issuer do not own this key.
+    Each call is checked as well. Tokens of this server are given to trusted people; an OAuth issuer's users do not own
+    this key.
     """
     return settings.oauth_issuer is None
 
@@ -72,7 +72,7 @@ async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[
         yield Authentication(TokenFile(settings.token_file, clock))
     elif settings.oauth_issuer is not None and settings.public_url is not None:
         from mcp_binance_server.transports.http.auth.oauth import OAuth  # noqa: PLC0415 - loads a JWT library
-        from mcp_binance_server.transports.http.auth.trust import Trust  # noqa: PLC0415 - likewise
+        from mcp_binance_server.transports.http.auth.trust import Trust  # noqa: PLC0415 - as above
 
         resource, issuer = settings.public_url, settings.oauth_issuer
         channel = Channel(deadline_secs=KEYS_SECS, proxies=settings.proxies)
@@ -87,7 +87,7 @@ async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[
 
 
 def _refuse_to_expose_the_key(settings: Settings, place: ListenOn) -> None:
-    # Also behind an authenticating proxy: the proxy cannot tell which caller is the operator.
+    # Also behind an authenticating proxy: the server cannot see which of its callers is the operator.
     if settings.api_key is None or settings.token_file or settings.oauth_issuer:
         return
     if settings.trusted_proxies:

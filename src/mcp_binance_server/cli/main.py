@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known, others = group.split(SettingsError)
         if known is None or others is not None:
             raise
-        print(_first(known).message, file=sys.stderr)  # noqa: T201 - likewise
+        print(_first(known).message, file=sys.stderr)  # noqa: T201 - as above
         return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -97,7 +97,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _simulator(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.simulator import run_simulator  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.simulator import run_simulator  # noqa: PLC0415 - as above
 
     return run_simulator(
         port=options.port,
@@ -112,37 +112,37 @@ def _simulator(options: argparse.Namespace) -> int:
 
 
 def _guide(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.guide import run_check  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.guide import run_check  # noqa: PLC0415 - as above
 
     return run_check(options.file)
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.ask import run_ask  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.ask import run_ask  # noqa: PLC0415 - as above
 
     return run_ask(options)
 
 
 def _setup(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.setup.run import run_setup  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.setup.run import run_setup  # noqa: PLC0415 - as above
 
     return run_setup(options)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.doctor.examination import run_doctor  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.doctor.examination import run_doctor  # noqa: PLC0415 - as above
 
     return run_doctor(options)
 
 
 def _token(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.token import run_token  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.token import run_token  # noqa: PLC0415 - as above
 
     return run_token(options)
 
 
 def _trading(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.trading.run import RUN  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.trading.run import RUN  # noqa: PLC0415 - as above
 
     return RUN[options.command](options)
 
@@ -158,11 +158,11 @@ def _serve(options: argparse.Namespace) -> int:
     verbosity = Verbosity.of(options)
     if options.http or options.sse:
         with uncollected():
-            from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - a pipe needs no web server
+            from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - stdio needs no web server
 
         place = _place(options, HTTP_PORT)
         if options.workers > 1:
-            from mcp_binance_server.cli.workers import run_workers  # noqa: PLC0415 - one process needs no others
+            from mcp_binance_server.cli.workers import run_workers  # noqa: PLC0415 - needed only with --workers
 
             return run_workers(place, options.workers, verbosity, unsafe=options.unsafe_no_auth)
         return run_http(place, verbosity, unsafe=options.unsafe_no_auth)
@@ -178,8 +178,8 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _place(options: argparse.Namespace, usual_port: int) -> "ListenOn":
-    from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - a pipe needs none
-    from mcp_binance_server.transports.arrival import Certificate  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - not needed over stdio
+    from mcp_binance_server.transports.arrival import Certificate  # noqa: PLC0415 - as above
 
     certificate = Certificate(Path(options.tls_cert), Path(options.tls_key)) if options.tls_cert else None
     port = usual_port if options.port is None else options.port

@@ -95,7 +95,7 @@ async def serve_at(
     *,
     probes: socket | None = None,
 ) -> None:
-    """Serve an application over HTTP until a signal; `ready` receives the port, `probes` is the socket for probes only."""
+    """Serve an application over HTTP until a signal; `ready` receives the port, `probes` listens for probes only."""
     app.dispatcher.catalogue.prepare()  # loaded before the first request
     http = assemble(app.server, app.dispatcher, app.clock, options)
     async with AsyncExitStack() as stack:

@@ -78,7 +78,7 @@ def run_simulator(
 
 
 class _Server(uvicorn.Server):
-    """Prints its address once it serves. Ctrl-C ends it without waiting for clients, because streams have no end."""
+    """HTTP server that prints its address once it serves. Ctrl-C ends it at once, because streams have no end."""
 
     def __init__(self, config: uvicorn.Config, described: str) -> None:
         super().__init__(config)

@@ -15,7 +15,7 @@ from mcp_binance_server.errors import SettingsError
 STANDARD_OUTPUT = "-"
 
 # First characters of a formula in a spreadsheet; the full-width ones in some languages.
-_LIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these very signs are meant
+_LIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - the full-width signs are intended
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 

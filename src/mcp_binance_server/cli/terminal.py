@@ -32,7 +32,7 @@ def escape_unencodable(*streams: TextIO) -> None:
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - a stream that writes does not decode
+    assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - an output stream only encodes
     # Characters above U+FFFF are a UTF-16 pair, as in JSON; a lone surrogate is a byte of a file name.
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)), error.end
@@ -66,7 +66,7 @@ def _can_write(stream: TextIO, signs: str) -> bool:
 
 
 def _width() -> int:
-    import shutil  # noqa: PLC0415 - --help needs none
+    import shutil  # noqa: PLC0415 - not needed by --help
 
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((80, 24)).columns))
 
@@ -106,5 +106,5 @@ def add_log_level(parser: argparse.ArgumentParser, **default: object) -> None:
         choices=LEVELS,
         metavar="LEVEL",
         help="debug, info, warning or error, on standard error (default: MCP_BINANCE_LOG_LEVEL, or warning)",
-        **default,  # pyright: ignore[reportArgumentType] - likewise
+        **default,  # pyright: ignore[reportArgumentType] - as above
     )

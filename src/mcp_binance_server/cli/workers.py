@@ -89,7 +89,7 @@ def main(told: str) -> int:
 
 
 def _path(kind: type, text: object) -> Path:
-    assert kind is Path  # noqa: S101 - nothing else of a post needs help
+    assert kind is Path  # noqa: S101 - only paths need a hook
     return Path(str(text))
 
 
@@ -148,7 +148,7 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
     """Keep the workers running until a signal, then let each of them finish.
 
     Raises:
-        SettingsError: the workers cannot share a resource, the address is reachable without authentication, or it is taken.
+        SettingsError: a resource cannot be shared, or the address is taken or reachable without authentication.
     """
     settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
@@ -193,7 +193,7 @@ def next_pause_ms(last_ms: float, lived_ms: float) -> float:
 
 @dataclass
 class WorkerSupervisor:
-    """Starts the workers, restarts dead ones, and waits for all of them at the end."""
+    """Supervisor that starts the workers, restarts dead ones, and waits for all of them at the end."""
 
     place: ListenOn
     workers: int
@@ -269,7 +269,7 @@ class WorkerSupervisor:
         return process.returncode or 0
 
     async def _hear(self, number: int, process: Process) -> None:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
         async for said in process.stdout:
             self._heard_ms[number] = self.clock.monotonic_ms()
             if READY in said.split() and number not in self._opened:

@@ -159,7 +159,7 @@ ShareKind = Literal["accounts_all", "top_accounts", "top_positions"]
 
 @dataclass(frozen=True, slots=True)
 class SharePoint:
-    """Share that was long at the end of an hour: of accounts, or of the positions of the largest accounts."""
+    """Long share at the end of an hour: of accounts, or of the positions of the largest accounts."""
 
     time_ms: int
     long_share: Decimal

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 KeyT = TypeVar("KeyT", bound=Hashable)
 Release = Callable[[], None]
 
-# A lead of one item is not enough: the party would ask for the item back at once.
+# A lead of one item is not enough: the party that lost the item would ask for it back.
 LEAST_LEAD = 2
 
 

@@ -102,8 +102,8 @@ class Outcome:
     """The fate of one request, its reason, and the order if the answer held it.
 
     For a list, `legs` holds its orders as they were written, and `order` is None. For a replacement, `order` is the new
-    order and `target` the old one in its present state. The worst outcome is a refused new order with a cancelled old
-    one.
+    order and `target` the old one in its present state. In the worst case the new order is refused, the old one
+    cancelled.
     """
 
     fate: Fate

@@ -74,7 +74,7 @@ def read_period(start: Written | None, end: Written | None, now_ms: int) -> Peri
 
 
 def read_moment(written: Written, now_ms: int, *, edge: Edge = "start") -> int:
-    """Return the milliseconds since 1970 of a text; of a whole day, week, month or year the `edge`.
+    """Return the time of a text in milliseconds since 1970; of a whole day, week, month or year its `edge`.
 
     Raises:
         InvalidArguments: the text is not a known form of time.

@@ -117,7 +117,7 @@ class Attempts:
     async def _keep_silence(self, base: str) -> None:
         refused = None
         if self.silence_ms:
-            with suppress(EngineUnavailable):  # then the host refuses once more
+            with suppress(EngineUnavailable):  # without the engine the host itself refuses again
                 refused = await self.budget.engine.get(_refused_key(base))
         if refused is not None:
             raise ExchangeRefused(ExchangeRefusal(RESTRICTED, None, "", None))

@@ -1,4 +1,4 @@
-"""Circuit breaker: a failing host gets one request a second from all processes; once it answers, traffic ramps up."""
+"""Circuit breaker: a failing host gets one request a second from the whole fleet; after recovery traffic ramps up."""
 
 import logging
 import math

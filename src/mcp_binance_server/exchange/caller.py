@@ -67,7 +67,7 @@ class ExchangeCaller:
         self.network, self.budget, self.time = self.attempts.network, self.attempts.budget, self.attempts.time
 
     def longest_ms(self, endpoint: RestCall) -> int:
-        """Return the maximum duration of a read, with a margin: the time that other callers may wait for it."""
+        """Return the maximum duration of a read, with a margin: the time that other callers can wait for it."""
         return int(self.total_secs * endpoint.patience * 1000) + 1_000
 
     @overload

@@ -78,7 +78,7 @@ def signed(name: str, weight: int) -> Endpoint:
 
 
 TIME = Endpoint("time", 1, shared_ms=0)
-# Check that the exchange answers, for callers that have only a second.
+# Reachability check for callers that have only a second to wait.
 REACH = replace(TIME, may_queue=False)
 # Three thousand symbols with their filters are several MiB, seconds on a slow line; nothing else comes near that.
 EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6, for_all=True)

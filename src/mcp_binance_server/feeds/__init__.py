@@ -1,1 +1,1 @@
-"""The live market: what the exchange's streams say, put together and kept in step."""
+"""The live market: books, trades and statistics kept in sync with the exchange's streams."""

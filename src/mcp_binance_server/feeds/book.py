@@ -1,4 +1,4 @@
-"""A local order book, kept in step by update ids, and the buffer that joins a snapshot to the stream.
+"""A local order book, synced by update IDs, and the buffer that joins a snapshot to the stream.
 
 The procedure: https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams
 """
@@ -15,7 +15,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 
 # A symbol's zero has as many decimals as its precision, not always eight.
 ZEROS = frozenset(["0", *("0." + "0" * places for places in range(1, 31))])
-# Below every id of the exchange: whatever reaches a book without a snapshot is a gap.
+# Below every ID of the exchange: any delta for a book without a snapshot is a gap.
 NOTHING_LOADED = -1
 # Eight minutes of a stream that sends ten times a second.
 MOST_BUFFERED = 5_000
@@ -23,7 +23,7 @@ MOST_BUFFERED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A delta was taken over: how many levels it set or removed, and whether bids now reach asks."""
+    """A delta was applied: the number of levels set or removed, and whether bids now reach asks."""
 
     changed: int
     is_crossed: bool
@@ -31,7 +31,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Everything up to `last_id` is known already, and with it what came; nothing changed."""
+    """The delta ends at or before `last_id` and is known already; nothing changed."""
 
     last_id: int
     received: int
@@ -39,7 +39,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class MissedUpdates:
-    """The ids from `expected` up to the one before `received` never came."""
+    """The updates from `expected` up to the one before `received` never arrived."""
 
     expected: int
     received: int
@@ -51,7 +51,7 @@ class MissedUpdates:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The book is in step with the stream: how many buffered deltas it took, and how many it knew already."""
+    """The book is in sync with the stream: number of buffered deltas applied, and of deltas known already."""
 
     applied: int
     stale: int
@@ -59,7 +59,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class TooOld:
-    """The snapshot ends before the stream begins; another one is needed."""
+    """The snapshot ends before the stream begins; a newer snapshot is needed."""
 
     last_update_id: int
     first_buffered: int
@@ -67,7 +67,7 @@ class TooOld:
 
 @dataclass(frozen=True, slots=True)
 class KnownTo:
-    """The worst prices of which all levels are known; None where a whole side is."""
+    """The worst prices up to which all levels are known; None if the whole side is known."""
 
     bid: Price | None
     ask: Price | None
@@ -75,7 +75,7 @@ class KnownTo:
 
 @dataclass(frozen=True, slots=True)
 class LevelCounts:
-    """How many levels a book holds on each side."""
+    """Number of levels on each side of a book."""
 
     bids: int
     asks: int
@@ -93,7 +93,7 @@ def _read(level: WrittenLevel) -> PriceLevel:
 class _Side:
     """One side: the levels by price, and the prices in ascending order.
 
-    The keys are floats: fast, and equal for "1.10" and "1.1000". Two prices stay apart while price / tick < 2^53.
+    The keys are floats: fast, and equal for "1.10" and "1.1000". Two prices stay distinct while price / tick < 2^53.
     """
 
     __slots__ = ("bound", "is_bids", "keys", "known_to", "levels")
@@ -158,7 +158,7 @@ class _Side:
 
     def prune(self, most: int | None) -> int:
         before = len(self.keys)
-        # Once the market has left the bound, everything near it lies beyond: only the count can limit it then.
+        # Once the market has left the bound, all levels near the market lie beyond it: only the count can limit them.
         bound = self.bound if self.knows_best else None
         if most is not None and before > most:
             worst = _read(self.best(most)[-1]).price
@@ -184,7 +184,7 @@ class LocalBook:
     """Both sides of one symbol's book: a snapshot, and every delta since.
 
     Nothing here waits or reads a clock. A delta with a malformed number raises ValueError and may be half applied; its
-    ids are not taken over, so the next one is a Gap and the book is built again.
+    IDs are not adopted, so the next delta is MissedUpdates and the book is rebuilt.
     """
 
     __slots__ = ("_asks", "_bids", "_event_ms", "_last_update_id")
@@ -196,7 +196,7 @@ class LocalBook:
         self._event_ms: int | None = None
 
     def load(self, snapshot: BookSnapshot, *, asked: int | None = None) -> None:
-        """Replace everything; a side with fewer levels than were `asked` for is known as a whole."""
+        """Replace everything; a side with fewer levels than `asked` is completely known."""
         self.load_written(
             snapshot.last_update_id, [*map(_written, snapshot.bids)], [*map(_written, snapshot.asks)], asked
         )
@@ -211,7 +211,7 @@ class LocalBook:
         self._event_ms = None
 
     def apply(self, delta: BookDelta) -> Applied | Stale | MissedUpdates:
-        """Take over a delta that follows on what is known; after a Gap only a new snapshot helps."""
+        """Apply a delta that follows the known updates; after MissedUpdates only a new snapshot helps."""
         last = self._last_update_id
         if delta.last_update_id <= last:
             return Stale(last, delta.last_update_id)
@@ -223,21 +223,21 @@ class LocalBook:
         return Applied(changed, self.is_crossed)
 
     def follows(self, delta: BookDelta) -> bool:
-        """Tell whether a delta is the next one, or at least brings what is not known yet."""
+        """Return whether a delta is the next one, or at least contains an unknown update."""
         return delta.first_update_id <= self._last_update_id + 1 <= delta.last_update_id
 
     def size_at(self, side: BookSide, price: float) -> float:
-        """Return what stands at a price; 0 for nothing."""
+        """Return the quantity at a price; 0 if there is none."""
         level = (self._bids if side == "bid" else self._asks).levels.get(price)
         return 0.0 if level is None else float(level[1])
 
     def written_at(self, side: BookSide, price: float) -> str | None:
-        """Return what stands at a price as the exchange wrote it; None for nothing."""
+        """Return the quantity at a price as the exchange wrote it; None if there is none."""
         level = (self._bids if side == "bid" else self._asks).levels.get(price)
         return None if level is None else level[1]
 
     def size_between(self, side: BookSide, low: float, high: float) -> float | None:
-        """Return what stands from one price up to another, which is excluded; None where not all of it is known."""
+        """Return the quantity between two prices, the higher one excluded; None if part of it is unknown."""
         held = self._bids if side == "bid" else self._asks
         if held.bound is not None and (low < held.bound if held.is_bids else high > held.bound):
             return None
@@ -245,9 +245,9 @@ class LocalBook:
         return sum(held.sizes_at(between))
 
     def prune(self, *, most: int | None = None) -> int:
-        """Forget the levels beyond what is known, and all but the best `most` of a side; return how many went.
+        """Drop the levels beyond the known part, and all but the best `most` of a side; return the number dropped.
 
-        A side whose best level has left what is known loses nothing but by `most`.
+        A side whose best level has left the known part loses levels only because of `most`.
         """
         if most is not None and most < 1:
             raise ValueError(f"a book keeps at least one level a side, not {most}")
@@ -263,7 +263,7 @@ class LocalBook:
 
     @property
     def event_ms(self) -> int | None:
-        """The exchange's time of the last delta; None while there is only the snapshot, which has none."""
+        """The exchange's time of the last delta; None before the first delta, since a snapshot has no time."""
         return self._event_ms
 
     @property
@@ -285,16 +285,16 @@ class LocalBook:
 
     @property
     def known_to(self) -> KnownTo:
-        """How far the snapshot reached; beyond it only levels that changed since are known."""
+        """Reach of the snapshot on both sides; beyond it only levels that changed since are known."""
         return KnownTo(self._bids.known_to, self._asks.known_to)
 
     @property
     def knows_best(self) -> bool:
-        """False once the market has left what the snapshot reached: a better level may stand there unseen."""
+        """False once the market has left the reach of the snapshot: a better level may exist unseen."""
         return self._bids.knows_best and self._asks.knows_best
 
     def is_thin(self, least: int) -> bool:
-        """Tell whether fewer levels than `least` stand between the best price and the end of what is known."""
+        """Return whether fewer than `least` levels are known beyond the best price."""
         known = self._bids.known_levels, self._asks.known_levels
         return any(levels is not None and levels < least for levels in known)
 
@@ -308,12 +308,12 @@ class LocalBook:
         return self._bids.best(count), self._asks.best(count)
 
     def touch(self) -> tuple[float, float] | None:
-        """Return the best bid and ask; None when a side is empty."""
+        """Return the best bid and ask; None if a side is empty."""
         bids, asks = self._bids.keys, self._asks.keys
         return (bids[-1], asks[0]) if bids and asks else None
 
     def near(self, low: float, high: float, least: int, most: int) -> tuple[list[float], list[float]]:
-        """Return the prices bid down to one and asked up to another, best first, within a least and a most."""
+        """Return bids down to `low` and asks up to `high`, best first; at least `least` and at most `most` a side."""
         bids, asks = self._bids, self._asks
         return (
             bids.best_keys(max(least, min(most, bids.reaching(low)))),
@@ -321,12 +321,12 @@ class LocalBook:
         )
 
     def sizes_at(self, side: BookSide, prices: Iterable[float]) -> list[float]:
-        """Return what stands at prices of the book."""
+        """Return the quantities at prices of the book."""
         return (self._bids if side == "bid" else self._asks).sizes_at(prices)
 
 
 class JoinBuffer:
-    """The deltas that arrive before the snapshot; when it is full the oldest go, and a newer snapshot is needed."""
+    """Deltas that arrive before the snapshot; a full buffer drops the oldest, and then a newer snapshot is needed."""
 
     __slots__ = ("_deltas",)
 
@@ -345,20 +345,20 @@ class JoinBuffer:
 
     @property
     def newest_ms(self) -> int:
-        """When the exchange sent the newest delta; 0 without any."""
+        """Time at which the exchange sent the newest delta; 0 without any."""
         return self._deltas[-1].event_ms if self._deltas else 0
 
     def is_too_old(self, snapshot: BookSnapshot) -> bool:
-        """Tell whether the snapshot ends before the first delta, as the exchange tells it: one id stricter than due."""
+        """Return whether the snapshot ends before the first delta; the exchange's rule is one ID too strict."""
         first = self.first_update_id
         return first is not None and snapshot.last_update_id < first
 
     def join(
         self, snapshot: BookSnapshot, book: LocalBook, *, asked: int | None = None
     ) -> Joined | TooOld | MissedUpdates:
-        """Load the snapshot and replay what it does not contain; only Joined touches the book, and empties the buffer.
+        """Load the snapshot and replay the deltas after it; only Joined changes the book, and empties the buffer.
 
-        After TooOld everything stays for a newer snapshot, after Gap what came since the hole.
+        After TooOld all deltas stay for a newer snapshot, after MissedUpdates only the deltas since the gap.
         """
         first = self.first_update_id
         if first is not None and self.is_too_old(snapshot):

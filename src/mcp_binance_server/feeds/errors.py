@@ -1,4 +1,4 @@
-"""Why a market cannot be followed; the tree they belong to is drawn in `mcp_binance_server.errors`."""
+"""Errors of following a market; the tree of all errors is in `mcp_binance_server.errors`."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -38,16 +38,16 @@ class StreamsFull(AppError):
 
 
 def given_away(most: int) -> StreamsFull:
-    """Say why a stream ends that was open."""
+    """Return the error that ends an open stream in favour of another party."""
     return StreamsFull(what="Too many streams are open and you had the most, so this one ends for another", most=most)
 
 
 def symbol_given_away(symbol: str, most: int) -> StreamsFull:
-    """Say why a symbol is no longer followed."""
+    """Return the error that ends a followed symbol in favour of another party."""
     what = f"Too many symbols are streamed and you follow the most, so {symbol} makes room for another"
     return StreamsFull(what=what, most=most)
 
 
 def page_given_away(most: int) -> StreamsFull:
-    """Say why a page is no longer told of."""
+    """Return the error that ends a watched page in favour of another party."""
     return StreamsFull(what="Too many pages are watched and you watch the most, so one ends for another", most=most)

@@ -1,4 +1,4 @@
-"""One symbol of the live market: its book kept in step, its tape, and what both did lately. Pure: events in by call."""
+"""One symbol of the live market: its synced book, its tape, and their recent past. Pure: events come in by call."""
 
 from collections import deque
 from collections.abc import Callable
@@ -34,20 +34,20 @@ HOUR_MS = 3_600_000
 QUOTES_MS = 15_000
 MOST_QUOTES = 4_000
 MANY_SYMBOLS = 100
-# A book that is silent for longer is not read on as if it still stood.
+# Seconds of silence after which a book no longer counts as unchanged.
 MOST_QUIET = 60
-# A book held for an hour gathers levels that were never removed, because they were never part of what is known.
+# A book held for an hour collects levels that are never removed, because they lie beyond the known part.
 PRUNE_SECONDS = 60
 MOST_LEVELS = 3_000
-# What is known already and yet so much newer than the book: the ids have begun again, or one was far too high.
+# A known ID in an event this much newer than the book: the IDs have restarted, or one was far too high.
 IDS_WENT_BACK_MS = 5_000
-# With fewer levels left between the best price and the end of what is known, a new snapshot is asked for in time.
+# A new snapshot is requested when fewer known levels than this are left beyond the best price.
 LEAST_KNOWN = 250
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much one symbol may keep: the pools of a process are shared out by the most symbols it watches."""
+    """Memory limit of one symbol: the pools of a process, divided by the maximum number of watched symbols."""
 
     trades: int
 
@@ -60,7 +60,7 @@ class Room:
 
 @dataclass(slots=True)
 class FeedCounts:
-    """What went wrong with a symbol's stream since it was opened, and how often its book was put in step."""
+    """Errors in a symbol's stream since it was opened, and the number of syncs of its book."""
 
     gaps: int = 0
     crossed: int = 0
@@ -83,10 +83,10 @@ class _RunningSecond:
 
 
 class SymbolFeed:
-    """A book in one of the states of its join, and the windows that the analyses read.
+    """A book in one of its sync states, and the windows that the analyses read.
 
-    Every `time_ms` is the exchange's time at which something arrived here; `book_ms` is the one at which it was sent.
-    Only a live book may be shown. A window over the book's events must not reach back beyond `unbroken_ms`.
+    Every `time_ms` is the exchange's time when an event arrived here; `book_ms` is its time when the event was sent.
+    Only a live book may be shown. A window over the book's events must not begin before `unbroken_ms`.
     """
 
     def __init__(self, symbol: Symbol, room: Room) -> None:
@@ -94,8 +94,7 @@ class SymbolFeed:
         self.counts = FeedCounts()
         self._room = room
         self.minutes = SymbolMinutes()
-        # A symbol's seconds begin at its own time, and its minutes at its own second: all books measured, or judged, in
-        # the same moment would make each other late.
+        # Each symbol has its own phase of seconds and minutes: books measured or judged at once would delay each other.
         name = symbol.encode()
         self._phase_ms = sum(name) * 100 % 1000 + 1000 * (crc32(name) % SECONDS)
         self._begin()
@@ -125,7 +124,7 @@ class SymbolFeed:
 
     @property
     def book(self) -> LocalBook:
-        """The book; of one that another process told the best levels."""
+        """The book; a book from another process has only the best levels."""
         if self._finished is not None:
             self._book, self._finished = self._finished(), None
         return self._book
@@ -136,7 +135,7 @@ class SymbolFeed:
 
     @property
     def pasts(self) -> SymbolPasts:
-        """What the symbol's minutes are judged by; set it to go on from a past that was kept."""
+        """The past that the symbol's minutes are judged by; set it to continue a stored past."""
         return self.minutes.pasts
 
     @pasts.setter
@@ -145,30 +144,30 @@ class SymbolFeed:
 
     @property
     def needs_snapshot(self) -> bool:
-        """Whether the book has nothing to stand on, or soon will not: the market nears the end of what is known."""
+        """Return True if the book needs a snapshot, or will soon: the market nears the end of the known levels."""
         return self.state == "syncing" or self._is_refreshing
 
     @property
     def is_live(self) -> bool:
-        """Whether the book may be shown: in step, and its best prices certain."""
+        """Return True if the book can be shown: in sync, and with certain best prices."""
         return self.state == "live" and self.book.knows_best
 
     @property
     def last_trade_ms(self) -> int | None:
-        """When the newest trade was, be it kept here or by who told the finished book."""
+        """Time of the newest trade, on the tape here or reported with the finished book."""
         newest = self.tape.newest
         return self._traded_ms if self.is_finished or newest is None else newest.time_ms
 
     def age_ms(self, now_ms: int) -> int:
-        """How long ago the exchange sent what the book was last changed by."""
+        """Return the time since the exchange sent the last change of the book."""
         return max(0, now_ms - self.book_ms)
 
     def is_late(self, most_ms: int) -> bool:
-        """Whether the newest event of the book had been on its way for longer than that."""
+        """Return whether the newest event of the book took longer than `most_ms` to arrive."""
         return self.lag_ms > most_ms
 
     def on_depth(self, delta: BookDelta, time_ms: int) -> None:
-        """Take an event of the book; after a gap or a crossed book it waits for another snapshot."""
+        """Apply an event of the book; after a gap or a crossed book, wait for another snapshot."""
         self.heard_ms = time_ms
         self.lag_ms = max(0, time_ms - delta.event_ms)
         if self.state != "live":
@@ -195,10 +194,10 @@ class SymbolFeed:
     def on_snapshot(
         self, snapshot: BookSnapshot, *, asked: int, time_ms: int, as_of_ms: int | None = None
     ) -> Joined | TooOld | MissedUpdates:
-        """Join a snapshot to what was buffered; anything but Joined needs another one.
+        """Join a snapshot to the buffered events; any result except Joined requires another snapshot.
 
-        A live book goes on until the new one takes its place, so its readers see no break. A snapshot that was long on
-        its way, or that another process had for a while, is `as_of_ms`.
+        A live book continues until the new one replaces it, so its readers see no break. `as_of_ms` is the time of a
+        snapshot that took long to arrive, or that another process held for a while.
         """
         book, newest_ms = LocalBook(), self._buffer.newest_ms
         outcome = self._buffer.join(snapshot, book, asked=asked)
@@ -229,9 +228,9 @@ class SymbolFeed:
         lag_ms: int,
         traded_ms: int | None,
     ) -> bool:
-        """Show the best levels of a book that another process keeps, unless they are older than what was shown.
+        """Show the best levels of a book that another process keeps; return False if they are older than those shown.
 
-        Nothing is collected from them: no trades, no seconds, no minutes. They are put together when somebody looks.
+        No trades, seconds or minutes are collected from them. The book is built only when it is read.
         """
         if self.state == "closed" or last_update_id < self._book_id:
             return False
@@ -244,13 +243,13 @@ class SymbolFeed:
         return True
 
     def begin_events(self) -> None:
-        """Show no finished book any longer: somebody reads what only events can tell."""
+        """Stop showing a finished book: a reader needs the events themselves."""
         if self.is_finished:
             self._start_over(None)
             self.state = "connecting"
 
     def on_trade(self, trade: Trade, time_ms: int) -> None:
-        """Print a trade; one that was told already changes nothing."""
+        """Add a trade to the tape; a repeated trade changes nothing."""
         self.heard_ms = time_ms
         newest = self.tape.newest
         if self.state == "live" and not self.is_finished:
@@ -267,7 +266,7 @@ class SymbolFeed:
             self.tape = Tape(span_ms=HOUR_MS, most=self._room.trades)
 
     def on_quote(self, update_id: int, quote: QuoteState, time_ms: int) -> None:
-        """Take a state of the touch, which arrives as it changes and not ten times a second."""
+        """Add a state of the touch, which arrives with each change, not ten times a second."""
         self.heard_ms = time_ms
         flow = self.quotes.add(update_id, quote, time_ms)
         if flow is not None:
@@ -276,23 +275,23 @@ class SymbolFeed:
             self._running.touch += quote.size
 
     def on_ticker(self, ticker: Ticker, time_ms: int) -> None:
-        """Take the statistics of the last 24 hours, which come once a second."""
+        """Store the statistics of the last 24 hours, which arrive once a second."""
         self.heard_ms = time_ms
         self.ticker = ticker
 
     def on_malformed(self) -> None:
-        """Take note that an event could not be read; it may have been one of the book's, so that begins anew."""
+        """Count an unreadable event; it may have been one of the book's, so the book starts over."""
         self.counts.malformed += 1
         if self.state == "live":
             self._start_over(None)
 
     def on_quiet(self) -> None:
-        """Take note that the stream is open and has said nothing: the book can be put in step without an event."""
+        """Handle an open but silent stream: the book can be synced without an event."""
         if self.state == "connecting":
             self.state = "syncing"
 
     def on_lost(self) -> None:
-        """Take note that the connection is gone: events of every kind may have been missed."""
+        """Handle a lost connection: events of every kind may be missing."""
         self.counts.lost += 1
         self.lag_ms = 0
         self.ticker = None
@@ -301,14 +300,14 @@ class SymbolFeed:
         self.state = "connecting"
 
     def restart(self) -> None:
-        """Forget everything but the counts: something failed here, and what it left behind is not to be trusted."""
+        """Reset everything but the counts: after a defect here, the remaining state is not trusted."""
         is_closed = self.state == "closed"
         self._begin()
         self.counts.restarts += 1
         self.state = "closed" if is_closed else "syncing"
 
     def close(self) -> None:
-        """Show nothing any more."""
+        """Stop showing anything."""
         self.state = "closed"
 
     def _took(self, outcome: Applied, delta: BookDelta, time_ms: int) -> None:
@@ -316,7 +315,7 @@ class SymbolFeed:
             self.counts.crossed += 1
             self._start_over(None)
             return
-        # When it was sent: on a stream that lags, what has just arrived is old.
+        # The time of sending: on a slow stream, an event is old when it arrives.
         self.book_ms = sent_ms(delta.event_ms, time_ms)
         running = self._running
         running.updates += delta.last_update_id - delta.first_update_id + 1
@@ -324,7 +323,7 @@ class SymbolFeed:
         running.additions_ask += len(delta.asks)
 
     def _turn(self, time_ms: int) -> None:
-        """Write down the second that is over, before the first event of the next one."""
+        """Record the second that has ended, before the first event of the next one."""
         running, second = self._running, (time_ms + self._phase_ms) // 1000
         if second <= running.second:
             return
@@ -349,13 +348,13 @@ class SymbolFeed:
         happened = over.updates, over.additions_bid, over.additions_ask, over.trades, over.ofi, over.quotes
         newest = self.quotes.newest
         self.seconds.add(Second(end_ms, *book, *happened, over.touch, newest.state.lean if newest else 0.5))
-        # In seconds of which nothing was told the book stood as it was.
+        # In seconds without an event the book did not change.
         for second in range(over.second, min(next_second, over.second + MOST_QUIET)):
             quiet_ms = (second - over.second) * 1000
             self.minutes.on_second(second, end_ms + quiet_ms, moment, self.book, taken.sizes)
 
     def _start_over(self, delta: BookDelta | None) -> None:
-        """Keep the hours, which a break does not falsify, and drop what rests on an unbroken sequence."""
+        """Keep the hour-long data, which a break does not falsify, and drop data that needs an unbroken sequence."""
         self._buffer = JoinBuffer()
         if delta is not None:
             self._buffer.add(delta)

@@ -1,4 +1,4 @@
-"""Who watches what: one stream for each symbol, shared by all its readers, opened on first use, closed after idle."""
+"""Watched symbols: one stream per symbol, shared by all its readers, opened on first use, closed when idle."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
@@ -27,21 +27,21 @@ from mcp_binance_server.feeds.snapshots import Fetch, Snapshots, Troubles
 LOG = logging.getLogger(__name__)
 
 BOOKS_A_SOCKET = 50
-# After this long a stream that is open and silent is that of a quiet symbol: its book is put in step without an event.
+# After this time an open but silent stream belongs to a quiet symbol: its book is synced without an event.
 QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
-# The exchange's clock is not asked for more often than this, whatever its events say, or prove.
+# Minimum pause between readings of the exchange's clock, whatever its events suggest (first) or prove (second).
 DOUBT_MS, REFUTED_EVERY_MS = 60_000.0, 5_000.0
 
 Tell = Callable[[], None]
-"""Told that something of a symbol may be new; brief, and it never raises."""
+"""Callback for possibly new data of a symbol; brief, and it never raises."""
 
 LearnTime = Callable[[ClockDoubt], Awaitable[None]]
-"""Reads the exchange's clock, unless it is known well; where that is refuted, in any case."""
+"""Callback that reads the exchange's clock unless it is known well; a refuted clock is read in any case."""
 
 
 class Source(Protocol):
-    """What a hub hears symbols from: a socket of the exchange, or what another process heard there."""
+    """Origin of a hub's events: a socket of the exchange, or the events that another process received there."""
 
     names: set[str]
     counts: SocketCounts
@@ -58,7 +58,7 @@ class Source(Protocol):
 
 @dataclass(eq=False)
 class _Watched:
-    """A feed, the socket it hangs on, and its readers."""
+    """A feed, its socket, and its readers."""
 
     feed: SymbolFeed
     socket: Source
@@ -84,7 +84,7 @@ class _SharedSocket:
 
 @dataclass(frozen=True, slots=True)
 class WatchedSymbol:
-    """A feed as the health report lists it."""
+    """A feed as listed in the health report."""
 
     feed: SymbolFeed
     readers: int
@@ -94,8 +94,8 @@ class WatchedSymbol:
 class Hub:
     """The live market of one process.
 
-    Nothing runs before the first reader. `most` symbols are watched at a time; one that nobody reads makes room, or one
-    that only a party reads which reads more than others.
+    Nothing runs before the first reader. At most `most` symbols are watched. At the limit an unread symbol is evicted;
+    if there is none, a symbol whose readers all hold more symbols than the asker.
     """
 
     url: str
@@ -120,7 +120,7 @@ class Hub:
 
     def __post_init__(self) -> None:
         self.pacer = Pacer(self.clock, self.random)
-        """Counts the attempts of this process to connect, for whoever else connects to the exchange."""
+        """Counter of this process's connection attempts, for all its connections to the exchange."""
         self._room = Room.shared_by(self.most)
         self._replacing = Replacing()
         self.troubles = Troubles(self.clock, self.random)
@@ -130,7 +130,7 @@ class Hub:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["Hub"]:
-        """Be ready to watch; at the end every stream is closed."""
+        """Watch symbols inside the block; at its end every stream is closed."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -143,10 +143,10 @@ class Hub:
 
     @contextmanager
     def reading(self, symbol: Symbol, *, needs: Need = "events") -> Generator[SymbolFeed | None]:
-        """Hold a symbol's feed, opened if need be; None when as many are in use as may be watched.
+        """Hold a symbol's feed, opened if needed; None if as many symbols as allowed are in use.
 
-        A feed that is closed meanwhile has made room for another party's. Until somebody needs events, it may be shown
-        the finished book of another process.
+        A feed that is closed during the block was evicted for another party. Until a reader needs events, the feed can
+        show the finished book of another process.
         """
         party = PARTY.get()
         watched = self._watched.get(symbol) or self._start(symbol, party)
@@ -164,7 +164,7 @@ class Hub:
 
     @contextmanager
     def following(self, symbol: Symbol, tell: Tell) -> Generator[SymbolFeed | None]:
-        """Hold a symbol's feed as `reading` does, and be told of each event, and when its book comes or goes."""
+        """Hold a symbol's feed as `reading` does, and notify on each event, and when its book comes or goes."""
         with self.reading(symbol) as feed:
             watched = self._watched.get(symbol)
             if feed is None or watched is None:
@@ -177,33 +177,33 @@ class Hub:
                 watched.followers.remove(tell)
 
     def peek(self, symbol: Symbol) -> SymbolFeed | None:
-        """Return the feed of a symbol that somebody watches, without opening one."""
+        """Return the feed of a watched symbol, without opening one."""
         return self._watched[symbol].feed if symbol in self._watched else None
 
     def needs(self, symbol: Symbol) -> Need:
-        """Return the most that a reader of a symbol has needed since it is watched."""
+        """Return the highest need of a symbol's readers since it is watched; "events" for an unwatched symbol."""
         return self._watched[symbol].readers.needs if symbol in self._watched else "events"
 
     async def wait_until_live(self, symbol: Symbol, wait_ms: int) -> None:
-        """Wait until the symbol's book is in step, but not for long."""
+        """Wait until the symbol's book is in sync, but at most `wait_ms`."""
         watched = self._watched.get(symbol)
         if watched is not None and not watched.feed.is_live:
-            if watched.live.is_set():  # it was in step once, and has lost it since
+            if watched.live.is_set():  # it was in sync before, but no longer
                 watched.live = anyio.Event()
             with anyio.move_on_after(wait_ms / 1000):
                 await watched.live.wait()
 
     def dial(self, listener: Listener) -> MarketSocket:
-        """Make a socket of the exchange, within the limit of attempts that all sockets here share."""
+        """Return a socket of the exchange, within the limit of attempts that all sockets here share."""
         return MarketSocket(self.url, self.dialer, self.pacer, self.clock, listener, self.random)
 
     def touch(self, symbol: Symbol) -> None:
-        """Let a symbol linger anew: somebody reads it elsewhere."""
+        """Restart the linger time of a symbol: another process has a reader of it."""
         if (watched := self._watched.get(symbol)) is not None:
             watched.readers.wanted_ms = self.clock.monotonic_ms()
 
     def join(self, feed: SymbolFeed, snapshot: BookSnapshot, *, asked: int, as_of_ms: int) -> bool:
-        """Put a book in step with one that is; tell whether that went well."""
+        """Sync a book with a snapshot from another process; return whether that succeeded."""
         try:
             outcome = feed.on_snapshot(snapshot, asked=asked, time_ms=self.time.now_ms(), as_of_ms=as_of_ms)
         except Exception as error:  # noqa: BLE001 - as with an event: it costs this symbol and no other
@@ -219,7 +219,7 @@ class Hub:
 
     @property
     def refused(self) -> int:
-        """How many events made no sense since the start, frames that could not be read at all among them."""
+        """Number of events since the start that made no sense, including frames that could not be read at all."""
         return self.troubles.totals.refused + sum(shared.socket.counts.unreadable for shared in self._shared)
 
     def sockets(self) -> list[Source]:
@@ -227,7 +227,7 @@ class Hub:
         return [shared.socket for shared in self._shared]
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None:
-        """Hand an event to the feed it belongs to; one of a stream that was just left belongs to nobody."""
+        """Pass an event to its feed; an event of a stream that was just left is dropped."""
         route = self._routes.get(stream)
         if route is not None:
             take, watched = route
@@ -238,7 +238,7 @@ class Hub:
             watched.tell(self.troubles)
 
     def on_opened(self, names: Iterable[str]) -> None:
-        """Remember that the streams of a socket may speak from now on."""
+        """Handle a newly opened socket: its streams can send from now on."""
         if self._tasks is not None:
             self._tasks.start_soon(self._rouse_quiet, self._of(names))
 
@@ -262,7 +262,7 @@ class Hub:
     def _start(self, symbol: Symbol, party: str) -> _Watched | None:
         if self._tasks is None or (len(self._watched) >= self.most and not self._make_room(party)):
             return None
-        with acting_for(""):  # what is streamed is for all: no party's requests pay for it
+        with acting_for(""):  # a stream serves all parties: no party is charged for its requests
             return self._started(symbol, self._tasks)
 
     def _started(self, symbol: Symbol, tasks: anyio.abc.TaskGroup) -> _Watched:
@@ -285,7 +285,7 @@ class Hub:
         if self.keeper is not None:
             self.keeper.closing(symbol)
         watched.feed.close()
-        watched.live.set()  # nobody needs to wait for it any longer
+        watched.live.set()  # readers need not wait for it any longer
         watched.tell(self.troubles)
         for name in watched.names:
             del self._routes[name]
@@ -334,7 +334,7 @@ class Hub:
             self._tasks.start_soon(self._sweep)
 
     async def _sweep(self) -> None:
-        """Stop what nobody has read for as long as it may linger; end when everything left is being read."""
+        """Stop symbols that had no reader for the linger time; end when all remaining symbols have readers."""
         try:
             while idle := {
                 symbol: each.readers.used_ms for symbol, each in self._watched.items() if not each.readers.count
@@ -357,7 +357,7 @@ class Hub:
             self._tasks.start_soon(self._learn_time, self.learn_time, max(0.0, REFUTED_EVERY_MS - since_ms))
 
     async def _learn_time(self, learn_time: LearnTime, wait_ms: float) -> None:
-        """Read the clock; one that was refuted until it could be read, since nothing may say so again."""
+        """Read the clock; repeat until a refuted clock was read, since no later event may refute it again."""
         try:
             await self.clock.sleep_ms(wait_ms)
             while True:
@@ -365,7 +365,7 @@ class Hub:
                 try:
                     await learn_time("refuted" if self._is_refuted else "odd")
                     self._is_refuted = False
-                except Exception:  # the ages are told by a rougher clock, that is all
+                except Exception:  # ages then rest on a rougher clock, nothing worse
                     LOG.info("the exchange's clock could not be read", exc_info=True)
                 if not self._is_refuted:
                     return
@@ -387,7 +387,7 @@ class Hub:
         return watched.readers.parties(self.clock.monotonic_ms()) if watched else ()
 
     def joined(self, feed: SymbolFeed) -> None:
-        """Tell readers that a book is in step, or new as a whole."""
+        """Notify readers that a book is in sync, or completely new."""
         watched = self._watched.get(feed.symbol)
         if watched is not None:
             watched.live.set()

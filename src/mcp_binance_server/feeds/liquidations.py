@@ -1,4 +1,4 @@
-"""The stream of liquidations: opened by the first question, heard by one process for all, closed when nobody asks."""
+"""The stream of liquidations: opened by the first request, received by one process for all, closed when unused."""
 
 import logging
 import zlib
@@ -24,16 +24,16 @@ from mcp_binance_server.state.engine import Fenced, Lease, StateEngine
 
 LOG = logging.getLogger(__name__)
 
-# Old addresses without a route, and streams on the wrong one, stay open and say nothing: go-binance #809, jesse #562.
+# Old addresses without a route, and streams on the wrong one, stay open and silent: go-binance #809, jesse #562.
 ROUTE = "/market/stream"
 FORCED_ORDERS = "!forceOrder@arr"
-# Nobody may be liquidated for a while; a mark price comes every second, on the same route.
+# There can be no liquidations for a while; a mark price arrives every second, on the same route.
 HEARTBEAT = "btcusdt@markPrice@1s"
 SILENCE_MS = 15_000
 LINGER_MS = 30 * 60_000
 PUBLISH_MS, KEPT_MS = 2_000, 10_000
 LEASE_MS, LOOK_MS = 10_000, 5_000
-# A question is passed on to whoever listens for the fleet, but not each of a hundred in a second.
+# A request is forwarded to the process that listens for the fleet, but at most once in this time.
 TELL_MS = 10_000
 CRASH_PAUSE_MS = 5_000
 
@@ -43,7 +43,7 @@ Hearing = Literal["began", "heard", "silent", "unreachable"]
 
 @dataclass(frozen=True, slots=True)
 class LiquidationsHeard:
-    """What the stream has told so far, and whether it can be heard."""
+    """Liquidations received so far, and the state of the stream."""
 
     hearing: Hearing
     summary: LiquidationSummary | None = None
@@ -56,7 +56,7 @@ class _Published(msgspec.Struct, array_like=True):
 
 @dataclass(eq=False, kw_only=True)
 class LiquidationWatch:
-    """Liquidations of all perpetuals. Of the processes on one engine one listens, and the others read what it tells."""
+    """Liquidations of all perpetuals. One process per engine listens, and the others read what it publishes."""
 
     stream_url: str
     dialer: Dialer
@@ -67,10 +67,10 @@ class LiquidationWatch:
     linger_ms: int = LINGER_MS
     owner: str = field(default_factory=lambda: uuid4().hex)
     socket: MarketSocket | None = field(default=None, init=False)
-    """The open stream, in the process that listens."""
+    """The open stream; None in a process that does not listen."""
     seen: int = field(default=0, init=False)
     left_out: int = field(default=0, init=False)
-    """Events of another product, and those that make no sense."""
+    """Events of another product, and events that make no sense."""
     _minutes: LiquidationMinutes | None = field(default=None, init=False, repr=False)
     _asked_ms: float = field(default=float("-inf"), init=False, repr=False)
     _told_ms: float = field(default=float("-inf"), init=False, repr=False)
@@ -80,7 +80,7 @@ class LiquidationWatch:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["LiquidationWatch"]:
-        """Be ready to listen; at the end the stream is closed."""
+        """Serve requests inside the block; at its end the stream is closed."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             if self.listens == "always":
@@ -92,10 +92,10 @@ class LiquidationWatch:
                 tasks.cancel_scope.cancel()
 
     async def ask(self) -> LiquidationsHeard:
-        """Return what was heard so far; who asks first opens the stream, and has heard nothing yet.
+        """Return the liquidations received so far; none for the first request, which opens the stream.
 
         Raises:
-            EngineUnavailable: another process may listen, and cannot be heard.
+            EngineUnavailable: another process may listen, but its data cannot be read.
         """
         now_ms = self._asked_ms = self.clock.monotonic_ms()
         self._serve_soon()
@@ -111,7 +111,7 @@ class LiquidationWatch:
         return LiquidationsHeard(told.hearing, told.summary)
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None:
-        """Take an event; any word of the stream tells that it can be heard."""
+        """Handle an event; any event proves that the stream is alive."""
         minutes = self._minutes
         if minutes is None:
             return
@@ -126,12 +126,12 @@ class LiquidationWatch:
             self.seen += 1
 
     def on_opened(self, names: Iterable[str]) -> None:
-        """Remember since when the stream might speak."""
+        """Record the opening of the stream: events can arrive from now on."""
         if HEARTBEAT in [*names]:
             self._opened_ms = self.clock.monotonic_ms()
 
     def on_lost(self, names: Iterable[str]) -> None:
-        """Remember that something may be missed."""
+        """Record that events may be missing."""
         if self._minutes is not None and HEARTBEAT in [*names]:
             self._minutes.lose()
 
@@ -154,11 +154,11 @@ class LiquidationWatch:
     def _serve_soon(self) -> None:
         if self._tasks is not None and not self._is_serving:
             self._is_serving = True
-            with acting_for(""):  # it is for all, whoever came first
+            with acting_for(""):  # it serves all parties
                 self._tasks.start_soon(self._serve)
 
     async def _serve(self) -> None:
-        """Listen, or wait until whoever listens is gone, while somebody wants to know."""
+        """Listen, or wait until the listening process is gone, while liquidations are wanted."""
         try:
             while await self._is_wanted():
                 try:
@@ -201,13 +201,13 @@ class LiquidationWatch:
         while True:
             try:
                 await socket.run()
-            except Exception:  # one bad connection must not end what all are told
+            except Exception:  # one bad connection must not end the stream for all
                 LOG.exception("the stream of liquidations ended unexpectedly")
                 self.on_lost((HEARTBEAT,))
                 await self._pause(CRASH_PAUSE_MS)
 
     async def _tell(self, lease: Lease) -> None:
-        """Tell the others what is heard until nobody wants to know, or another process listens."""
+        """Publish the received data until it is no longer wanted, or another process listens."""
         while await self._is_wanted():
             try:
                 if await self.engine.lease(lease.name, lease.owner, ttl_ms=LEASE_MS) != lease:

@@ -1,4 +1,4 @@
-"""What was traded at which distance from the mid: the newest trades, each with the mid that stood before it."""
+"""Distances of trades from the mid: the newest trades, each with the mid before it."""
 
 from array import array
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class PaidTrade(NamedTuple):
 
 
 class PaidTrades:
-    """The newest trades whose mid was known, oldest first."""
+    """The newest trades with a known mid, oldest first."""
 
     __slots__ = ("_mids", "_most", "_prices", "_sales", "_times")
 
@@ -32,14 +32,14 @@ class PaidTrades:
         return min(self._most, len(self._times))
 
     def add(self, trade: Trade, mid: float | None) -> None:
-        """Keep a trade; without a mid before it nothing can be said of what it paid."""
+        """Keep a trade; without a mid before it the distance is unknown, and the trade is dropped."""
         if mid is None:
             return
         self._times.append(trade.time_ms)
         self._prices.append(float(trade.price))
         self._mids.append(mid)
         self._sales.append(trade.buyer_is_maker)
-        # Cutting moves the whole array, so it is done now and then.
+        # Trimming moves the whole array, so it is done rarely.
         if len(self._times) >= self._most + self._most // 4:
             for column in (self._times, self._prices, self._mids, self._sales):
                 del column[: -self._most]

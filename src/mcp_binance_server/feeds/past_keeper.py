@@ -1,4 +1,4 @@
-"""Own pasts that outlive the process: read back when a symbol is opened, written every five minutes and at the end."""
+"""Persistence of own pasts: loaded when a symbol is opened, saved every five minutes and at the end."""
 
 import logging
 from collections import deque
@@ -21,15 +21,15 @@ from mcp_binance_server.feeds.past_shelf import PastShelf
 LOG = logging.getLogger(__name__)
 
 EVERY_MS = 5 * 60 * 1000
-# A process that ends is waited for, so it may write for no longer than this; then five minutes are lost.
+# A shutdown waits for the process, so its last writes have only this long; otherwise five minutes are lost.
 LAST_SECS = 2.0
 
 
 @dataclass(eq=False)
 class _KeptPast:
-    """A past, what the shelf had when both last agreed, and what the past made of that.
+    """A past, and two digests of its last sync with the shelf: of the shelf's record, and of the resulting past.
 
-    While neither has changed nothing is written: only what is learned makes a record younger.
+    While neither has changed nothing is written: only newly learned data makes a record younger.
     """
 
     feed: SymbolFeed
@@ -48,10 +48,10 @@ class _KeepingTurn:
 
 
 class PastKeeper:
-    """Keeps the pasts of the symbols that are open here; one symbol at a time, so that no write overtakes another.
+    """Keeper of the pasts of the symbols that are open here; one symbol at a time, so that no write overtakes another.
 
-    Of two pasts the longer one stays: a process that has just begun neither overwrites what another learned, nor goes
-    on without it. In a fleet only the process that leads a symbol writes. A shelf that fails costs a warning, once.
+    Of two pasts the longer one stays: a new process neither overwrites the past of another process, nor continues
+    without it. In a fleet only the process that leads a symbol writes. A shelf that fails causes a single warning.
     """
 
     def __init__(self, shelf: PastShelf, clock: Clock, leads: Callable[[Symbol], bool] = lambda _: True) -> None:
@@ -63,7 +63,7 @@ class PastKeeper:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["PastKeeper"]:
-        """Keep until the block ends; symbols must be closed by then, and what they knew is written."""
+        """Keep pasts until the block ends; symbols must be closed by then, and their pasts are written."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._work)
@@ -77,7 +77,7 @@ class PastKeeper:
                 await self._finish()
 
     def opened(self, feed: SymbolFeed) -> None:
-        """Begin to keep a symbol's past, and bring back what is known of it."""
+        """Start keeping a symbol's past, and load the stored past."""
         kept = self._open[feed.symbol] = _KeptPast(feed)
         self._enqueue(_KeepingTurn(kept, may_write=False))
 
@@ -112,7 +112,7 @@ class PastKeeper:
             await self._woken.wait()
             while self._turns:
                 await self._is_done(self._turns[0])
-                self._turns.popleft()  # only now: one that is cut short by the end has its turn then
+                self._turns.popleft()  # only now: a last turn that the end interrupts is repeated in `_finish`
             self._woken = anyio.Event()
 
     async def _is_done(self, turn: _KeepingTurn) -> bool:
@@ -144,7 +144,7 @@ class PastKeeper:
         return record.series
 
     def _take(self, kept: _KeptPast, series: Series) -> None:
-        kept.shelved = _mark(series)  # also when it is of no use: it will be of none the next time
+        kept.shelved = _mark(series)  # also if it is unusable: it would be unusable the next time
         try:
             kept.feed.pasts = SymbolPasts.restored(series)
         except ValueError as error:
@@ -154,7 +154,7 @@ class PastKeeper:
 
     async def _write(self, kept: _KeptPast, series: Series, now_ms: int) -> None:
         record = PastRecord(self._shelf.market, kept.feed.symbol, now_ms, series)
-        # Packing takes several milliseconds, in which no event could be heard.
+        # Packing takes several milliseconds, in which no event could be handled.
         await self._shelf.write(kept.feed.symbol, await anyio.to_thread.run_sync(encode, record))
         kept.shelved = kept.settled = _mark(series)
 

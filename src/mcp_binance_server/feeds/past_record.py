@@ -1,4 +1,4 @@
-"""The record of a symbol's own past: what its judgements compare a minute with, as bytes that outlive a process."""
+"""The record of a symbol's own past: the basis of its judgements of a minute, as bytes that outlive a process."""
 
 import zlib
 from array import array
@@ -14,7 +14,7 @@ from mcp_binance_server.domain.symbols import Symbol
 _HEAD = b"own past %d\n" % VERSION
 
 KEPT_MS = 7 * 24 * 60 * 60 * 1000
-# A clock that was set back a little is no reason to forget.
+# A clock that was set back a little does not invalidate a past.
 AHEAD_MS = 60 * 60 * 1000
 # Far more than a past has: some twenty series, of 480 minutes or the seconds of an hour.
 MOST_SERIES, MOST_VALUES = 64, 4_096
@@ -36,7 +36,7 @@ class _Body(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class PastRecord:
-    """The scores of one symbol of one market by name, oldest first, and when they were written down."""
+    """Scores of one symbol of one market by name, oldest first, and the time of writing."""
 
     market: str
     symbol: Symbol
@@ -46,21 +46,21 @@ class PastRecord:
 
 @dataclass(frozen=True, slots=True)
 class RefusedPast:
-    """Why bytes that were found are no past of the symbol."""
+    """The reason why stored bytes are not a past of the symbol."""
 
     reason: str
 
 
 def length(series: Series) -> int:
-    """Return how much is known: the values of all series."""
+    """Return the number of values in all series."""
     return sum(map(len, series.values()))
 
 
 def encode(record: PastRecord) -> bytes:
-    """Write a record down.
+    """Encode a record.
 
     Raises:
-        ValueError: it would be refused when it is read back.
+        ValueError: the record would be refused on reading.
     """
     series = {name: values.tolist() for name, values in record.series.items()}
     if (reason := _misfit(series)) is not None:
@@ -70,7 +70,7 @@ def encode(record: PastRecord) -> bytes:
 
 
 def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> PastRecord | RefusedPast:
-    """Read a record of a symbol, unless it is another's, another version's, too old, or no record at all."""
+    """Decode a record of a symbol; it is refused if it has another symbol or version, is too old, or damaged."""
     body = _unpacked(data)
     if isinstance(body, RefusedPast):
         return body
@@ -100,7 +100,7 @@ def _unpacked(data: bytes) -> _Body | RefusedPast:
 def _misfit(series: Mapping[str, list[float]]) -> str | None:
     if len(series) > MOST_SERIES or any(len(values) > MOST_VALUES for values in series.values()):
         return "it is longer than any past"
-    # What is no number compares with none: every rank among such would be wrong. Some are kept in single precision.
+    # NaN compares with no number: every rank among such values would be wrong. Some are kept in single precision.
     if not all(-_LARGEST < value < _LARGEST for values in series.values() for value in values):
         return "one of its scores is no number, or beyond any"
     return None

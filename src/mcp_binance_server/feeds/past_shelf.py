@@ -1,4 +1,4 @@
-"""Where records of own pasts lie: files of one folder, or the engine that a fleet shares. Public data, nothing else."""
+"""Storage of own pasts: files of one folder, or the engine that a fleet shares. Public data, nothing else."""
 
 import os
 import stat
@@ -21,11 +21,11 @@ from mcp_binance_server.state.engine import StateEngine
 
 MOST_FILES = 1_000
 MOST_SHELF_BYTES = 32 * 1024 * 1024
-# A disk that takes longer has gone away; the market is heard meanwhile.
+# A disk that takes longer counts as unavailable; market events are handled in the meantime.
 PATIENCE_SECS = 5.0
-# What a process that was killed left half written.
+# Age from which a half-written file belongs to a killed process.
 _LEFT_MS = 60 * 60 * 1000
-# The version is in the name: two releases on one machine would else refuse each other's for ever.
+# The version is in the name: otherwise two releases on one machine would refuse each other's files forever.
 _SUFFIX, _HALF = f".past{VERSION}", ".half"
 _OURS = (".past", _HALF)
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -35,27 +35,27 @@ T = TypeVar("T")
 
 
 class PastShelf(Protocol):
-    """Keeps the record of each symbol of one market; what fails is an OSError or `EngineUnavailable`, and soon."""
+    """Storage of one record per symbol of one market; a failure is a prompt OSError or `EngineUnavailable`."""
 
     @property
     def market(self) -> str: ...
 
     async def read(self, symbol: Symbol) -> bytes | None:
-        """Return the record that was written last, by whichever process; None without one."""
+        """Return the record that was written last, by any process; None if there is none."""
         ...
 
     async def write(self, symbol: Symbol, record: bytes) -> None:
-        """Put a record in the place of the one before, as a whole or not at all."""
+        """Replace the previous record, completely or not at all."""
         ...
 
     async def tidy(self) -> None:
-        """Make room: the oldest go."""
+        """Delete the oldest records to free space."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DiskShelf:
-    """A file for each symbol below the state folder, made with the first; others may write here too."""
+    """One file per symbol below the state folder, which the first write creates; other processes may write here too."""
 
     state_folder: Path
     market: str
@@ -75,7 +75,7 @@ class DiskShelf:
         await _beside(lambda: _thin_out(self.folder, self.clock.now_ms()))
 
     def _path(self, symbol: Symbol) -> Path:
-        """Name a file that every system takes, whatever letters the exchange gives its symbols."""
+        """Return a file name that every system accepts, whatever letters the symbol has."""
         mark = sha256(f"{self.market} {symbol}".encode()).hexdigest()[:16]
         readable = "".join(each for each in symbol[:24] if each.isascii() and each.isalnum())
         return self.folder / f"{readable}-{mark}{_SUFFIX}"
@@ -86,7 +86,7 @@ class DiskShelf:
         try:
             with os.fdopen(os.open(half, _MAKE, 0o600), "wb") as file:
                 file.write(record)
-            # Not forced to the disk: what a power cut tears is refused when it is read.
+            # Not synced to the disk: a record torn by a power cut is refused on reading.
             half.replace(path)
         except OSError:
             with suppress(OSError):
@@ -106,7 +106,7 @@ class DiskShelf:
 
 @dataclass(frozen=True, slots=True)
 class EngineShelf:
-    """A shelf of the engine for all processes of a fleet; no fence, since any of them heard the same market."""
+    """A shelf of the engine for all processes of a fleet; without fencing, since all of them heard the same market."""
 
     engine: StateEngine
     market: str
@@ -120,7 +120,7 @@ class EngineShelf:
         )  # fmt: skip
 
     async def tidy(self) -> None:
-        """Do nothing: the engine counts the bytes and the days."""
+        """Do nothing: the engine limits bytes and age."""
 
     @property
     def _shelf(self) -> str:
@@ -160,7 +160,7 @@ def _files(folder: Path) -> list[tuple[float, int, Path]]:
     found: list[tuple[float, int, Path]] = []
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # another process tidies as well
+            with suppress(FileNotFoundError):  # another process may delete files at the same time
                 if entry.is_file(follow_symlinks=False) and Path(entry.name).suffix.startswith(_OURS):
                     facts = entry.stat(follow_symlinks=False)
                     found.append((facts.st_mtime * 1000, facts.st_size, Path(entry.path)))

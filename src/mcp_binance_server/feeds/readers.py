@@ -1,4 +1,4 @@
-"""Who reads a symbol and who did of late, and which symbol makes room when as many are streamed as may be. Pure."""
+"""Present and recent readers of each symbol, and the choice of the symbol to evict at the limit. Pure."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -8,24 +8,25 @@ from typing import Literal
 from mcp_binance_server.domain.holdings import Holdings
 from mcp_binance_server.domain.symbols import Symbol
 
-# So long a symbol is still its last readers': one that went back and forth would cost a snapshot each time.
+# Time for which a symbol still belongs to its last readers: switching back and forth would cost a snapshot each time.
 KEPT_MS = 60_000
 MOST_REMEMBERED = 64
-# A snapshot for each costs 50 of the request weight: a third of what snapshots may take in a minute.
+# Maximum evictions for one party in a minute; each costs a snapshot of weight 50, all together a third of the
+# snapshots' budget.
 MOST_REPLACED = 20
 MINUTE_MS = 60_000
-# What most answers show: a reader of no more can be shown a book that another process keeps.
+# Levels in most answers: a reader that needs no more can be shown a book that another process keeps.
 FINISHED_LEVELS = 20
 
 Need = Literal["book", "events"]
-"""The best levels of a symbol's book, or all that its streams tell."""
+"""The best levels of a symbol's book, or all events of its streams."""
 
 
 @dataclass(eq=False)
 class Readers:
-    """The readers of one symbol, by party; `wanted_ms` is when another process last said that somebody reads there.
+    """Readers of one symbol, by party. `wanted_ms` is the time of the last read reported by another process.
 
-    `needs` is the most that any of them has needed.
+    `needs` is the highest need of any of them.
     """
 
     needs: Need = "book"
@@ -40,11 +41,11 @@ class Readers:
 
     @property
     def used_ms(self) -> float:
-        """When somebody last read here, or wanted to elsewhere."""
+        """Time of the last read here, or of the last demand by another process."""
         return max(self.idle_since_ms, self.wanted_ms)
 
     def enter(self, party: str, needs: Need = "events") -> bool:
-        """Count one more reader; tell whether it is the first one that needs events."""
+        """Count one more reader; return whether it is the first one that needs events."""
         self._now[party] += 1
         if self.needs in (needs, "events"):
             return False
@@ -59,7 +60,7 @@ class Readers:
         self.idle_since_ms = now_ms
 
     def parties(self, now_ms: float) -> set[str]:
-        """Return who reads, or did within a minute; this process itself counts only while it reads."""
+        """Return the parties that read, or did within a minute; this process itself counts only while it reads."""
         recent = {party for party, left_ms in self._left_ms.items() if party and now_ms - left_ms < KEPT_MS}
         return recent | self._now.keys()
 
@@ -71,14 +72,14 @@ class Readers:
 
 
 class Replacing:
-    """How often each party had room made for it within a minute."""
+    """Number of evictions in favour of each party within a minute."""
 
     def __init__(self) -> None:
         self._when: deque[tuple[float, str]] = deque()
         self._often: Counter[str] = Counter()
 
     def allows(self, party: str, now_ms: float) -> bool:
-        """Tell whether it may be done once more; this process itself may as often as it likes."""
+        """Return whether the party is under its limit. This process itself has none."""
         while self._when and now_ms - self._when[0][0] >= MINUTE_MS:
             _, other = self._when.popleft()
             self._often[other] -= 1
@@ -93,10 +94,10 @@ class Replacing:
 
 
 def to_stop(readers: Mapping[Symbol, Readers], asker: str, now_ms: float) -> Symbol | None:
-    """Return which symbol makes room for a party; None where nobody has too much.
+    """Return the symbol to evict for a party, or None if no party is over its share.
 
-    First one that nobody reads: the asker's own or nobody's any more, or that of parties that hold more. Then, of those
-    that are read, one of whoever holds the most, as `Holdings` has it.
+    Symbols without readers come first: the asker's own and those without an owner, then those of parties that hold
+    more. Then comes a symbol with readers, of the largest holder, by the rule of `Holdings`.
     """
     idle = sorted((each for each in readers if not readers[each].count), key=lambda each: readers[each].used_ms)
     held: Holdings[Symbol] = Holdings()

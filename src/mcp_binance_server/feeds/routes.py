@@ -1,4 +1,4 @@
-"""The way of each stream's events to their feed: decoded, stamped, handed over; what makes no sense is counted."""
+"""Routes of stream events to their feed: decoded, stamped, passed on; events that make no sense are counted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventW
 from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.feeds.feed import SymbolFeed
 
-# What is stamped so far ahead of the exchange's own clock was not stamped by it.
+# A timestamp this far ahead of the exchange's own clock does not come from the exchange.
 AHEAD_MS = 60_000
 EARLY_MS, LATE_MS = 100, 1_000
-# What cannot be read, and what our own checks raise.
+# Errors of decoding, and of our own checks.
 NONSENSE = (*UNREADABLE, ValueError)
 
 
 class Now(Protocol):
-    """The exchange's time at which something arrived."""
+    """The exchange's time when an event arrived."""
 
     def now_ms(self) -> int: ...
 
@@ -42,9 +42,9 @@ _TICKER = msgspec.json.Decoder(TickerEventWire)
 class Routes:
     """The four streams of one symbol.
 
-    `refused` hears of each event that makes no sense, `put_in_step` of a book that needs a snapshot, and `doubt_time`
-    of events that seem to come late or too early: before an age is told, the clock it is told by should be right. One
-    from a time to come refutes it: by that clock, what is old would look young.
+    `refused` is called for each event that makes no sense, `put_in_step` for a book that needs a snapshot, and
+    `doubt_time` for events that seem to arrive late or too early: the clock must be right before ages are computed from
+    it. An event from the future refutes the clock, by which old data would look young.
     """
 
     feed: SymbolFeed
@@ -54,7 +54,7 @@ class Routes:
     doubt_time: Callable[[ClockDoubt], None]
 
     def by_name(self) -> dict[str, Route]:
-        """Return the streams by name, the book's first."""
+        """Return the routes by name of the stream, the book's first."""
         stem = self.feed.symbol.lower()
         return {
             f"{stem}@depth@100ms": self.depth,
@@ -89,7 +89,7 @@ class Routes:
             self._check(event.symbol, event.time, now_ms)
             trade = event.to_domain()
         except NONSENSE:
-            self._refuse()  # the next one's id tells that it is missing
+            self._refuse()  # the next trade's ID reveals the gap
         else:
             self.feed.on_trade(trade, now_ms)
 

@@ -1,4 +1,4 @@
-"""What is kept of a moving book: quotes, samples of its depth, its seconds."""
+"""Data kept of a moving book: quotes, samples of its depth, its seconds."""
 
 from array import array
 from bisect import bisect_right
@@ -13,11 +13,11 @@ from mcp_binance_server.analytics.flow.book_events import QuoteState, change
 from mcp_binance_server.analytics.market.minute import NEAR_BPS, WIDE_BPS, WIDE_TICKS, BookMoment
 from mcp_binance_server.feeds.book import LocalBook
 
-# Of a symbol whose steps nobody has told yet a band is measured in basis points alone.
+# Until a symbol's steps are known, a band is measured in basis points alone.
 NO_GRID = PriceGrid(0.0, 0.0)
-# Enough to reach beyond the band of a sparse book: what is cheap must be seen to end.
+# Enough to reach beyond the band of a sparse book: the end of the cheap levels must be visible.
 LEAST_LEVELS = 200
-# As many as a snapshot tells; what a book holds beyond them is known only in part.
+# As many as a snapshot has; a book's further levels are only partly known.
 MOST_LEVELS = 1_000
 _BPS = 10_000
 # A level on the edge must not depend on the rounding of floats.
@@ -27,14 +27,14 @@ HOUR_SECONDS = 3_600
 
 
 class SeenQuote(NamedTuple):
-    """A state of the touch, and when it arrived by the exchange's time."""
+    """A state of the touch, and its arrival in the exchange's time."""
 
     time_ms: int
     state: QuoteState
 
 
 class Quotes:
-    """States of the touch of at most `span_ms`, and what each change added to the order flow imbalance."""
+    """States of the touch within `span_ms`, and the contribution of each change to the order flow imbalance."""
 
     __slots__ = ("_last_id", "_quotes", "_span_ms")
 
@@ -47,7 +47,7 @@ class Quotes:
         return len(self._quotes)
 
     def add(self, update_id: int, state: QuoteState, time_ms: int) -> float | None:
-        """Keep a state and return what it changed; None for the first, and for one that was told already."""
+        """Keep a state and return its contribution; None for the first state, and for a repeated one."""
         if update_id <= self._last_id:
             return None
         self._last_id = update_id
@@ -66,7 +66,7 @@ class Quotes:
         return [each for each in self._quotes if each.time_ms >= from_ms]
 
     def mid_before(self, time_ms: int) -> float | None:
-        """Return the mid of the newest state that was here before a moment: a trade changes those after it."""
+        """Return the mid of the newest state before a moment; a trade of that moment changes only later states."""
         for each in reversed(self._quotes):
             if each.time_ms < time_ms:
                 return (each.state.bid + each.state.ask) / 2
@@ -109,7 +109,7 @@ class SizesNear(NamedTuple):
 
 
 class CheapSample(NamedTuple):
-    """What the lesser side holds within 2 bps of the mid, and the lesser at the touch, in quote units at the mid."""
+    """Quantity within 2 bps of the mid, and at the touch, each on the thinner side; in quote units at the mid."""
 
     within: float
     touch: float
@@ -125,7 +125,7 @@ class _SideSample(NamedTuple):
 
 
 def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID) -> BookSample | None:
-    """Read a book; None when one of its sides is empty."""
+    """Measure a book; return None if one of its sides is empty."""
     touch = book.touch()
     if touch is None:
         return None
@@ -141,7 +141,7 @@ def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID) -> BookSample | None:
 
 
 def _side(book: LocalBook, side: BookSide, prices: list[float], mid: float, grid: PriceGrid) -> _SideSample:
-    """Measure one side; sizes are read only as far as the wide band, which holds all that is cheap."""
+    """Measure one side; sizes are read only within the wide band, which contains all cheap levels."""
     cheap = _within(prices, mid, mid * (CHEAP_BPS / _BPS + _ROUNDING))
     near = _within(prices, mid, grid.band(mid, NEAR_BPS))
     wide = _within(prices, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS))
@@ -153,16 +153,16 @@ def _side(book: LocalBook, side: BookSide, prices: list[float], mid: float, grid
 
 
 def _within(prices: list[float], mid: float, reach: float) -> int:
-    """Count the prices within a distance of the mid, which come best first."""
+    """Count the prices within a distance of the mid; the prices come best first."""
     return bisect_right(prices, reach, key=lambda price: abs(price - mid))
 
 
 class Second(NamedTuple):
-    """One second: the book at its end, and what happened in it.
+    """One second: the book at its end, and the events in it.
 
-    Depths are base quantities within 10 and 50 bps of the mid, or some ticks where these are more; `ofi` is the order
-    flow imbalance of its quote events, `touch` the sum over them of the mean size at the touch, and `lean` the bid's
-    share of that size at the end.
+    Depths are base quantities within 10 and 50 bps of the mid, or within some ticks if those are wider; `ofi` is the
+    order flow imbalance of its quote events, `touch` the sum of the mean touch size over these events, and `lean` the
+    bid's share of that size at the end.
     """
 
     time_ms: int
@@ -196,7 +196,7 @@ class Seconds:
     def add(self, second: Second) -> None:
         for column, value in zip(self._columns, second, strict=True):
             column.append(value)
-        # Cutting moves the whole array, so it is done now and then.
+        # Trimming moves the whole array, so it is done rarely.
         if len(self) >= self._most + self._most // 4:
             for column in self._columns:
                 del column[: -self._most]
@@ -206,7 +206,7 @@ class Seconds:
             del column[:]
 
     def since(self, from_ms: int) -> list[Second]:
-        """Return the seconds that ended after a moment."""
+        """Return the seconds that ended at a moment or after it."""
         return [_second(row) for row in zip(*self._newest(), strict=True) if row[0] >= from_ms]
 
     @property

@@ -1,4 +1,4 @@
-"""Books put in step by a snapshot, and troubles that are told once."""
+"""Snapshots that sync books, and a throttled log of troubles."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -20,9 +20,9 @@ from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 
 LOG = logging.getLogger(__name__)
 
-# A line a minute for a symbol tells as much as one for each of its events.
+# Interval of log lines per symbol: a line for each event would say no more.
 SAID_EACH_MS = 60_000
-# So long without trouble, and the next one counts as the first.
+# Time without trouble after which the next trouble counts as the first.
 CALM_MS = 60_000
 FIRST_REST_MS, LONGEST_REST_MS = 500, 30_000
 MOST_SYMBOLS = 2_000
@@ -33,12 +33,12 @@ MOST_WAITING = 10_000
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 250, 30_000
 
 Fetch = Callable[[Symbol], Awaitable[BookSnapshot | None]]
-"""Returns a snapshot; None where the book will be put in step by somebody else."""
+"""Callback that returns a snapshot, or None if another process will sync the book."""
 
 
 @dataclass(slots=True)
 class FeedTroubles:
-    """Totals since the start, for whoever watches the process."""
+    """Totals since the start, for monitoring."""
 
     refused: int = 0
     restarts: int = 0
@@ -55,7 +55,7 @@ class _Record:
 
 @dataclass(eq=False)
 class Troubles:
-    """One bad symbol costs itself: the first trouble nothing, each after it a longer rest, and no other symbol."""
+    """Backoff per symbol: the first trouble causes no rest, each further one a longer rest, for this symbol alone."""
 
     clock: Clock
     random: Random = field(default_factory=Random, repr=False)
@@ -71,7 +71,7 @@ class Troubles:
             record.unsaid = 0
 
     def failed(self, symbol: Symbol, error: Exception) -> None:
-        """Count a feed that is begun anew because of a defect."""
+        """Count a feed that restarts because of a defect."""
         self.totals.restarts += 1
         record = self._note(symbol)
         if self._may_say(record):
@@ -79,7 +79,7 @@ class Troubles:
             record.unsaid = 0
 
     def rest_ms(self, symbol: Symbol) -> float:
-        """Return how long a symbol should wait before its book is asked for again."""
+        """Return the delay before a symbol's book is requested again, in milliseconds."""
         record = self._records.get(symbol)
         if record is None:
             return 0
@@ -113,7 +113,7 @@ class Troubles:
 
 @dataclass(eq=False)
 class Snapshots:
-    """Fetches a snapshot for each feed that needs one, until its book is in step."""
+    """Loader of a snapshot for each feed that needs one, until its book is in sync."""
 
     fetch: Fetch
     time: Now
@@ -122,20 +122,20 @@ class Snapshots:
     troubles: Troubles
     random: Random = field(default_factory=Random, repr=False)
     wanted_by: Callable[[Symbol], Iterable[str]] = field(default=lambda _symbol: (), repr=False)
-    """Returns the parties that read a symbol: its snapshot has the turn of each."""
+    """Callback that returns the parties that read a symbol; its snapshot waits in the queue of each party."""
     _pending: set[Symbol] = field(default_factory=set[Symbol], repr=False)
 
     def __post_init__(self) -> None:
         self._turns = FairTurns(self.clock, at_a_time=AT_ONCE, most_waiting=MOST_WAITING)
 
     def request(self, feed: SymbolFeed, tasks: anyio.abc.TaskGroup) -> None:
-        """Begin to put a feed in step, unless that is under way."""
+        """Start syncing a feed, unless that is in progress."""
         if feed.symbol not in self._pending:
             self._pending.add(feed.symbol)
             tasks.start_soon(self._serve, feed)
 
     def want(self, symbol: Symbol) -> None:
-        """Let a book that waits have the turn of the party at hand as well."""
+        """Queue a waiting book for the current party too."""
         self._turns.join(symbol)
 
     async def _serve(self, feed: SymbolFeed) -> None:
@@ -174,7 +174,7 @@ class Snapshots:
             return 0
 
     async def _try(self, feed: SymbolFeed, failures: int) -> float:
-        """Take one snapshot and return how long to wait before the next; 0 when the book is in step."""
+        """Load one snapshot and return the pause before the next in milliseconds; 0 if the book is in sync."""
         longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(failures, 10))
         asked_at = self.clock.monotonic_ms()
         try:

@@ -1,4 +1,4 @@
-"""The tape: the newest aggregate trades of a symbol, what is missing among them, and who was the aggressor."""
+"""The tape: the newest aggregate trades of a symbol, the gaps among them, and the aggressor's side."""
 
 from bisect import bisect_right
 from collections import deque
@@ -16,14 +16,14 @@ NONE = Quantity(Decimal(0))
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A trade follows on the one before; `forgotten` older ones made room for it."""
+    """A trade that follows directly on the one before; `forgotten` older ones were dropped for it."""
 
     forgotten: int
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """From when on no trade is missing (None: never), when the newest one was, and how many ids the holes lack."""
+    """Time since which no trade is missing (None: never), time of the newest trade, and number of missing IDs."""
 
     from_ms: int | None
     to_ms: int | None
@@ -32,7 +32,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class SignedVolume:
-    """Base quantity by aggressor: what buyers took from the asks, and what sellers gave to the bids."""
+    """Base quantity by aggressor: bought from the asks, and sold to the bids."""
 
     buy: Quantity
     sell: Quantity
@@ -48,7 +48,7 @@ class SignedVolume:
 
 @dataclass(frozen=True, slots=True)
 class TapeWindow:
-    """The trades since a moment, oldest first, how many ids among them never came, and whether these are all."""
+    """Trades since a moment, oldest first, the number of missing IDs among them, and whether the window is complete."""
 
     from_ms: int
     trades: tuple[Trade, ...]
@@ -57,7 +57,7 @@ class TapeWindow:
 
     @property
     def volume(self) -> SignedVolume:
-        # The buyer made the order that stood in the book, so the seller was the one who acted.
+        # The buyer's order was resting in the book, so the seller was the aggressor.
         sell = sum((trade.quantity for trade in self.trades if trade.buyer_is_maker), NONE)
         buy = sum((trade.quantity for trade in self.trades if not trade.buyer_is_maker), NONE)
         return SignedVolume(Quantity(buy), Quantity(sell))
@@ -70,16 +70,16 @@ class _Hole:
 
 
 class Tape:
-    """Aggregate trades in the order of their contiguous ids, at most `most` of them, none older than `span_ms`.
+    """Aggregate trades in the order of their contiguous IDs, at most `most` of them, none older than `span_ms`.
 
-    Age is measured against the newest trade. A trade shares its millisecond with others, so what is known to be
-    complete begins one millisecond after a trade whose predecessors are not held.
+    Age is measured against the newest trade. A trade can share its millisecond with others, so the complete part begins
+    one millisecond after a trade whose predecessors are not held.
     """
 
     __slots__ = ("_complete_ms", "_holes", "_most", "_newest_ms", "_span_ms", "_trades")
 
     def __init__(self, *, span_ms: int, most: int, opened_ms: int | None = None) -> None:
-        """Begin empty; `opened_ms` is the exchange's time from which on the stream is known to tell every trade."""
+        """Start empty; `opened_ms` is the exchange's time since which the stream is known to send every trade."""
         if span_ms < 0 or most < 1:
             raise ValueError(f"a tape keeps at least one trade and no negative span, not {most} in {span_ms} ms")
         self._span_ms = span_ms
@@ -93,7 +93,7 @@ class Tape:
         return len(self._trades)
 
     def add(self, trade: Trade) -> Printed | Stale | MissedUpdates:
-        """Keep the next trade; after a Gap it is kept as well, and a Stale one is known already or was skipped."""
+        """Keep the next trade, also one after MissedUpdates; a Stale trade is known already, or was skipped."""
         gap: MissedUpdates | None = None
         if self._trades:
             last = self._trades[-1].trade_id
@@ -110,7 +110,7 @@ class Tape:
         return gap if gap is not None else Printed(forgotten)
 
     def fill(self, trades: Iterable[Trade]) -> int:
-        """Put in trades that were asked for again, in holes or before the first; return how many were new and stay."""
+        """Insert trades that were requested again, in holes or before the first; return the number kept as new."""
         if not self._trades:
             raise ValueError("an empty tape has no holes; add the first trade")
         first, last = self._trades[0].trade_id, self._trades[-1].trade_id
@@ -130,7 +130,7 @@ class Tape:
     def _forget(self) -> int:
         oldest_ms = self._newest_ms - self._span_ms
         forgotten = 0
-        # The last one stays in any case: the next id is measured against it.
+        # The last trade always stays: the next ID is compared with it.
         while len(self._trades) > 1 and (len(self._trades) > self._most or self._trades[0].time_ms < oldest_ms):
             self._lose(self._trades.popleft().time_ms)
             forgotten += 1
@@ -147,7 +147,7 @@ class Tape:
 
     @property
     def holes(self) -> tuple[MissedUpdates, ...]:
-        """What is missing between the trades held, oldest first."""
+        """Gaps between the trades held, oldest first."""
         return tuple(hole.gap for hole in self._holes)
 
     @property
@@ -162,7 +162,7 @@ class Tape:
         return max(self._complete_ms, self._holes[-1].closed_ms + 1)
 
     def last(self, count: int) -> tuple[Trade, ...] | None:
-        """Return the newest trades, oldest first; None when fewer are held, or one among them is missing."""
+        """Return the newest trades, oldest first; None if fewer are held, or one among them is missing."""
         if len(self._trades) < count:
             return None
         newest = tuple(islice(reversed(self._trades), count))[::-1]
@@ -170,13 +170,13 @@ class Tape:
         return newest if is_whole else None
 
     def after(self, trade_id: int, most: int) -> tuple[Trade, ...]:
-        """Return the trades that follow on an id, oldest first, at most so many; what is missing shows in their ids."""
+        """Return the trades after an ID, oldest first, at most `most` of them; gaps show in their IDs."""
         trades = self._trades
         first = bisect_right(trades, trade_id, key=lambda trade: trade.trade_id)
         return tuple(trades[place] for place in range(first, min(first + most, len(trades))))
 
     def window(self, from_ms: int) -> TapeWindow:
-        """Return the trades at `from_ms` and after it, and whether they are all there were."""
+        """Return the trades at `from_ms` and after it, and whether they are complete."""
         trades = tuple(trade for trade in self._trades if trade.time_ms >= from_ms)
         missing = sum(hole.gap.missing for hole in self._holes if hole.closed_ms >= from_ms)
         covered_ms = self._covered_from_ms

@@ -44,8 +44,8 @@ def parse_address(uri: str) -> GuideAddress:
 
     Raises:
         InvalidScheme: it is an address of another scheme.
-        GuideUriInvalid: it is none of the five forms.
-        GuideNotFound: a part of it can name no document, such as `..`.
+        GuideUriInvalid: it has none of the five forms.
+        GuideNotFound: a part of it cannot name a document, such as `..`.
     """
     scheme, separator, rest = uri.partition("://")
     if not separator or scheme.lower() != SCHEME:
@@ -59,7 +59,7 @@ def parse_address(uri: str) -> GuideAddress:
 
 
 def address_of(kind: Kind, *parts: str) -> str:
-    """Write an address; slashes inside a document id separate its folders."""
+    """Format an address; slashes inside a document ID separate its folders."""
     return f"{SCHEME}://{kind}/" + "/".join(quote(each, safe="") for part in parts for each in part.split("/"))
 
 
@@ -89,7 +89,7 @@ def _decoded(uri: str, part: str) -> str:
 
 
 class PatternRefused(ValueError):
-    """A pattern outside the grammar or its limits; the text says why."""
+    """A pattern outside the grammar or its limits; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Pattern:
 
 
 def compile_pattern(text: str) -> Pattern:
-    """Read a pattern; without a dot in its last part it also fits names less their extension.
+    """Compile a pattern; without a dot in its last part it also matches names without their extension.
 
     Raises:
         PatternRefused: it is malformed or beyond the limits.
@@ -117,8 +117,8 @@ def compile_pattern(text: str) -> Pattern:
         raise PatternRefused(f"it has more than {MOST_SEGMENTS} parts")
     if any(part in {"", ".", ".."} for part in parts):
         raise PatternRefused("a part of it is empty, '.' or '..'")
-    # Every part ends in a slash, the last one too. Between two ** the leftmost place is as good as any: atomic groups
-    # keep it, so no choice is ever taken back.
+    # Every part ends in a slash, the last one too. Between two ** the leftmost match is as good as any: atomic groups
+    # keep it, so the expression never backtracks.
     runs = [""]
     for place, part in enumerate(parts, 1):
         if part == "**":

@@ -1,4 +1,4 @@
-"""Categories, collections, roots and limits: what ships, and what a user's file adds."""
+"""Categories, collections, roots and limits: the built-in ones, and those of a user's file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ class Category:
     folder: tuple[str, ...] = ()
     patterns: tuple[str, ...] = DEFAULT_PATTERNS
     builtin: bool = False
-    """Whether documents that ship with the package belong to it; user's roots go before them."""
+    """Whether documents that ship with the package belong to it; the user's roots come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one document and one answer may have at most."""
+    """Limits of one document and of one answer."""
 
     document_bytes: int = 1_048_576
     response_bytes: int = 4_194_304
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Guides:
-    """Everything that is configured, checked and complete; `warnings` are what a person should know of it."""
+    """The complete, checked configuration; `warnings` are remarks on it for a person."""
 
     categories: Mapping[str, Category]
     collections: Mapping[str, Collection]
@@ -56,13 +56,13 @@ class Guides:
     warnings: tuple[str, ...] = ()
 
     def categories_of(self, collection: Collection) -> tuple[Category, ...]:
-        """Return a collection's categories in its order; * stands for every one, by name."""
+        """Return a collection's categories in its order; * means all of them, by name."""
         names = sorted(self.categories) if EVERY in collection.categories else collection.categories
         return tuple(self.categories[name] for name in names if name in self.categories)
 
 
 def compiled(patterns: tuple[str, ...]) -> tuple[Pattern, ...]:
-    """Compile patterns that were checked when they were read."""
+    """Compile patterns that were checked when they were loaded."""
     return tuple(map(compile_pattern, patterns))
 
 
@@ -91,7 +91,7 @@ BUILTIN_COLLECTIONS: Final = (
 def with_builtins(
     categories: Mapping[str, Category], collections: Mapping[str, Collection], hidden: frozenset[str]
 ) -> Guides:
-    """Put a user's categories and collections over those that ship; of the same name, the user's win."""
+    """Merge a user's categories and collections with the built-in ones; for equal names the user's are used."""
     shipped = {each.name: each for each in BUILTIN_CATEGORIES if each.name not in hidden}
     own = {name: replace(each, builtin=name in shipped) for name, each in categories.items()}
     together = {each.name: each for each in BUILTIN_COLLECTIONS if _is_left(each, hidden)}
@@ -99,7 +99,7 @@ def with_builtins(
 
 
 def builtin_guides() -> Guides:
-    """Return what there is without a configuration."""
+    """Return the guides without a configuration file."""
     return with_builtins({}, {}, frozenset())
 
 

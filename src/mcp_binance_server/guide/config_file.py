@@ -1,4 +1,4 @@
-"""The user's guide.yaml: read strictly, typed, every mistake with its line."""
+"""The user's guide.yaml: parsed strictly, typed, every mistake with its line."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class ConfigMistake:
-    """Something in the file that cannot be used; `line` counts from one, zero speaks of the whole file."""
+    """An unusable part of the file; `line` counts from one, zero means the whole file."""
 
     line: int
     text: str
@@ -108,9 +108,9 @@ class GuideFile(_Part):
 
 
 def read_config(path: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
-    """Read a configuration file; either it can be used as a whole, or its mistakes come back."""
+    """Read a configuration file; return either the usable configuration or its mistakes."""
     try:
-        file = path.resolve()  # it may be a link: people keep such files elsewhere
+        file = path.resolve()  # a link is allowed: such files are often kept in another place
         text = read_beneath(file.parent, (file.name,), LARGEST_BYTES).decode("utf-8-sig")
     except (UnreadableFile, OSError, RuntimeError) as error:
         reason = error if isinstance(error, UnreadableFile) else "it cannot be opened"
@@ -121,7 +121,7 @@ def read_config(path: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
 
 
 def parse_config(text: str, folder: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
-    """Read the text of a configuration; relative roots start at `folder`."""
+    """Parse the text of a configuration; relative roots start at `folder`."""
     try:
         located = load_yaml(text)
     except YamlRefused as refused:
@@ -143,7 +143,7 @@ def _mistakes(error: ValidationError, located: Located) -> tuple[ConfigMistake, 
     mistakes: dict[ConfigMistake, None] = {}
     for each, path in zip(found, paths, strict=True):
         if any(len(other) > len(path) and other[: len(path)] == path for other in paths):
-            continue  # a list that lost its bad items is then too short as well
+            continue  # a list without its invalid items is then also too short
         text = "unknown key" if each["type"] == "extra_forbidden" else each["msg"].removeprefix("Value error, ")
         where = ".".join(map(str, path)) or "the file"
         mistakes[ConfigMistake(located.line(path), f"{where}: {text[0].lower()}{text[1:]}")] = None
@@ -211,5 +211,5 @@ def _category(name: str, part: CategoryPart, shipped: Mapping[str, Category]) ->
 def _root(text: str, folder: Path) -> Path:
     try:
         return folder / Path(text).expanduser()
-    except RuntimeError:  # a home that nobody knows
+    except RuntimeError:  # the home folder is unknown
         return folder / text

@@ -1,4 +1,4 @@
-"""Answers of several documents, and the help page."""
+"""Answers with several documents, and the help page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class Framed:
 
 
 def framed(documents: Sequence[Document]) -> Framed:
-    """Put documents into one text."""
+    """Join documents into one text."""
     if len(documents) <= 1:
         return Framed(MARKDOWN, documents[0].body if documents else NO_DOCUMENTS)
     boundary = free_boundary([document.body for document in documents])
@@ -77,8 +77,8 @@ def framed(documents: Sequence[Document]) -> Framed:
 
 
 def free_boundary(bodies: Sequence[str]) -> str:
-    """Return the contract's boundary, or the next one that starts no line of any body."""
-    # A prefix is enough to count: careless parsers end a part at a longer line that starts alike.
+    """Return the contract's boundary, or the next one that does not start a line of any body."""
+    # A prefix counts as a match: careless parsers end a part at a longer line that starts alike.
     alike = {
         line for body in bodies if BOUNDARY in body for line in body.split("\n") if line.startswith(f"--{BOUNDARY}")
     }
@@ -101,7 +101,7 @@ def _headers(document: Document) -> str:
 
 
 def http_date(epoch_ms: int) -> str:
-    """Write a moment as HTTP headers do, whatever the locale."""
+    """Format a moment as HTTP headers do, whatever the locale."""
     moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
     return f"{_DAYS[moment.weekday()]}, {moment:%d} {_MONTHS[moment.month - 1]} {moment:%Y %H:%M:%S} GMT"
 
@@ -111,7 +111,7 @@ def _ascii(text: str) -> str:
 
 
 def help_page(snapshot: LibrarySnapshot) -> str:
-    """Write the help page for what there is now."""
+    """Return the help page for the present documents."""
     parts = [
         INTRODUCTION,
         _forms(snapshot),
@@ -134,7 +134,7 @@ def _forms(snapshot: LibrarySnapshot) -> str:
 
 
 def _examples(snapshot: LibrarySnapshot) -> tuple[str, str, str, str, str]:
-    # Only addresses that lead somewhere now; a snapshot without documents has fewer examples.
+    # Only addresses that exist now; a snapshot without documents has fewer examples.
     first = next((entry for entry in snapshot.everything if "/" not in entry.doc_id), None)
     collection = next((name for name in snapshot.guides.collections if name != "all"), "all")
     if first is None:

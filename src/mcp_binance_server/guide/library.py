@@ -1,4 +1,4 @@
-"""The documents on disk, and the configuration in force, read again when its file changes."""
+"""The documents on disk, and the active configuration, reloaded when its file changes."""
 
 import codecs
 import logging
@@ -25,7 +25,7 @@ LOG = logging.getLogger(__name__)
 
 _Version = tuple[int, int, int] | None
 
-# Files are looked at again on use, at most this often: a change is seen within a second, an idle server does nothing.
+# Files are checked on use, at most this often: a change is seen within a second, an idle server does nothing.
 CHECK_MS = 1_000
 WALK_MS = 2_000
 HEAD_BYTES = 16_384
@@ -34,7 +34,7 @@ _HIDDEN_ENDS = (".orig", "~", ".bak", ".swp")
 
 
 class ConfigSource:
-    """The configuration in force; a file that cannot be used leaves the last good one standing."""
+    """The active configuration; an unusable file leaves the last good one active."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -43,14 +43,14 @@ class ConfigSource:
         self._mistakes: tuple[str, ...] = ()
 
     def guides(self) -> tuple[Guides, tuple[str, ...]]:
-        """Return what is configured now, and the mistakes that keep a newer file from being used."""
+        """Return the active configuration, and the mistakes that prevent the use of a newer file."""
         if self._path is not None and (version := _version(self._path)) != self._seen:
             self._seen = version
             self._read(self._path)
         return self._guides, self._mistakes
 
     def _read(self, path: Path) -> None:
-        # Loaded late: most servers have no such file.
+        # Imported late: most servers have no such file.
         from mcp_binance_server.guide.config_file import read_config  # noqa: PLC0415
 
         guides, mistakes = read_config(path)
@@ -70,7 +70,7 @@ def _version(path: Path) -> _Version:
 
 @dataclass(slots=True)
 class _Scan:
-    # One look at all folders: what is left of its budget, and what was noticed on the way.
+    # One scan of all folders: the rest of its budget, and the findings so far.
     clock: Clock
     before: Mapping[str, Mapping[str, Entry]]
     deadline_ms: float
@@ -86,7 +86,7 @@ class _Scan:
 
 
 class Library:
-    """Hands out the newest snapshot; one caller looks at the disk, the others keep the snapshot they have."""
+    """Provider of the newest snapshot; one caller scans the disk, the others use the existing snapshot."""
 
     def __init__(self, clock: Clock, config: Path | None = None) -> None:
         self._clock = clock
@@ -110,7 +110,7 @@ class Library:
             self._lock.release()
 
     def at_hand(self) -> LibrarySnapshot | None:
-        """Return the snapshot if it is new enough to need no look at the disk."""
+        """Return the snapshot if it is new enough without a look at the disk."""
         snapshot = self._snapshot
         if snapshot is None or not snapshot.guides.watch or self._clock.monotonic_ms() - self._checked_ms < CHECK_MS:
             return snapshot
@@ -120,7 +120,7 @@ class Library:
         """Read a document of a snapshot from disk.
 
         Raises:
-            Unreadable: it is gone, no regular file, too large or not UTF-8.
+            UnreadableFile: it is gone, not a regular file, too large, or not UTF-8.
         """
         data = read_beneath(entry.root, entry.parts, snapshot.guides.limits.document_bytes)
         try:

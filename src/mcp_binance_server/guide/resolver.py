@@ -1,4 +1,4 @@
-"""Which documents an address means: exact document first, then pattern; category before collection."""
+"""Resolution of addresses to documents: exact document first, then pattern; category before collection."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ CLOSE_URIS = 3
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Answers one request from one snapshot; `uri` is the address as it was asked for."""
+    """Resolver for one request and one snapshot; `uri` is the address as requested."""
 
     snapshot: LibrarySnapshot
     uri: str
 
     def resolve(self, address: GuideAddress) -> tuple[Entry, ...]:
-        """Return the documents an address means, none for an empty category or collection.
+        """Return the documents of an address; none for an empty category or collection.
 
         Raises:
-            GuideError: it leads nowhere, or to too much.
+            GuideError: the address leads nowhere, or to too many documents.
         """
         match address.kind:
             case "collection":
@@ -55,7 +55,7 @@ class Resolver:
         return self._limited(self._of(self._names(collection), pattern, collection.patterns), pattern)
 
     def context(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
-        """Look a name up as a category, then as a collection; a category without a match gives way to the latter."""
+        """Look a name up as a category, then as a collection; the latter is used if the category has no match."""
         self._places(name)
         guides = self.snapshot.guides
         if name not in guides.categories:
@@ -68,7 +68,7 @@ class Resolver:
             return self.collection(name, pattern)
 
     def document(self, name: str, doc_id: str) -> Entry:
-        """Return the one document of this id: the category's, else the first that the collection's categories have."""
+        """Return the one document with this ID: the category's, else the first one in the collection's categories."""
         places = self._places(name)
         found = next((entry for place in places if (entry := self._exact(place, doc_id))), None)
         if found is None:
@@ -76,7 +76,7 @@ class Resolver:
         return found
 
     def everything_in(self, context: str) -> tuple[Entry, ...]:
-        """Return every document of a category or else of a collection, whatever their patterns."""
+        """Return every document of a category, or else of a collection, whatever their patterns."""
         is_category = context in self.snapshot.guides.categories
         places = (context,) if is_category else self._places(context)
         return _once(entry for place in places for entry in self.snapshot.entries.get(place, {}).values())
@@ -106,7 +106,7 @@ class Resolver:
         try:
             fitting = (compile_pattern(pattern),)
         except PatternRefused as refused:
-            if exact:  # a document may be called what no pattern can be
+            if exact:  # a document can have a name that is not a valid pattern
                 return tuple(exact)
             raise self._refusal(GuidePatternInvalid(uri=self.uri, reason=str(refused))) from None
         return _once([*exact, *(entry for name in names for entry in self._fitting(name, fitting))])
@@ -129,8 +129,8 @@ class Resolver:
 
 
 def close_uris(snapshot: LibrarySnapshot, uri: str) -> tuple[str, ...]:
-    """Name addresses that exist and are spelt like this one."""
-    # Loaded late: only a mistake needs it, and everybody would pay for the import.
+    """Return existing addresses with a similar spelling."""
+    # Imported late: only a mistake needs it, and every start would pay for the import.
     from rapidfuzz import process  # noqa: PLC0415
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Files below a root folder, opened one name at a time from its descriptor: no link is followed, nothing blocks."""
+"""Files below a root folder, opened one name at a time from its descriptor: no link is followed, no call blocks."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mcp_binance_server.guide.document import Stamp
 
-# The descriptor-relative calls are POSIX; elsewhere paths are compared after resolving, which a race can beat.
+# The descriptor-relative calls are POSIX; elsewhere paths are compared after resolving, which a race can defeat.
 HAS_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 DEEPEST = 8
 MOST_ENTRIES = 20_000
@@ -17,11 +17,11 @@ _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLO
 
 
 class UnreadableFile(Exception):
-    """A file that is not there, is no regular file, or is too large; the text is fit for a client."""
+    """A file that does not exist, is not a regular file, or is too large; the text can be sent to a client."""
 
 
 class Found(NamedTuple):
-    """A regular file below a folder: its path, slashes between the names, and its stamp."""
+    """A regular file below a folder: its path, with slashes between the names, and its stamp."""
 
     path: str
     stamp: Stamp
@@ -31,10 +31,10 @@ def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes below a root.
 
     Raises:
-        Unreadable: a name on the way is a link or missing, it is no regular file, or it is larger.
+        UnreadableFile: a name in the path is a link or missing, or the file is not a regular one or too large.
     """
     data = read_start(root, parts, limit, limit + 1)
-    if len(data) > limit:  # it grew after it was measured: trust the read
+    if len(data) > limit:  # the file has grown since it was measured: the read decides
         raise UnreadableFile(_too_large(limit))
     return data
 
@@ -43,7 +43,7 @@ def read_start(root: Path, parts: Sequence[str], limit: int, most: int) -> bytes
     """Read the first `most` bytes of a regular file whose size is at most `limit`.
 
     Raises:
-        Unreadable: as `read_beneath`.
+        UnreadableFile: as for `read_beneath`.
     """
     if not parts or any(_leads_astray(name) for name in parts):
         raise UnreadableFile("no such document")
@@ -59,14 +59,14 @@ def read_start(root: Path, parts: Sequence[str], limit: int, most: int) -> bytes
                 return file.read(most)
         finally:
             os.close(descriptor)
-    except (OSError, ValueError):  # the system's own words would show paths
+    except (OSError, ValueError):  # the system's own messages would reveal paths
         raise UnreadableFile("it cannot be opened") from None
 
 
 def walk_beneath(root: Path, folder: Sequence[str]) -> Iterator[list[Found | None]]:
-    """Yield what each folder below root/folder holds: its regular files, and None for every other entry.
+    """Yield the contents of each folder below root/folder: its regular files, and None for every other entry.
 
-    Links are not followed, folders are left out when their name starts with a dot.
+    Links are not followed. Folders are left out if their name starts with a dot.
     """
     try:
         if not HAS_DESCRIPTORS:
@@ -90,7 +90,7 @@ def _leads_astray(name: str) -> bool:
 
 
 def _open_folder(root: Path, parts: Sequence[str]) -> int:
-    # The root itself may be a link: whoever configured it chose so.
+    # The root itself can be a link: its configuration chose the link.
     folder = os.open(root, _FOLDER_FLAGS)
     for name in parts:
         try:
@@ -106,21 +106,21 @@ def _open_file(root: Path, parts: Sequence[str]) -> int:
         return os.open(_resolved(root, parts), os.O_RDONLY | getattr(os, "O_BINARY", 0))
     folder = _open_folder(root, parts[:-1])
     try:
-        # Without O_NONBLOCK opening a FIFO would wait for its writer.
+        # Without O_NONBLOCK, opening a FIFO would wait for its writer.
         return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     finally:
         os.close(folder)
 
 
 def _walk(folder: int, above: str, depth: int) -> Iterator[list[Found | None]]:
-    # A folder at a time: five thousand files are looked at every second, and a generator's every step costs.
+    # One folder at a time: five thousand files are checked every second, and each step of a generator costs time.
     held: list[Found | None] = []
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in islice(entries, MOST_ENTRIES):
             try:
                 facts = entry.stat(follow_symlinks=False)
-            except OSError:  # gone since it was listed
+            except OSError:  # deleted since it was listed
                 continue
             held.append(_found(facts, above + entry.name))
             if stat.S_ISDIR(facts.st_mode) and _enters(entry.name, depth):
@@ -129,7 +129,7 @@ def _walk(folder: int, above: str, depth: int) -> Iterator[list[Found | None]]:
     for name in sorted(folders):
         try:
             below = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
-        except OSError:  # gone, or a link by now
+        except OSError:  # deleted, or replaced by a link
             continue
         try:
             yield from _walk(below, f"{above}{name}/", depth + 1)
@@ -148,7 +148,7 @@ def _found(facts: os.stat_result, path: str) -> Found | None:
 
 
 def _resolved(root: Path, parts: Sequence[str]) -> Path:
-    # A junction or link anywhere on the way resolves to something else than the plain path.
+    # A junction or link anywhere in the path resolves to something other than the plain path.
     start = root.resolve(strict=True)
     plain = start.joinpath(*parts)
     if plain.resolve(strict=True) != plain:

@@ -1,4 +1,4 @@
-"""Full-text search over the documents: SQLite FTS5 in memory, brought up to date when it is asked."""
+"""Full-text search over the documents: SQLite FTS5 in memory, updated on each search."""
 
 import re
 import threading
@@ -14,11 +14,11 @@ from mcp_binance_server.words import one_line
 if TYPE_CHECKING:
     import sqlite3
 
-# Beyond this a document is a book: its beginning says what it is about.
+# A longer document is a book: its beginning describes its subject.
 INDEXED_CHARACTERS = 65_536
 SNIPPET_CHARACTERS = 240
 MOST_WORDS = 16
-# Words of every question; counted, they would find the page with the most of them.
+# Words of any question; if counted, they would favour the page that contains the most of them.
 _QUESTION_WORDS = """
 a after am an and any are as at be before by can could did do does every for from get getting had has have help how i if
 in into is it its made make many may me most much my of on one only or our please say should show so tell than that the
@@ -29,7 +29,7 @@ EMPTY = frozenset(_QUESTION_WORDS.split())
 _WORD = re.compile(r"\w+")
 _MARKUP = re.compile(r"[*`#|>]+|^[ \t]*-+[ \t]", re.MULTILINE)
 _TABLE = "CREATE VIRTUAL TABLE pages USING fts5(title, headings, tags, body, tokenize='porter unicode61')"
-# Title counts four times, headings and tags three times as much as the body; fewer is better for FTS5.
+# The title counts four times, headings and tags three times as much as the body; FTS5 ranks lower values first.
 _RANKED = """
 SELECT rowid, rank FROM pages WHERE pages MATCH ? AND rank MATCH 'bm25(4.0, 3.0, 3.0, 1.0)' ORDER BY rank, rowid
 """
@@ -38,13 +38,13 @@ _PASSAGE = "SELECT snippet(pages, 3, '', '', '', 40), body FROM pages WHERE page
 
 
 def asked_words(query: str) -> list[str]:
-    """Return the words of a query that say what it is about; all of them where none does."""
+    """Return the significant words of a query; all of its words if none is significant."""
     words = _WORD.findall(query)
     return ([word for word in words if word.lower() not in EMPTY] or words)[:MOST_WORDS]
 
 
 class Index:
-    """One table of pages, kept in step with the snapshot; a change of one file costs one page."""
+    """One table of pages, synced with the snapshot; a change of one file updates one page."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -55,7 +55,7 @@ class Index:
         self._next_row = 1
 
     def search(self, snapshot: LibrarySnapshot, query: str, allowed: Sequence[Entry], limit: int) -> list[Hit]:
-        """Return the best of the allowed documents for the words of a query; any of its words is enough."""
+        """Return the best of the allowed documents for the words of a query; any one of the words is enough."""
         words = asked_words(query)
         if not words:
             return []
@@ -92,7 +92,7 @@ class Index:
         return database
 
     def _created(self) -> "sqlite3.Connection":
-        # Loaded late: whoever never searches never pays for it.
+        # Imported late: a server without searches does not pay for it.
         import sqlite3  # noqa: PLC0415
 
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
@@ -102,7 +102,7 @@ class Index:
     def _add(self, database: "sqlite3.Connection", snapshot: LibrarySnapshot, entry: Entry) -> None:
         try:
             document = self._library.read(snapshot, entry)
-        except UnreadableFile:  # asked for by its address it says why
+        except UnreadableFile:  # a request by address reports the reason
             return
         body = document.body[:INDEXED_CHARACTERS]
         told = "\n".join(text for _, text in headings(body))
@@ -114,9 +114,9 @@ class Index:
 
 
 def _told_in_titles(database: "sqlite3.Connection", words: Sequence[str]) -> Counter[int]:
-    """Count for each page how many of the words its title and description hold.
+    """Count the query words in the title and description of each page.
 
-    BM25 gives a word that most pages hold no weight, and in a small library those are the words people ask with.
+    BM25 gives no weight to a word that is on most pages; in a small library those are the words of typical queries.
     """
     told = Counter[int]()
     for word in {word.lower() for word in words}:

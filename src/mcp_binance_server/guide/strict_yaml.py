@@ -1,4 +1,4 @@
-"""YAML as people should write it: no alias, no tag, no key twice, not deep; and every value with its line."""
+"""A strict subset of YAML: no aliases, no tags, no duplicate keys, limited depth; every value with its line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ class YamlRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value and the line on which each part of it starts, by its path."""
+    """A value, and the starting line of each of its parts, by path."""
 
     value: object
     lines: Mapping[Path, int]
 
     def line(self, path: Path) -> int:
-        """Return the line of a value, or of the nearest thing around it."""
+        """Return the line of a value, or of the nearest value around it."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -33,7 +33,7 @@ class Located:
 
 @dataclass(slots=True)
 class _Open:
-    # A sequence or mapping that is still being filled; in a mapping `key` is the key that waits for its value.
+    # An unfinished sequence or mapping; in a mapping `key` is the key that waits for its value.
     path: Path
     items: list[object] | dict[str, object]
     key: str | None = None
@@ -86,17 +86,17 @@ class _Builder:
 
 
 def load_yaml(text: str) -> Located:
-    """Read one YAML document.
+    """Parse one YAML document.
 
     Raises:
-        YamlRefused: it is no YAML, or uses what we do not take.
+        YamlRefused: it is not YAML, or uses a feature that is not supported.
     """
-    # Loaded late: a server without a configuration and front matter never needs it.
+    # Imported late: a server without a configuration and front matter never needs it.
     import yaml  # noqa: PLC0415
 
     builder, words = _Builder(), yaml.SafeLoader("")
     try:
-        # Events, not objects: the parser keeps no recursion, so depth costs nothing before we refuse it.
+        # Events, not objects: the parser does not recurse, so depth costs nothing before it is refused.
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         for event in yaml.parse(text, Loader=loader):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - the stubs leave it open
             _take(builder, event, words)

@@ -1,4 +1,4 @@
-"""HTTP through a proxy: a transport for each, and a failure that says the proxy's part in it."""
+"""HTTP through proxies: one transport for each proxy, and errors that name the proxy's part in a failure."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,22 +19,22 @@ from mcp_binance_server.proxies.environment import (
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
 
-# The transport's event before it writes the head of a request; a test holds it to that.
+# Transport event before the head of a request is written; a test checks its name.
 FIRST_BYTE = "http11.send_request_headers.started"
-# The key of a request's extensions that holds its tunnel.
+# Key of the request extension that holds the tunnel.
 TUNNEL = "mcp_binance_server.tunnel"
 
 Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 
 
 def is_first_byte(event: str, told: Mapping[str, Any]) -> bool:
-    """Tell whether the request itself is about to leave: a tunnel is asked for by a request of its own, CONNECT."""
+    """Return whether the request itself is about to be sent; a tunnel is opened by a CONNECT request of its own."""
     return event == FIRST_BYTE and told["request"].method != b"CONNECT"
 
 
 @dataclass(eq=False)
 class Tunnel:
-    """The way of one request through a proxy, up to its first byte."""
+    """The connection of one request through a proxy, up to its first byte."""
 
     proxy: Proxy
     host: str
@@ -42,17 +42,17 @@ class Tunnel:
     scope: anyio.CancelScope
     inner: Trace | None = None
     is_reached: bool = False
-    """Whether the proxy has taken the connection."""
+    """Whether the proxy has accepted the connection."""
     stream: "AsyncNetworkStream | None" = None
     """The connection to the proxy."""
     is_open: bool = False
-    """Whether the proxy leads to the host; TLS with the host may still fail."""
+    """Whether the proxy has opened the tunnel to the host; TLS with the host can still fail."""
     is_used: bool = False
-    """Whether the request itself has begun to leave."""
+    """Whether the request itself has been started."""
 
     async def trace(self, event: str, told: Mapping[str, Any]) -> None:
         if event.endswith(".connect_tcp.started"):
-            # Not before: a request may have waited for a free connection.
+            # Set here and not earlier, because a request can wait for a free connection.
             self.scope.deadline = anyio.current_time() + self.connect_secs
         elif event.endswith(".connect_tcp.complete"):
             self.is_reached, self.stream = True, told["return_value"]
@@ -64,19 +64,19 @@ class Tunnel:
             await self.inner(event, told)
 
     async def close_unused(self) -> None:
-        """Close the connection to a SOCKS proxy that led nowhere: httpcore2 leaves it open."""
+        """Close the connection to a SOCKS proxy that failed: httpcore2 leaves it open."""
         if self.proxy.is_socks and self.stream is not None and not self.is_used:
             with anyio.CancelScope(shield=True):
                 await self.stream.aclose()
 
     def late(self, secs: float) -> ProxyFailure:
-        """Say that the time is over before the request could leave."""
+        """Return the failure for a timeout before the request was sent."""
         if not self.is_reached:
             return ProxyFailure(self.proxy, f"was not reached within {secs:g} s")
         return ProxyFailure(self.proxy, f"opened no connection to {self.host} within {secs:g} s")
 
     def failure(self, error: Exception) -> ProxyFailure:
-        """Say what went wrong before the request could leave."""
+        """Return the failure for an error before the request was sent."""
         kind = type(error).__name__
         if isinstance(error, httpx2.ProxyError):
             status = str(error)[:3]
@@ -95,7 +95,7 @@ class Tunnel:
 
 
 class ProxiedTransport(httpx2.AsyncBaseTransport):
-    """Sends each request through the proxy of its address, or directly."""
+    """Transport that sends each request through the proxy of its address, or directly."""
 
     def __init__(self, proxies: OutgoingProxies, tls: ssl.SSLContext, limits: httpx2.Limits) -> None:
         self._proxies = proxies
@@ -125,7 +125,7 @@ class ProxiedTransport(httpx2.AsyncBaseTransport):
             raise
         except Exception as error:
             await tunnel.close_unused()
-            # socksio raises errors of its own for an answer that is cut.
+            # socksio raises its own errors for a truncated answer.
             if tunnel.is_used:
                 raise
             raise tunnel.failure(error) from None
@@ -133,7 +133,7 @@ class ProxiedTransport(httpx2.AsyncBaseTransport):
             await tunnel.close_unused()
             raise
         if response.status_code == NEEDS_CREDENTIALS:
-            # To a plain address no tunnel leads, and no server behind the proxy answers so.
+            # Plain HTTP has no tunnel, and servers behind the proxy never send this status.
             await response.aclose()
             raise explain_status(tunnel.proxy, response.status_code, tunnel.host)
         return response

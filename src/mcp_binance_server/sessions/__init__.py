@@ -1,1 +1,1 @@
-"""Who is connected: at most so many, each until it has idled out, and nothing left of it afterwards."""
+"""Sessions of connected clients: a limited number, each until its idle timeout, with nothing left behind."""

@@ -1,4 +1,4 @@
-"""A session, and what ends with it."""
+"""A session, and the cleanups that run at its end."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -23,7 +23,7 @@ ConnectionId = NewType("ConnectionId", str)
 
 
 async def clean_up(cleanups: Iterable[Cleanup], *, within_secs: float) -> None:
-    """Run them to the end even if the caller is cancelled; one that fails or is late is logged and stops no other."""
+    """Run all cleanups to the end, even if the caller is cancelled; a failed or late one is only logged."""
     with anyio.CancelScope(shield=True):
         async with anyio.create_task_group() as tasks:
             for cleanup in cleanups:
@@ -36,12 +36,12 @@ async def _run(cleanup: Cleanup, within_secs: float) -> None:
             await cleanup()
     except TimeoutError:
         LOG.warning("the end of a session was not done within %g s", within_secs)
-    except Exception:  # the others are owed theirs
+    except Exception:  # the other cleanups must still run
         LOG.exception("the end of a session failed")
 
 
 def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:
-    """Return a random id; where several processes share an address, one that says which of them gave it."""
+    """Return a random ID; if several processes share an address, the ID identifies the process that issued it."""
     while True:
         drawn = uuid4()
         if drawn.int % of == number:
@@ -49,12 +49,12 @@ def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:
 
 
 def place_of(connection_id: ConnectionId) -> str:
-    """Name the place of a session in the engine: whoever reads there learns no id, which would let them in."""
+    """Return the name of a session's place in the engine: a hash, since the ID itself would grant access."""
     return sha256(connection_id.encode()).hexdigest()
 
 
 def giver_of(connection_id: str, of: int) -> int | None:
-    """Return the number of the process that gave an id; None for what is no id."""
+    """Return the number of the process that issued an ID, or None if the text is not an ID."""
     try:
         return UUID(connection_id).int % of
     except ValueError:
@@ -65,8 +65,8 @@ def giver_of(connection_id: str, of: int) -> int | None:
 class Session(Generic[HeldT]):
     """One connected client.
 
-    Wall time is for display alone: the life of a session is counted in monotonic milliseconds, which the registry
-    brings. A session with a request in flight does not age.
+    Wall time is only for display: the lifetime of a session is counted in monotonic milliseconds, which the registry
+    supplies. A session with a request in flight does not age.
     """
 
     connection_id: ConnectionId
@@ -79,7 +79,7 @@ class Session(Generic[HeldT]):
     used_ms: int
     used_at: float
     party: str = ""
-    """For whom its place is counted; "" is nobody, who never has to give it up."""
+    """Party that its place counts for; a place of the empty party "" is never reclaimed."""
     in_flight: int = 0
     has_ended: bool = False
     _cleanups: dict[int, Cleanup] = field(default_factory=dict[int, Cleanup])
@@ -99,19 +99,19 @@ class Session(Generic[HeldT]):
 
     @property
     def credentials(self) -> HeldT | None:
-        """What the client brought to sign with; None after the end."""
+        """The client's key for signing; None after the end."""
         return self.vault.read()
 
     @property
     def label(self) -> str:
-        """Name the session in a log: whoever reads a whole id could use it."""
+        """Short form of the ID for logs: a reader of a whole ID could use the session."""
         return f"{self.connection_id[:8]}…"
 
     def on_end(self, cleanup: Cleanup) -> Callable[[], None]:
-        """Have something done when the session ends; return how to call that off.
+        """Register a cleanup for the end of the session; return a function that cancels it.
 
         Raises:
-            ValueError: it has ended, nobody would do it.
+            ValueError: the session has ended, so the cleanup would never run.
         """
         if self.has_ended:
             raise ValueError(f"session {self.label} has ended")
@@ -124,14 +124,14 @@ class Session(Generic[HeldT]):
         return call_off
 
     def deadline(self, now: float) -> float:
-        """Return when it can end at the earliest if nobody uses it from now on."""
+        """Return the earliest possible end if the session is not used from now on."""
         return (now if self.in_flight else self.used_at) + self.idle_ms
 
     def is_over(self, now: float) -> bool:
         return self.has_ended or now >= self.deadline(now)
 
     def close(self) -> list[Cleanup]:
-        """End it and forget its credentials; return what is still to be done."""
+        """End the session and wipe its credentials; return the cleanups to run."""
         self.has_ended = True
         self.vault.wipe()
         cleanups = list(self._cleanups.values())

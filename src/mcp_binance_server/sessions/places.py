@@ -1,4 +1,4 @@
-"""Places for sessions, and whose fair share of them is used."""
+"""Places for sessions, and the fair share of each client."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -16,13 +16,13 @@ from mcp_binance_server.state.engine import Admission, StateEngine
 
 @dataclass(eq=False)
 class Places:
-    """Places outlive the moment until which they are asked for by `slack_ms`.
+    """Places of one pool in the engine; each outlives its requested time by `slack_ms`.
 
-    The owner decides when a session is over and gives its place back; the engine frees only what a dead owner left.
-    The slack is also how long the engine may be away before a live session loses its place.
+    The owner decides when a session is over and releases its place; the engine frees only the places of a dead owner.
+    The slack is also the longest engine outage after which a live session still has its place.
 
-    When all are taken, one of the party that holds most goes to a party with fewer. Whoever owns the session that gave
-    way learns it at once from `given_up`, and at the latest when it wants to `keep` the place.
+    If all places are taken, a place of the largest party goes to a party with fewer. The owner of the evicted session
+    is notified at once through `given_up`, and at the latest when it calls `keep`.
     """
 
     engine: StateEngine
@@ -32,46 +32,47 @@ class Places:
     leaving: int = field(default=0, init=False)
 
     async def take(self, place: str, for_ms: float, party: str = "") -> Admission:
-        """Ask for a place.
+        """Request a place.
 
         Raises:
-            EngineUnavailable: nobody knows whether there is one, so there is none.
+            EngineUnavailable: it is unknown whether a place is free, so none is given.
         """
         try:
             return await self.engine.admit(
                 self.pool, place, ttl_ms=self._ttl_ms(for_ms), cap=self.cap, party=party, channel=self._channel
             )
         except anyio.get_cancelled_exc_class():
-            # It may have been given before the answer was lost, and nobody is left to use it.
+            # The place may have been given before the answer was lost, but this caller no longer uses it.
             await self.leave(place)
             raise
 
     async def keep(self, place: str, for_ms: float, party: str = "") -> bool:
-        """Hold a place for longer; take one anew when the engine has lost it. False: others have taken them all.
+        """Extend a place, or take a new one if the engine has lost it; False if all places are taken by others.
 
         Raises:
-            EngineUnavailable: ask again; the place lasts a while.
+            EngineUnavailable: try again; the place lasts a while.
         """
         if await self.engine.touch(self.pool, place, ttl_ms=self._ttl_ms(for_ms)):
             return True
         admission = await self.take(place, for_ms, party)
         if not admission.admitted and admission.count < self.cap:
-            # Not full: a new memory gives no places yet. Whoever was inside waits for that, and is not thrown out.
+            # Not full: an engine with a new memory gives no places yet. Existing sessions wait for it, without
+            # eviction.
             raise EngineUnavailable(operation="keep")
         return admission.admitted
 
     @asynccontextmanager
     async def given_up(self) -> AsyncGenerator[AsyncIterator[bytes]]:
-        """Learn which places have to be given up, those of other processes too.
+        """Yield the places that must be given up, including those of other processes.
 
         Raises:
-            EngineUnavailable: by the iterator; some may have been missed.
+            EngineUnavailable: from the iterator; some places may have been missed.
         """
         async with self.engine.subscribe(self._channel) as places:
             yield places
 
     async def leave(self, *places: str) -> None:
-        """Give places back; if the engine does not answer, they free by themselves."""
+        """Release places; if the engine does not answer, they expire on their own."""
         self.leaving += 1
         try:
             with anyio.CancelScope(shield=True):
@@ -91,7 +92,7 @@ class Places:
 
 
 class Share:
-    """Counts the places of strangers by client; who showed a name holds as many as there are."""
+    """Count of the places of unauthenticated visitors by client; authenticated visitors have no limit here."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -99,7 +100,7 @@ class Share:
         self._held: Counter[str] = Counter()
 
     def take(self, member: ConnectionId, owner: str, remote_addr: str) -> bool:
-        """Count one more place, unless the client has its share; `most` 0 counts nothing."""
+        """Count one more place, unless the client has used its share; with a `most` of 0 nothing is counted."""
         if not self._most or owner != ANYBODY:
             return True
         client = client_of(remote_addr)
@@ -117,6 +118,6 @@ class Share:
                 del self._held[client]
 
     def members_of(self, remote_addr: str) -> list[ConnectionId]:
-        """Return which places the client behind an address holds."""
+        """Return the places of the client behind an address."""
         client = client_of(remote_addr)
         return [member for member, holder in self._clients.items() if holder == client]

@@ -1,4 +1,4 @@
-"""Sessions: opened, touched, given way to others, and ended in time."""
+"""Sessions: opened, touched, evicted for other parties, and ended in time."""
 
 import heapq
 import logging
@@ -38,10 +38,10 @@ RETRY_MS = 1_000
 
 
 class Deadlines(Generic[K]):
-    """Names with moments.
+    """Priority queue of names by time.
 
-    A moved or dropped one leaves its old moment in the heap, which is rebuilt before it is more than twice as long as
-    it need be.
+    A moved or dropped name leaves its old entry in the heap, which is rebuilt before it is more than twice as long as
+    necessary.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Deadlines(Generic[K]):
         self._counter = count()
 
     def put(self, name: K, at: float) -> None:
-        """Note a name, or move it."""
+        """Add a name, or move it to another time."""
         serial = self._serials[name] = next(self._counter)
         heapq.heappush(self._heap, (at, serial, name))
         self._tidy()
@@ -60,13 +60,13 @@ class Deadlines(Generic[K]):
         self._tidy()
 
     def next(self) -> float:
-        """Return the earliest moment; infinity when nothing is noted."""
+        """Return the earliest time; infinity if the queue is empty."""
         while self._heap and not self._stands(self._heap[0]):
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else inf
 
     def pop_due(self, now: float) -> list[K]:
-        """Take out everything whose moment has come."""
+        """Remove and return all names whose time has come."""
         due: list[K] = []
         while self.next() <= now and self._heap:
             name = heapq.heappop(self._heap)[2]
@@ -85,7 +85,7 @@ class Deadlines(Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """How many sessions there are, and how many there were; opened = live + expired + ended."""
+    """Number of sessions, now and since the start; opened = live + expired + ended."""
 
     live: int
     opened: int
@@ -95,14 +95,14 @@ class SessionCounts:
 
 
 class Registry(Generic[HeldT]):
-    """Sessions by their ids.
+    """Sessions by ID.
 
-    A session is over at `idle_ms` after its last use, whether or not anything has swept it. A registry has places only
-    while it is `running`: one task wakes when a session may be over, and then ends it, or keeps its place for as
-    long as the latest use lets it live. So a session costs the engine one call per idle time, however often it is used.
+    A session is over `idle_ms` after its last use, even before it is swept. A registry has places only while it is
+    `running`: one task wakes when a session may be over, and either ends it or extends its place to its new deadline.
+    So a session costs the engine one call per idle time, for any number of uses.
 
-    When all places are taken, the party that holds most of them loses one to a party that holds fewer, in whichever
-    process: another task listens for that, and that session ends as any other does.
+    If all places are taken, the largest party loses one to a party that holds fewer, in any process: another task
+    listens for that, and ends the evicted session like any other.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Registry(Generic[HeldT]):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["Registry[HeldT]"]:
-        """Let sessions be opened; at the end every one of them is ended."""
+        """Allow sessions inside the block; at its end all of them are ended."""
         async with anyio.create_task_group() as tasks:
             self._is_running = True
             tasks.start_soon(self._keep_up)
@@ -156,11 +156,11 @@ class Registry(Generic[HeldT]):
         credentials: HeldT | None = None,
         party: str = "",
     ) -> Session[HeldT]:
-        """Give a visitor a session.
+        """Open a session for a visitor.
 
         Raises:
             TooManySessions: all places are taken, or this client's share of them.
-            EngineUnavailable: nobody knows whether a place is free.
+            EngineUnavailable: it is unknown whether a place is free.
         """
         await self._catch_up()
         member = self._new_id()
@@ -190,7 +190,7 @@ class Registry(Generic[HeldT]):
         return session
 
     def find(self, connection_id: str, visitor: Visitor) -> Session[HeldT] | None:
-        """Return the visitor's live session; None, without a word why, for every other id."""
+        """Return the visitor's live session, or None without a reason for every other ID."""
         session = self._sessions.get(ConnectionId(connection_id))
         if session is None or session.owner != visitor.name or session.is_over(self._clock.monotonic_ms()):
             return None
@@ -198,10 +198,10 @@ class Registry(Generic[HeldT]):
 
     @contextmanager
     def in_use(self, session: Session[HeldT]) -> Generator[None]:
-        """Hold a session during a request: it does not age, and is as good as new afterwards.
+        """Hold a session during a request: it does not age, and its idle time restarts afterwards.
 
         Raises:
-            SessionNotFound: it is over.
+            SessionNotFound: the session is over.
         """
         if session.is_over(self._clock.monotonic_ms()):
             raise SessionNotFound
@@ -214,21 +214,21 @@ class Registry(Generic[HeldT]):
             session.in_flight -= 1
 
     def touch(self, session: Session[HeldT]) -> None:
-        """Note a sign of life; it wakes none that is over."""
+        """Record a use of the session; a session that is over stays over."""
         now = self._clock.monotonic_ms()
         if not session.is_over(now):
             session.used_at = now
             session.used_ms = self._clock.now_ms()
 
     async def end(self, session: Session[HeldT]) -> None:
-        """End a session: its id is unknown, its credentials are gone and its place is free; then run its cleanups.
+        """End a session: its ID is unknown, its credentials are gone and its place is free; then run its cleanups.
 
-        Ending it again does nothing. A cleanup that fails or takes too long stops no other.
+        A second call does nothing. A cleanup that fails or takes too long does not stop the others.
         """
         await self._end(session)
 
     def snapshot(self) -> SessionCounts:
-        """Count, as if everything that is over had been swept."""
+        """Return the counts, as if all sessions that are over had been swept."""
         now = self._clock.monotonic_ms()
         overdue = sum(session.is_over(now) for session in self._sessions.values())
         return SessionCounts(
@@ -248,11 +248,11 @@ class Registry(Generic[HeldT]):
             self._refused += 1
             raise
         if not admission.admitted:
-            # Of our own sessions we know better than the engine when they may be over.
+            # For our own sessions, this process knows better than the engine when they can be over.
             are_all_ours = admission.count <= len(self._sessions)
             raise self._refusal("too_many_sessions", self._sessions, inf if are_all_ours else admission.retry_ms)
         self._give_up(admission.gave_way)
-        if not self._is_running:  # it closed while the engine answered, and nobody would end this one
+        if not self._is_running:  # the registry closed while the engine answered, and would never end this session
             await self._places.leave(place_of(member))
             raise self._refusal("too_many_sessions", ())
 
@@ -266,13 +266,13 @@ class Registry(Generic[HeldT]):
         return TooManySessions(retry_after_secs=max(1, ceil(wait_ms / 1000)), reason=reason)
 
     async def _give_way(self) -> None:
-        """End the sessions whose places went to others, in whichever process those are."""
+        """End the sessions whose places went to other parties, in any process."""
         while True:
             with suppress(EngineUnavailable):
                 async with self._places.given_up() as places:
                     async for place in places:
                         self._give_up(place.decode(errors="replace"))
-            # What was told meanwhile is found out when the place is to be kept.
+            # Evictions missed here are found when the place is to be extended.
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
 
     def _give_up(self, place: str) -> None:
@@ -299,8 +299,8 @@ class Registry(Generic[HeldT]):
                 await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
 
     async def _catch_up(self) -> None:
-        """End what is over and keep the places of what is not, as far as it was time to look at them."""
-        while self._catching_up is not None:  # who comes meanwhile may need a place that is just being freed
+        """End the sessions that are over, and extend the places of the others, if their check is due."""
+        while self._catching_up is not None:  # the next caller may need a place that is just being freed
             await self._catching_up.wait()
         now = self._clock.monotonic_ms()
         due = [self._sessions[member] for member in self._checks.pop_due(now)]
@@ -334,7 +334,7 @@ class Registry(Generic[HeldT]):
                     if not each.has_ended:
                         self._checks.put(each.connection_id, now + RETRY_MS)
                 return
-            if session.has_ended:  # perhaps while the engine was asked, which then gave the place anew
+            if session.has_ended:  # perhaps during the call, in which the engine gave the place again
                 await self._places.leave(place)
             elif not is_kept:
                 LOG.warning("session %s lost its place and found no other", session.label)

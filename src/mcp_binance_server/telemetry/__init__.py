@@ -1,1 +1,1 @@
-"""Logs that never carry a secret."""
+"""Logs without secrets, traces, and metrics."""

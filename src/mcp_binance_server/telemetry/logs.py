@@ -1,4 +1,4 @@
-"""What is written down: log lines without a secret in them, and spans where somebody collects them."""
+"""Logging without secrets, and tracing to an OpenTelemetry collector."""
 
 import json
 import logging
@@ -16,10 +16,10 @@ from mcp_binance_server.errors import SettingsError
 
 HIDDEN = "[hidden]"
 SHORTEST_SECRET = 8
-# A signature is no key, but it is a right to one request for as long as its window is open.
+# A signature is not a key, but it authorises one request until its receive window ends.
 _SIGNATURE = re.compile(r"(signature=)[^&\s\"']+")
 
-# httpx2 writes whole signed addresses at INFO; the others are merely loud.
+# httpx2 logs complete signed URLs at INFO; the others are only noisy.
 QUIET_LOGGERS = ("httpx2", "httpcore", "httpcore2", "websockets", "uvicorn.access", "grpc")
 LONGEST_LINE = 2_000
 LONGEST_CAUSE, MOST_CAUSES = 300, 8
@@ -31,7 +31,7 @@ FLUSH_SECS = 0.5
 
 
 class Redactor:
-    """Knows the secrets of this process and cuts them out; its repr shows none."""
+    """Redactor of this process's secrets; its repr shows none of them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         parts = {part for secret in secrets for part in secret.split() if len(part) >= SHORTEST_SECRET}
@@ -47,7 +47,7 @@ class Redactor:
 
 
 class LineFormatter(logging.Formatter):
-    """One line per record: control characters could otherwise forge a second one."""
+    """Formatter with one line per record: control characters could otherwise forge a second one."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -59,8 +59,8 @@ class LineFormatter(logging.Formatter):
         line = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
         if not record.exc_info or record.exc_info[1] is None:
             return line
-        # What went wrong comes first; of the way there the end says most, its beginning only where we started.
-        # Cut only once no secret is left: half of one would not be found.
+        # The causes come first. Of a long traceback the end is kept, because its beginning is only the entry point.
+        # Redact before cutting: half of a secret would not be found.
         causes = " < ".join(self._line(each)[:LONGEST_CAUSE] for each in causes_of(record.exc_info[1]))
         way = self._line(self.formatException(record.exc_info))
         return f"{line} [{causes}] {way if len(way) <= LONGEST_LINE else f'…{way[-LONGEST_LINE:]}'}"
@@ -70,7 +70,7 @@ class LineFormatter(logging.Formatter):
 
 
 def causes_of(error: BaseException) -> list[str]:
-    """Say an exception and what it came from, as Python would show it; of a group, what is in it."""
+    """Return an exception and its causes as Python would show them; for a group, its members."""
     told: list[str] = []
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
@@ -94,14 +94,14 @@ def _inside(error: BaseException) -> tuple[BaseException, ...]:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line, in ASCII, for hosts that collect logs; the same secrets are cut out."""
+    """Formatter with one JSON object a line, in ASCII, for hosts that collect logs; the same secrets are removed."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()
         self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:
-        # Before it is JSON: an escaped secret would look like none.
+        # Redact before the JSON encoding: an escaped secret would not be recognised.
         message = self._redactor.redact(record.getMessage())
         told = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -110,7 +110,7 @@ class JsonFormatter(logging.Formatter):
             "message": message if len(message) <= LONGEST_LINE else f"{message[:LONGEST_LINE]}…",
         }
         if record.exc_info:
-            # Its end says what went wrong, its beginning only where we started.
+            # The end has the error, the beginning only the entry point.
             told["exception"] = self._redactor.redact(self.formatException(record.exc_info))[-LONGEST_LINE:]
         return json.dumps(told)
 
@@ -125,13 +125,13 @@ def configure_logging(level: str, secrets: Iterable[str], *, as_json: bool = Fal
 
 
 def start_tracing(url: str) -> None:
-    """Send the spans of this process from now on to a collector, as OTLP over HTTP.
+    """Start sending the spans of this process to a collector, as OTLP over HTTP.
 
     Raises:
-        SettingsError: the packages that send them are missing.
+        SettingsError: the exporter's packages are missing.
     """
     _require_exporter()
-    # Nobody pays for the import who has no collector.
+    # Imported late: only users with a collector pay for the import.
     from opentelemetry import trace  # noqa: PLC0415
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
@@ -146,7 +146,7 @@ def start_tracing(url: str) -> None:
 
 
 async def flush_spans(url: str | None) -> None:
-    """Send what is left, but do not wait long: a collector that is away must not hold up the end of the process."""
+    """Send the remaining spans within `FLUSH_SECS`: an unreachable collector must not delay the end of the process."""
     if url is None:
         return
     from opentelemetry import trace  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What a host watches: counted here, read as Prometheus text. Loaded only where somebody can ask for it."""
+"""Metrics in Prometheus text format. Imported only if the server has a metrics endpoint."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -25,10 +25,10 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """The figures of this moment, taken when somebody asks."""
+    """Values measured at the time of a scrape."""
 
     upstream_weight_used: Mapping[str, float]
-    """By ledger; so is the next, a count since the start."""
+    """By ledger, like the next field, which counts since the start."""
     upstream_weight_local_total: Mapping[str, float]
     upstream_hosts_down: int
     sessions: int
@@ -40,7 +40,7 @@ class Gauges:
     feed_restarts: int
     liquidations_seen: int
     board_age_seconds: Mapping[str, float]
-    """By market, of those that were asked for."""
+    """By market, for boards that have been requested."""
     board_reads: Mapping[str, float]
     board_fetches: Mapping[str, float]
     scan_series: Mapping[str, float]
@@ -48,9 +48,9 @@ class Gauges:
     scan_waiting: int
     rows_dropped: int
     orders: Mapping[str, float]
-    """By state, where trading is on."""
+    """By state, if trading is on."""
     orders_total: Mapping[str, float]
-    """By outcome; this and the next two are counts since the start."""
+    """By outcome; like the next two fields, a count since the start."""
     orders_denied_total: Mapping[str, float]
     """By guard."""
     confirmations_total: Mapping[str, float]
@@ -61,7 +61,7 @@ class Gauges:
 
     @classmethod
     def zeros(cls) -> "Gauges":
-        """Return nothing but zeros, for who asks which figures there are."""
+        """Return gauges with zeros only, to list the metrics."""
         figures: dict[str, Any] = {item.name: {"spot": 0} if item.name in LABELS else 0 for item in fields(cls)}
         return cls(**figures)
 
@@ -108,7 +108,7 @@ TOTAL = "_total"
 
 
 class Totals(Collector):
-    """Counts that are kept elsewhere. The library's own counter would take the name of the gauge of orders too."""
+    """Counters stored elsewhere. The library's Counter would claim the name of the orders gauge as well."""
 
     moment: Gauges | None = None
 
@@ -122,12 +122,12 @@ class Totals(Collector):
 
 
 class Metrics:
-    """One registry of its own, so that two servers in one process do not count for each other."""
+    """Metrics with their own registry, so that two servers in one process count separately."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # a second series for each, which nobody reads
+        disable_created_metrics()  # they would add an unused second series for each metric
         self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)  # memory, descriptors, CPU, by the names every dashboard knows
+        ProcessCollector(registry=self._registry)  # memory, descriptors and CPU, under the usual names
         self._requests = Counter(
             f"{PREFIX}requests", "MCP requests by method and outcome", ["method", "outcome"], registry=self._registry
         )
@@ -151,13 +151,13 @@ class Metrics:
         self._totals = Totals()
         self._registry.register(self._totals)
 
-        # The library looks a series up by its labels under a lock, each time; these are few and stay.
+        # The library looks up labels under a lock; these series are few and permanent, so they are cached.
         self._requests_of = cache(self._requests.labels)
         self._seconds_of = cache(self._seconds.labels)
         self._answers_of = cache(self._answers.labels)
 
     def request(self, method: str, outcome: str, seconds: float | None) -> None:
-        """Count a request; one without seconds lasted as long as its client liked, which says nothing of speed."""
+        """Count a request; `seconds` is None if the client decides how long the request lasts."""
         self._requests_of(method, outcome).inc()
         if seconds is not None:
             self._seconds_of(method).observe(seconds)
@@ -166,7 +166,7 @@ class Metrics:
         self._answers_of(route, status).inc()
 
     def text(self, moment: Gauges) -> bytes:
-        """Return everything in Prometheus's text format."""
+        """Return all metrics in Prometheus text format."""
         self._totals.moment = moment
         for name, gauge in self._gauges.items():
             figure = getattr(moment, name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TRUST_VARIABLES = FILE, FOLDERS = "SSL_CERT_FILE", "SSL_CERT_DIR"
 NOT_PEM = "no PEM certificate in it"
 FIX = "Name a PEM file of certificate authorities, or unset the variable"
-# As OpenSSL looks them up: the hash of a subject and a number.
+# OpenSSL's file names: the hash of a subject and a number.
 _HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
 
 
@@ -24,7 +24,7 @@ def check_trust_store(environment: Mapping[str, str]) -> None:
     Raises:
         SettingsError: a file or folder cannot be used; the message names the variable and the path.
     """
-    # httpx2 reads the folders only where no file is named.
+    # httpx2 reads the folders only if no file is set.
     if file := environment.get(FILE):
         _check_file(file)
     elif folders := environment.get(FOLDERS):
@@ -32,12 +32,12 @@ def check_trust_store(environment: Mapping[str, str]) -> None:
 
 
 def client_context() -> "ssl.SSLContext":
-    """Make the TLS context of a client.
+    """Return a TLS context for client connections.
 
     Raises:
-        SettingsError: the certificate authorities cannot be read, although the start could.
+        SettingsError: the certificate authorities have become unreadable since the start.
     """
-    import httpx2  # noqa: PLC0415 - a start reads the variables before it needs a client
+    import httpx2  # noqa: PLC0415 - not needed to check the variables
 
     try:
         return httpx2.create_ssl_context()
@@ -46,7 +46,7 @@ def client_context() -> "ssl.SSLContext":
 
 
 def _check_file(file: str) -> None:
-    import ssl  # noqa: PLC0415 - most environments name no file
+    import ssl  # noqa: PLC0415 - most environments have no file
 
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
@@ -68,5 +68,5 @@ def _check_folders(folders: str) -> None:
 
 
 def _reason(error: OSError) -> str:
-    # ssl.SSLError has words of OpenSSL where others have those of the system.
+    # ssl.SSLError carries OpenSSL's text instead of the system's.
     return (os.strerror(error.errno) if error.errno and not hasattr(error, "library") else "") or NOT_PEM

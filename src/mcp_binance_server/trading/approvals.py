@@ -89,7 +89,7 @@ def opened_public(sealed: bytes, passphrase: str) -> str | None:
 def told_public(sealed: bytes) -> str | None:
     """Return the unencrypted public key in a file, or None if it has none, as in files of earlier versions.
 
-    It only helps to find the right file. The key that the passphrase decrypts decides.
+    It is a hint for finding the right file. Only the key that the passphrase decrypts is authoritative.
     """
     with suppress(ValueError, UnsupportedAlgorithm):
         key = serialization.load_pem_public_key(sealed[sealed.index(PUBLIC_PART) :])

@@ -15,7 +15,7 @@ LOG = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-# Longest wait at shutdown for an order in progress, in ms. Before it, answers in progress have had two seconds.
+# Longest wait at shutdown for an order in progress, in ms. On stdio, answers in progress have had two seconds before.
 LAST_MS = 13_000
 
 

@@ -26,7 +26,7 @@ LINGER_MS = 60_000
 # Disconnect time after which open orders are polled, and the polling interval, in ms.
 AWAY_MS, POLL_MS = 10_000, 5_000
 MOST_WAITING = 10_000
-# The stream also reports orders that were placed elsewhere.
+# Most orders to remember; the stream also reports orders that were placed elsewhere.
 MOST_KNOWN = 4_096
 
 

@@ -10,7 +10,7 @@ from mcp_binance_server.trading.journal.watching import CancelState
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Current state of an intent, the reason if not sent or refused, and the result of a cancel that was sent."""
+    """Current intent, the reason why it was not sent or was refused, and the result of a cancel that was sent."""
 
     intent: Intent
     reason: str = ""

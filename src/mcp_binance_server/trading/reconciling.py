@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 # Most orders that the exchange returns in one page.
 PAGE = 1000
-# Visitor of an order that was found at the exchange: the journal that knows its visitor is not here.
+# Visitor of an order found at the exchange: unknown, because its journal is not here.
 NOBODY = ""
 NEVER_PLACED = "order {name} is at the exchange, and the journal says that it never was ({state})"
 
@@ -61,13 +61,13 @@ class Reconciliation:
     ledger: OrderLedger
     broker: Broker
     past_orders: Callable[[Symbol, int, int], Awaitable[Sourced[tuple[Order, ...]]]]
-    """Query for a symbol's orders, by number and start time: orders of any status, the oldest first."""
+    """Query for a symbol's orders since a time: symbol, most orders, start in ms. Any status, the oldest first."""
     account: TradedAccount
     policy: Policy
     worth_of: Callable[[Order], Awaitable[OrderWorth]]
     now_ms: Callable[[], int]
     first: tuple[StartStep, ...] = ()
-    """Steps before any query: the rights of the key, the exchange's clock, the event stream."""
+    """Steps before any query, such as the check of the key's rights."""
     last: tuple[StartStep, ...] = ()
     """Steps after journal and exchange agree: the other servers of the account must agree too."""
     _open: tuple[Order, ...] = ()

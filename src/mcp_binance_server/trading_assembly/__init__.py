@@ -1,1 +1,1 @@
-"""Trading, put together from its parts: on paper, and at Binance."""
+"""Assembly of trading: on paper and at Binance."""

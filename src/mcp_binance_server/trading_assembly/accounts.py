@@ -1,4 +1,4 @@
-"""Accounts of callers, opened at their first call and closed when idle: of keys that they bring, and on paper."""
+"""Accounts of callers, with their own keys or on paper: opened at the first call, closed when idle."""
 
 import logging
 from collections.abc import AsyncGenerator, Callable
@@ -23,32 +23,32 @@ LOG = logging.getLogger(__name__)
 Opening = Callable[[], AbstractAsyncContextManager[OpenAccount]]
 KeyOpening = Callable[[Principal, KeeperPace], AbstractAsyncContextManager[OpenAccount]]
 
-# An account, and the key to it, is held for so long after its last call.
+# Idle timeout of an account and its key, in ms.
 LINGER_MS = 600_000
 LOOK_MS = 15_000
-# Each holds a few tasks, and at Binance a connection.
+# Most open accounts: each has a few tasks, and at Binance a connection.
 MOST_OPEN = 500
 OPENING_SECS = 5.0
-# What stops or limits an account is decided in the shared state: these only bring what others did into the journal.
+# Stops and limits are decided in the shared state. These ticks only bring other workers' orders into the journal.
 GUESTS_PACE = KeeperPace(tick_ms=1_000, alive_ms=5_000)
 
 
 @dataclass(eq=False)
 class _HeldAccount:
-    """An account on its way to be open, and until it is closed."""
+    """An account from the start of its opening until it is closed."""
 
     began_ms: float
     used_ms: float
     account: OpenAccount | None = None
     problem: AppError | None = None
     is_known: anyio.Event = field(default_factory=anyio.Event)
-    """Set once it is open, or once it is known that it cannot be."""
+    """Set when it is open, or when opening has failed."""
     is_over: anyio.Event = field(default_factory=anyio.Event)
 
 
 @dataclass(eq=False)
 class HeldAccounts:
-    """Accounts that are open now, each in a task of its own: what goes wrong in one is nothing to the others."""
+    """Open accounts, each in its own task: a failure in one does not affect the others."""
 
     clock: Clock
     most: int = MOST_OPEN
@@ -57,7 +57,7 @@ class HeldAccounts:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Hold accounts until the block ends; then orders under way are waited for, and every key is let go."""
+        """Hold accounts until the block ends; then wait for orders in progress and drop all keys."""
         async with anyio.create_task_group() as around:
             around.start_soon(self._close_idle)
             async with anyio.create_task_group() as tasks:
@@ -76,10 +76,10 @@ class HeldAccounts:
         return [each.account for each in self._held.values() if each.account is not None]
 
     async def opened(self, name: str, opening: Opening) -> OpenAccount:
-        """Return an account, opened now if it was not; whoever comes meanwhile waits for the same.
+        """Return an account, opened now if necessary; concurrent callers share one opening.
 
         Raises:
-            TradingNotReady: it is not open yet, or there is no room for it.
+            TradingNotReady: it is not open yet, or too many accounts are open.
             AppError: it cannot be opened.
         """
         held = self._held.get(name) or self._begun(name, opening)
@@ -87,7 +87,7 @@ class HeldAccounts:
         with anyio.move_on_after(max(0.0, OPENING_SECS - (now - held.began_ms) / 1000)):
             await held.is_known.wait()
             if held.account is not None:
-                await held.account.surveyor.desk.ready()  # a first question must not be refused for coming early
+                await held.account.surveyor.desk.ready()  # the first call must not be refused because it is early
         if held.problem is not None:
             raise held.problem
         if held.account is None or held.is_over.is_set():
@@ -129,7 +129,7 @@ class HeldAccounts:
 
 @dataclass(eq=False)
 class KeyAccounts:
-    """The accounts behind keys that come with calls. Whose key it is the exchange says: nothing is shown before."""
+    """Accounts behind the keys of calls. Nothing is shown before the exchange confirms the caller's key."""
 
     own: OpenAccount
     opening: KeyOpening
@@ -138,14 +138,14 @@ class KeyAccounts:
     held: HeldAccounts
 
     async def of(self, trader: Trader) -> OpenAccount | None:
-        """Return the account behind the key of a call, opened by now; None for a key that the rules do not name."""
+        """Return the account behind the key of a call, opened if necessary; None if the rules do not name the key."""
         brought = trader.brought
         if brought is None or not trader.is_refused or trader.of is None:
             return None
         if self.policy.mode_of(brought.key_id) != self.own.surveyor.drafter.mode:
             return None
         if brought not in self.caller.accepted:
-            # Anybody may know the name of a key. Before the exchange has taken its signature nothing of it is told.
+            # Any client may know the name of a key: nothing is shown before the exchange has accepted its signature.
             await AccountClient(self.caller, brought).account()
         if brought.key_id == self.own.name:
             return self.own
@@ -154,28 +154,28 @@ class KeyAccounts:
 
 @dataclass(eq=False)
 class VisitorAccounts:
-    """The accounts on paper of visitors, which all servers of a fleet share."""
+    """Paper accounts of visitors, which all servers of a fleet share."""
 
     own: OpenAccount
     opening: Callable[[str, KeeperPace], AbstractAsyncContextManager[OpenAccount]]
     held: HeldAccounts
 
     async def of(self, trader: Trader) -> OpenAccount | None:
-        """Return the account of a visitor, opened by now."""
+        """Return the account of a visitor, opened if necessary."""
         name = trader.account
         if name == self.own.name:
             return self.own
         return await self.held.opened(name, lambda: self.opening(name, GUESTS_PACE))
 
     async def catch_up(self, names: frozenset[str]) -> None:
-        """Write down what became of orders of some accounts, where these are open here."""
+        """Record the changes of orders of some accounts, if they are open here."""
         for each in (self.own, *self.held.accounts):
             if each.name in names:
                 await each.surveyor.desk.catch_up((each.name,))
 
 
 async def _has_doubts(account: OpenAccount) -> bool:
-    """Tell whether an order may stand that nobody knows of: while its key is here it can be asked for."""
+    """Return True if an order may be open with an unknown outcome: its key must stay, to query it."""
     try:
         return bool(await account.surveyor.desk.ledger.unresolved(account.name))
     except AppError:

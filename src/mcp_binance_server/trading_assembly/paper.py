@@ -1,4 +1,4 @@
-"""Trading on paper, put together: the accounts on paper, their desks, and the market that fills them."""
+"""Assembly of paper trading: the accounts, their desks, and the market that fills them."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -30,13 +30,13 @@ from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, ope
 from mcp_binance_server.trading_assembly.starting import keeper_of, reconciliation_of
 from mcp_binance_server.upstream import Upstream
 
-# How long an emptied state waits for servers that know more: nothing is on its way to an exchange of our own.
+# Wait before an emptied state is reopened, in ms, for servers that know more. No order is on its way to our exchange.
 SETTLE_MS = 1_500
 
 
 @asynccontextmanager
 async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) -> AsyncGenerator[TradingSide]:
-    """Open the journal, and match orders on paper for as long as this lasts.
+    """Open the journal, and match paper orders until the block ends.
 
     Raises:
         SettingsError: the rules, or the folder of the journal, cannot be used.
@@ -58,7 +58,7 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
 
 @dataclass(eq=False)
 class PaperGround:
-    """What every account on paper stands on: the tables, the rules, the journal, and the market."""
+    """Common base of all paper accounts: the tables, the rules, the journal and the market."""
 
     upstream: Upstream
     hub: Hub
@@ -69,7 +69,7 @@ class PaperGround:
     _feed: PaperFeed | None = None
 
     @classmethod
-    def of(  # noqa: PLR0917 - all that it stands on
+    def of(  # noqa: PLR0917 - all parts of it
         cls,
         settings: Settings,
         upstream: Upstream,
@@ -84,14 +84,14 @@ class PaperGround:
 
     @asynccontextmanager
     async def on_one_machine(self) -> AsyncGenerator[TradingSide]:
-        """Trade for every visitor at one desk: their accounts are in the journal's own file."""
+        """Trade for all visitors at one desk: their accounts are in the journal's own file."""
         desk = Desk(self.rules.ledger, self.broker_of, self.upstream.clock, self.upstream.caller.time.now_ms)
         async with desk.running(), self._matched(desk.catch_up):
             yield self._side(desk)
 
     @asynccontextmanager
     async def in_a_fleet(self, tables: SharedTables) -> AsyncGenerator[TradingSide]:
-        """Trade for each visitor at a desk of their own, while they call: other servers trade on their account too."""
+        """Trade for each active visitor at a separate desk: other servers trade on the same account."""
         held = HeldAccounts(self.upstream.clock)
         async with self.opened(OWN, KeeperPace()) as own, held.running():
             accounts = VisitorAccounts(own, self.opened, held)
@@ -104,7 +104,7 @@ class PaperGround:
 
     @asynccontextmanager
     async def opened(self, account: str, pace: KeeperPace) -> AsyncGenerator[OpenAccount]:
-        """Make the journal agree with an account that all servers share, and take orders on it while this lasts."""
+        """Reconcile the journal with an account that all servers share, and take orders on it until the block ends."""
         upstream, policy = self.upstream, self.rules.policy
         network, now_ms = upstream.caller.network.name, upstream.caller.time.now_ms
         fleet = FleetLedger(self.rules.ledger, upstream.engine, account, policy)

@@ -1,4 +1,4 @@
-"""What a key may do, asked before the first order: one that can move money away does not trade."""
+"""Rights of a key, checked before the first order: a key that can move money away does not trade."""
 
 import logging
 
@@ -12,11 +12,11 @@ LOG = logging.getLogger(__name__)
 
 
 async def require_rights(account: AccountClient, mode: TradingMode) -> tuple[str, ...]:
-    """Make sure that this server's key may trade and can do nothing worse; return what its owner should know of it.
+    """Check that this server's key can trade and do nothing worse; return notes for its owner.
 
     Raises:
-        SettingsError: the key can move money away or cannot trade, or Binance refuses to tell; one line.
-        AppError: Binance could not be asked, so nothing is known yet: nothing may be placed, and it is asked again.
+        SettingsError: the key can move money away or cannot trade, or Binance does not report its rights; one line.
+        AppError: Binance could not be queried. Nothing may be placed until a repeated query succeeds.
     """
     try:
         return await examined_rights(account, mode)
@@ -26,13 +26,13 @@ async def require_rights(account: AccountClient, mode: TradingMode) -> tuple[str
 
 
 async def examined_rights(account: AccountClient, mode: TradingMode) -> tuple[str, ...]:
-    """Make sure that a key may trade and can do nothing worse; return what its owner should know of it.
+    """Check that a key can trade and do nothing worse; return notes for its owner.
 
-    Testnet and demo do not tell what a key may do, and hold no money: there that alone is said.
+    Testnet and demo hold no money and do not report the rights of a key: the only note says so.
 
     Raises:
-        KeyDoesNotTrade: the key can move money away or cannot trade, or Binance refuses to tell; one line.
-        AppError: Binance could not be asked, so nothing is known yet: nothing may be placed, and it is asked again.
+        KeyDoesNotTrade: the key can move money away or cannot trade, or Binance does not report its rights; one line.
+        AppError: Binance could not be queried. Nothing may be placed until a repeated query succeeds.
     """
     network = account.caller.network
     if mode != "live":

@@ -1,4 +1,4 @@
-"""What every way of trading has: the operator's rules, the journal of this host, and the service on top of a desk."""
+"""Common parts of all ways of trading: the operator's rules, the journal of this host, and the service of a desk."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ from mcp_binance_server.upstream import Upstream
 
 @dataclass(frozen=True, slots=True)
 class TradingSide:
-    """What takes orders: the desk, whose account it trades on, and the reads that show this account."""
+    """Everything that takes orders: the desk, its account, and the reads that show this account."""
 
     upstream: Upstream
     policy: Policy
@@ -44,16 +44,16 @@ class TradingSide:
     hub: Hub | None
     trader: Trader = OWNER
     preview_key: bytes | None = field(default=None, repr=False)
-    """By which previews of other processes are known; without it each process has its own."""
+    """Key that makes previews valid in other processes too; without it each process has its own."""
     agreements: Agreements | None = None
-    """What people said, where that is shared; otherwise it is in the journal."""
+    """Shared decisions of people; None if they are only in the journal."""
     pages: ApprovalPages | None = None
     accounts: OpenAccounts | None = None
-    """Opens accounts of callers beside the one of this desk."""
+    """Accounts of callers, in addition to the account of this desk."""
     figures: TradingFigures = field(default_factory=TradingFigures)
 
     def service(self, trying: PreviewService) -> TradingService:
-        """Return the service that places what this preview service tries out."""
+        """Return the service that places the orders of this preview service."""
         upstream, store = self.upstream, self.desk.ledger.store
         self.desk.answered = self.figures.count_order
         return TradingService(
@@ -72,11 +72,11 @@ class TradingSide:
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:
             with self.hub.reading(symbol):
-                pass  # it lingers, and an order that follows finds it in step
+                pass  # the feed lingers, and is in sync for an order that follows
 
 
 def surveyor_of(upstream: Upstream, policy: Policy, desk: Desk) -> Surveyor:
-    """Return what gathers for the guards of a desk, under these rules."""
+    """Return the reader that collects the inputs of a desk's guards, under these rules."""
     client, time = upstream.client, upstream.caller.time
     drafter = Drafter(desk.mode, upstream.caller.network.name, policy, client, time.now_ms)
     return Surveyor(drafter, desk, JournalReader(desk.ledger.store), client, upstream.directory, time)
@@ -84,7 +84,7 @@ def surveyor_of(upstream: Upstream, policy: Policy, desk: Desk) -> Surveyor:
 
 @dataclass(frozen=True, slots=True)
 class OpenRules:
-    """The operator's rules and the journal that is kept under them."""
+    """Rules of the operator, and the journal that is kept under them."""
 
     policy: Policy
     ledger: HostLedger
@@ -111,7 +111,7 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
 
 
 def _pages(settings: Settings, folder: Path) -> ApprovalPages:
-    """Return the pages of this server; their process is told where the order lies, and no key."""
+    """Return the approval pages of this server; their process gets the path of the journal and no key."""
     around = surroundings()
     own = {
         "BINANCE_NETWORK": settings.network,

@@ -1,4 +1,4 @@
-"""Trading at Binance, put together: play money and money differ in hosts and rules, not in code."""
+"""Assembly of trading at Binance: practice and live differ in hosts and rules, not in code."""
 
 import logging
 from collections.abc import AsyncGenerator
@@ -38,7 +38,7 @@ from mcp_binance_server.upstream import Upstream
 
 LOG = logging.getLogger(__name__)
 
-# Beyond its window an order is refused by the exchange: what had left when a state was emptied has arrived after this.
+# Margin after the receive window, in ms. The exchange refuses later orders, so none is still on its way then.
 ARRIVAL_MS = 500
 
 
@@ -46,12 +46,12 @@ ARRIVAL_MS = 500
 async def opened_spot(
     settings: Settings, upstream: Upstream, hub: Hub | None, dialer: Dialer, *, cancels_only: bool = False
 ) -> AsyncGenerator[TradingSide]:
-    """Open the journal, make it agree with the account at Binance, and take orders for as long as this lasts.
+    """Open the journal, reconcile it with the account at Binance, and take orders until the block ends.
 
-    A cancel takes risk away: for it the key is used whatever else that may do, and no order is placed.
+    A cancel reduces risk: with `cancels_only` the key is used whatever its rights are, and no order is placed.
 
     Raises:
-        SettingsError: the rules, the key or what it may do, or the folder of the journal cannot be used.
+        SettingsError: the rules, the key or its rights, or the folder of the journal cannot be used.
     """
     mode, caller, principal, folder = settings.trading, upstream.caller, upstream.principal, settings.trading_dir
     if principal is None or folder is None:
@@ -64,7 +64,7 @@ async def opened_spot(
             rules.pages.running(),
         ):
             accounts = KeyAccounts(own, ground.opened, rules.policy, caller, held)
-            # Services are built for nobody's account: one that forgets whom it acts for has none to show.
+            # Services are built without an account: code that does not set the caller's account has none to show.
             reads, trader, desk = AccountClient(caller, None), Trader(LOCAL, principal.key_id), own.surveyor.desk
             key, policy = round_key_of(settings, "previews"), own.surveyor.drafter.policy
             yield TradingSide(
@@ -74,7 +74,7 @@ async def opened_spot(
 
 @dataclass(frozen=True, slots=True)
 class SpotGround:
-    """What every account at Binance that is traded here stands on: the way there, the rules and the journal."""
+    """Common base of all accounts that are traded at Binance here: connections, rules and journal."""
 
     settings: Settings
     upstream: Upstream
@@ -87,11 +87,11 @@ class SpotGround:
     async def opened(
         self, principal: Principal, pace: KeeperPace, *, is_own: bool = False, cancels_only: bool = False
     ) -> AsyncGenerator[OpenAccount]:
-        """Make the journal agree with the account of a key, and take orders on it for as long as this lasts.
+        """Reconcile the journal with the account of a key, and take orders on it until the block ends.
 
         Raises:
-            KeyDoesNotTrade: the key may do what one that trades must not, or cannot trade.
-            SettingsError: likewise, if it is this server's own.
+            KeyDoesNotTrade: the key has rights that a trading key must not have, or cannot trade.
+            SettingsError: the same for this server's own key.
         """
         upstream, mode, window_ms = self.upstream, self.settings.trading, self.settings.order_recv_window_ms
         caller, policy, host = upstream.caller, self.rules.policy.of_key(principal.key_id), self.rules.ledger
@@ -123,12 +123,12 @@ class SpotGround:
 async def _followed(
     desk: Desk, upstream: Upstream, principal: Principal, dialer: Dialer, hub: Hub | None
 ) -> AsyncGenerator[None]:
-    """Listen to what the exchange tells of open orders; where there is no address for that they are asked for."""
+    """Follow the exchange's reports of open orders; without an address for them, orders are only polled."""
     url, clock = upstream.caller.network.ws_api_url, upstream.clock
     if url is None:
         yield
         return
-    # The exchange counts what an address connects to streams and to this together.
+    # The exchange counts the connections of an address to its streams and to this API together.
     pacer = Pacer(clock) if hub is None else hub.pacer
     stream = UserStream(url, dialer, pacer, upstream.caller, principal)
     following = OrderFollowing(principal.key_id, desk, stream, clock)
@@ -148,7 +148,7 @@ def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_w
 
 
 async def _is_done(step: StartStep) -> bool:
-    """Do a step before anything is served: what is wrong for good ends the start, the rest is tried again later."""
+    """Run a step before anything is served. A permanent error ends the start; otherwise return False to retry later."""
     try:
         await step.do()
     except (SettingsError, KeyDoesNotTrade):

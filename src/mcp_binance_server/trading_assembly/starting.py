@@ -1,4 +1,4 @@
-"""How the trading of one account starts: journal, exchange and other servers are made to agree first."""
+"""Start of trading on one account: journal, exchange and other servers are reconciled first."""
 
 from collections.abc import Awaitable, Callable
 
@@ -16,7 +16,7 @@ from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, S
 from mcp_binance_server.upstream import Upstream
 
 
-def reconciliation_of(  # noqa: PLR0917 - all that a start is about
+def reconciliation_of(  # noqa: PLR0917 - all inputs of a start
     upstream: Upstream,
     policy: Policy,
     ledger: OrderLedger,
@@ -25,7 +25,7 @@ def reconciliation_of(  # noqa: PLR0917 - all that a start is about
     account: TradedAccount,
     first: tuple[StartStep, ...] = (),
 ) -> Reconciliation:
-    """Return the start of an account, under its rules."""
+    """Return the start of an account under its rules."""
     drafter = Drafter(account.mode, account.network, policy, upstream.client, upstream.caller.time.now_ms)
 
     async def worth_of(order: Order) -> OrderWorth:
@@ -44,7 +44,7 @@ def keeper_of(
     *,
     shares_everybody: bool = False,
 ) -> FleetKeeper:
-    """Return what keeps an account and the shared state in agreement; the start ends when they are."""
+    """Return the keeper that synchronises an account with the shared state; the start waits until they agree."""
     agreements, now_ms = FleetAgreements(fleet.store, upstream.engine, fleet.account), upstream.caller.time.now_ms
     clock, again = upstream.clock, start.again
     keeper = FleetKeeper(

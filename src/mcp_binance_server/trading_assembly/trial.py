@@ -1,4 +1,4 @@
-"""An order that the exchange checks and does not execute, for who wants to know before anything is placed."""
+"""Test order that the exchange checks and does not execute, to try out a key before anything is placed."""
 
 from decimal import ROUND_CEILING, Decimal
 
@@ -11,12 +11,12 @@ from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
 
 TRIED = "doctor-tries-an-order"
-# Above the least that the exchange takes, so that a price that moves meanwhile does not fall below it.
+# Factor above the exchange's minimum, so that a moving price does not bring the order below it.
 ABOVE_LEAST = Decimal("1.5")
 
 
 def small_order(rules: SymbolRules, price: Price) -> WrittenOrder:
-    """Return a buy at a price, hardly larger than the least that the exchange takes."""
+    """Return a buy at a price, worth `ABOVE_LEAST` times the exchange's minimum."""
     least = max(rules.min_notional * ABOVE_LEAST / price, rules.min_quantity)
     steps = (least / rules.step).to_integral_value(ROUND_CEILING) if rules.step else least
     quantity = Quantity(steps * rules.step if rules.step else least)
@@ -24,9 +24,9 @@ def small_order(rules: SymbolRules, price: Price) -> WrittenOrder:
 
 
 async def try_out(caller: ExchangeCaller, principal: Principal, order: WrittenOrder) -> Outcome:
-    """Have the exchange check an order with this key; nothing is executed.
+    """Let the exchange check an order with this key; nothing is executed.
 
     Raises:
-        AppError: it could not be asked.
+        AppError: the exchange could not be queried.
     """
     return await OrderClient(caller, principal, OrderCounts(caller.time)).try_out(order)

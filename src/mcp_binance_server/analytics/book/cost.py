@@ -26,7 +26,10 @@ class CheapSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketOrderCost:
-    """The minimum of the last seconds. `seconds` of 0 is the instant alone; `dollars` is the price of a quote unit."""
+    """The half spread, and the minimum sizes of the last seconds.
+
+    `seconds` of 0 means the instant alone; `dollars` is the price of a quote unit.
+    """
 
     mid: float
     half_spread_bps: float
@@ -40,7 +43,7 @@ class MarketOrderCost:
 def market_order_cost(
     book: BookSnapshot, before: Iterable[CheapSize], now_ms: int, *, dollars: float | None = None
 ) -> MarketOrderCost | None:
-    """Return the minimum of a book and of the seconds before it; None if the book has no mid."""
+    """Return the cost with the minimum sizes of a book and of the seconds before it; None if the book has no mid."""
     top = top_of_book(book.bids, book.asks)
     if top.mid is None or top.spread_bps is None or top.bid is None or top.ask is None:
         return None

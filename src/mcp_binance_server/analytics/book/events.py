@@ -63,7 +63,7 @@ class _Place:
 
 
 class Refills:
-    """Counter of equal net additions at traded prices, after Frey and Sandås (2009), who read them from messages.
+    """Counter of equal net additions at traded prices, after Frey and Sandås (2009), whose data are messages.
 
     An iceberg order shows its next peak when the last one is filled. If no other order changed, after - before + traded
     is that peak.

@@ -139,7 +139,7 @@ def spread_parts(price: float, side: Taker, mid: float, later_mid: float | None)
 
 
 def paid_spread(trades: Sequence[MidTrade], quoted_bps: Sequence[float], *, minimum: int = PAID_TRADES) -> PaidSpread:
-    """Return the medians over trades. The parts after the horizon need as many trades that are old enough."""
+    """Return medians over trades. The parts after the horizon need `minimum` trades that are old enough."""
     if len(trades) < minimum:
         return PaidSpread(None, None, None, None, len(trades), why_null="insufficient_events")
     parts = [(each.mid, spread_parts(each.price, each.side, each.mid, each.later_mid)) for each in trades]

@@ -1,4 +1,4 @@
-"""Microprice: the mid plus the expected move after the sizes at the touch, used only if it beats the mid."""
+"""Microprice: the mid plus the move expected from the sizes at the touch, used only if it beats the mid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

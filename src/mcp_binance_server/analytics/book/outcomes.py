@@ -50,7 +50,7 @@ class StandingOutcomes:
         del row[:-MOST_OUTCOMES]
 
     def like(self, distance: int) -> TradedInto | None:
-        """Return the outcomes of sizes as near, or as far, as this many bins; None while there are very few."""
+        """Return the outcomes of sizes in the distance class, near or far, of this many bins; None below five."""
         row = self._near if distance < NEAR_BINS else self._far
         if len(row) < LEAST_OUTCOMES:
             return None

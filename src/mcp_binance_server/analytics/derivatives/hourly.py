@@ -21,7 +21,7 @@ PointT = TypeVar("PointT", bound=Stamped)
 
 
 def by_hour(points: Iterable[PointT], now_ms: int) -> dict[int, PointT]:
-    """Return rows by their full hour, oldest first. The last of two duplicates wins; future rows are left out."""
+    """Return rows by their full hour, oldest first. The last duplicate wins; off-hour and future rows are left out."""
     found: dict[int, PointT] = {}
     for point in points:
         hour = (point.time_ms + _OFF_MS) // HOUR_MS * HOUR_MS

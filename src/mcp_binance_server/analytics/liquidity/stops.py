@@ -17,7 +17,7 @@ from mcp_binance_server.domain.periods import DAY_MS, Candle
 StopSide = Literal["long", "short"]
 StopFrom = Literal["noise", "ticks", "spread", "thin_range", "standing_size"]
 
-# A range estimator understates bars with few trades; neighbouring bars are then joined.
+# A range estimator understates the move of bars with few trades, so their neighbours are joined to them.
 LEAST_TRADES = 20
 LEAST_BARS = 6
 JOINED = (1, 3, 12, 48)

@@ -52,7 +52,7 @@ class ThinRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinRanges:
-    """The ranges found, from low to high. An empty tuple means none; None means not judged, by `why_null`.
+    """The ranges found, from low to high. An empty tuple means none; None means not judged, and `why_null` says why.
 
     `widest` is the widest run of thin bins in usual moves, found or not. Of the `shuffles` tried, `as_wide` had a run
     as wide. Shuffling ends with the first of these, so a found range has 59 shuffles and 0 as wide.
@@ -68,7 +68,7 @@ class ThinRanges:
 
     @property
     def p(self) -> float | None:
-        """The upper bound of the chance probability; None without a full count of shuffles."""
+        """The upper bound of the probability by chance; None without a full count of shuffles."""
         return 1 / (SHUFFLES + 1) if self.found else None
 
 

@@ -1,1 +1,1 @@
-"""A market as a whole: volatility, volume by price, health, anomalies."""
+"""Measures of a whole market: volatility, volume by price, health, anomalies."""

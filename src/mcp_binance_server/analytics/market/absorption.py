@@ -1,6 +1,6 @@
-"""Flow that the price did not answer: the residual of Kyle's line through the symbol's own minutes.
+"""Flow without a price response: the residual of Kyle's line through the symbol's own minutes.
 
-Kyle (1985): the mid moves in proportion to what is bought less what is sold; Hasbrouck (1991) on its persistence.
+Kyle (1985): the mid moves in proportion to volume bought less volume sold; Hasbrouck (1991) on its persistence.
 """
 
 from array import array
@@ -12,7 +12,7 @@ from typing import NamedTuple
 MOST_PAIRS = 240
 LEAST_PAIRS = 40
 LEAST_T = 2.0
-# Only flow beyond the own 90th percentile can be absorbed, and only where less than half of the usual move came.
+# Only flow beyond its own 90th percentile can be absorbed, and only if the price made less than half of the usual move.
 LARGE_SHARE = 0.9
 MOVED_SHARE = 0.5
 
@@ -20,7 +20,7 @@ _NOTHING = 1e-12
 
 
 class MinuteFlow(NamedTuple):
-    """What a minute bought less what it sold, and how the mid moved."""
+    """Volume bought less volume sold in one minute, and the move of the mid."""
 
     flow: float
     move: float
@@ -28,7 +28,7 @@ class MinuteFlow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KyleLine:
-    """A line of moves on flows: its slope, the deviation of what it leaves, the slope's t, and what flow is large."""
+    """A regression of moves on flows: slope, deviation of residuals, t of the slope, and the minimum large flow."""
 
     slope: float
     noise: float
@@ -36,7 +36,7 @@ class KyleLine:
     large: float
 
     def residual(self, minute: MinuteFlow) -> float:
-        """Return by how many deviations the move fell short of what its flow usually brings; 0 when it did not."""
+        """Return by how many deviations the move fell short of the usual one for its flow; 0 if it did not."""
         flow, move = minute
         if abs(flow) < self.large or self.slope <= 0:
             return 0.0
@@ -90,7 +90,7 @@ class FlowAnswers:
             del column[:-MOST_PAIRS]
 
     def line(self) -> KyleLine | None:
-        """Fit the line; None while there are too few minutes, or the price does not follow the flow."""
+        """Fit the line; None if there are too few minutes, or if the price does not follow the flow."""
         pairs = self._pairs()
         if len(pairs) < LEAST_PAIRS:
             return None
@@ -98,9 +98,9 @@ class FlowAnswers:
         return line if line.slope > 0 and line.t >= LEAST_T else None
 
     def residuals(self) -> list[float]:
-        """Return the residual of each minute by a line through the others: one that draws its own line hides itself.
+        """Return the residual of each minute from a line through the others: a minute in its own fit would hide itself.
 
-        Most minutes have too little flow to leave any, whatever the line.
+        Most minutes have too little flow for a residual, whatever the line is.
         """
         pairs = self._pairs()
         sums, large = _Sums.of(pairs), _large(pairs)
@@ -110,11 +110,11 @@ class FlowAnswers:
         return [MinuteFlow(*each) for each in zip(self._flows, self._moves, strict=True)]
 
     def series(self) -> "array[float]":
-        """Return flows and moves by turns, to be kept."""
+        """Return alternating flows and moves, for storage."""
         return array("d", [each for pair in zip(self._flows, self._moves, strict=True) for each in pair])
 
     def restore(self, row: Sequence[float]) -> None:
-        """Take back what `series` returned."""
+        """Restore the row that `series` returned."""
         self._flows, self._moves = array("f", row[::2][-MOST_PAIRS:]), array("f", row[1::2][-MOST_PAIRS:])
 
 

@@ -1,12 +1,13 @@
-"""Scores that calm markets of a class do not exceed in 99 of 100 minutes, while their past is short.
+"""Scores that calm markets of a class do not exceed in 99 of 100 minutes, used while a market's past is short.
 
-Written by benchmarks/calibration/classes.py. Where kinds of markets share a class, the least of their percentiles.
+Written by benchmarks/calibration/classes.py. If several kinds of markets share a class, the lowest of their percentiles
+counts.
 """
 
 from collections.abc import Mapping
 
 SCORES_VERSION = 1
-# Calm zero-intelligence books, in minutes of each kind and its class.
+# Calm zero-intelligence books: minutes of each kind, and its class.
 ORIGIN: Mapping[str, tuple[int, str]] = {
     "btc-like": (620, "tick under 0.1 bps, 60 to 600 trades a minute"),
     "xrp-like": (620, "tick 0.1 to 1 bps, 60 to 600 trades a minute"),

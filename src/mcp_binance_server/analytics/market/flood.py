@@ -1,4 +1,4 @@
-"""A flood of changes: many more of them in ten seconds than is usual here, and not because more is traded."""
+"""Message floods: many more book changes in ten seconds than usual, not explained by more trades."""
 
 from array import array
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from statistics import median
 from mcp_binance_server.analytics.market.minute import HALF_BLOCK_S, HALF_BLOCKS, SECONDS, HalfBlock, blocks_of_ten
 
 USUAL_MINUTES = 60
-# A handful of trades more says nothing.
+# A few more trades mean nothing.
 _FEW_TRADES = 5
 
 
 class UsualRates:
-    """What ten seconds of the last hour usually held: changes of the book, and trades."""
+    """Usual numbers of book changes and trades in ten seconds of the last hour."""
 
     __slots__ = ("_trades", "_updates")
 
@@ -25,7 +25,7 @@ class UsualRates:
         return len(self._updates)
 
     def add(self, blocks: Sequence[HalfBlock]) -> None:
-        """Take a minute's mean of ten seconds."""
+        """Add a minute's mean of ten seconds."""
         for column, total in (
             (self._updates, sum(each.updates for each in blocks)),
             (self._trades, sum(each.trades for each in blocks)),
@@ -34,11 +34,11 @@ class UsualRates:
             del column[:-USUAL_MINUTES]
 
     def trades_per_minute(self) -> float | None:
-        """Return how often the market usually trades; None before the first minute is over."""
+        """Return the usual number of trades per minute; None before the first minute is over."""
         return SECONDS / (2 * HALF_BLOCK_S) * median(self._trades) if self._trades else None
 
     def score(self, blocks: Sequence[HalfBlock]) -> float:
-        """Return the largest logarithm of changes over the usual, less that of trades where these rose as well."""
+        """Return the largest log ratio of changes to the usual, minus that of trades if those rose as well."""
         changes, trades = median(self._updates), median(self._trades)
         return max(
             log((ten.updates + 1) / (changes + 1)) - max(0.0, log((ten.trades + _FEW_TRADES) / (trades + _FEW_TRADES)))
@@ -46,9 +46,9 @@ class UsualRates:
         )
 
     def series(self) -> "array[float]":
-        """Return changes and trades by turns, to be kept."""
+        """Return alternating changes and trades, for storage."""
         return array("d", [each for pair in zip(self._updates, self._trades, strict=True) for each in pair])
 
     def restore(self, row: Sequence[float]) -> None:
-        """Take back what `series` returned."""
+        """Restore the row that `series` returned."""
         self._updates, self._trades = array("f", row[::2][-USUAL_MINUTES:]), array("f", row[1::2][-USUAL_MINUTES:])

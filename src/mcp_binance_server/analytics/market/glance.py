@@ -1,4 +1,4 @@
-"""What is looked for first in a market: its spread, what the book holds near it, who takes, and what taking costs."""
+"""Key figures of a market: its spread, the depth near it, the taker flow, and the cost of taking."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mcp_binance_server.domain.periods import Candle
 
 @dataclass(frozen=True, slots=True)
 class TakerFlow:
-    """What takers bought and sold within a window, in the base asset."""
+    """Volume bought and sold by takers within a window, in the base asset."""
 
     bought: float
     sold: float
@@ -30,7 +30,7 @@ class TakerFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchReport:
-    """One book: its touch, what it holds within 10 bps, and what a market order may take cheaply."""
+    """One book: its touch, its depth within 10 bps, and the size that a market order can take cheaply."""
 
     top: TopOfBook
     band: BandImbalance
@@ -57,21 +57,21 @@ def touch_of(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
 
 
 def near_band(view: BookView, top: TopOfBook, grid: PriceGrid) -> BandImbalance:
-    """Measure what both sides hold near the mid: within 10 bps, and within three ticks where these are more."""
+    """Measure the depth of both sides near the mid: within 10 bps, or within three ticks if those are wider."""
     bps = NEAR_BPS if top.mid is None else 10_000 * grid.band(top.mid, NEAR_BPS) / top.mid
     return imbalance_of_band(view.snapshot.bids, view.snapshot.asks, bps)
 
 
 def flow_of_tape(trades: Sequence[Trade], window_ms: int, to_ms: int) -> TakerFlow:
-    """Add up the trades of a window that is known to hold all of them."""
+    """Sum the trades of a window. `trades` must hold all of them."""
     bought = sum(float(each.quantity) for each in trades if not each.buyer_is_maker)
     sold = sum(float(each.quantity) for each in trades if each.buyer_is_maker)
-    # An aggregate stands for the fills of one order at one price; candles count the fills.
+    # One aggregate holds all fills of an order at one price; candles count the fills.
     return TakerFlow(bought, sold, sum(each.last_id - each.first_id + 1 for each in trades), window_ms, to_ms)
 
 
 def flow_of_bars(bars: Sequence[Candle], window_ms: int, to_ms: int) -> TakerFlow:
-    """Add up bars, whose volumes by taker are exact."""
+    """Sum bars; their taker volumes are exact."""
     bought = sum(float(each.taker_buy_volume) for each in bars)
     volume = sum(float(each.volume) for each in bars)
     return TakerFlow(bought, volume - bought, sum(each.trade_count for each in bars), window_ms, to_ms)

@@ -1,4 +1,4 @@
-"""How far a book is from its own last hour: an index of departures, not of goodness."""
+"""Health of a book relative to its own last hour: an index of deviation, not of quality."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ LEAST_MINUTES = 30
 WEIGHTS: dict[HealthPart, float] = {"spread": 0.4, "depth": 0.6}
 WORDS: tuple[HealthWord, ...] = ("Usual", "Thin", "Strained", "Broken")
 EDGES = (80.0, 60.0, 40.0)
-# A word is left only this far beyond its edge.
+# Hysteresis: a word changes only when the score is this far beyond its edge.
 MARGIN = 8.0
-# It stands for a minute; sooner only a Usual or Thin book that stays broken is told: a fall passes Strained on its way,
-# and who was told that need not hear more within the minute. Thin must last before it is news.
+# A word stays for a minute. Only a Usual or Thin book that stays broken changes sooner: a fall passes Strained on its
+# way, and a reader who saw Strained needs no further change within the minute. Thin must last before it is reported.
 STANDS_S, THIN_LASTS_S = 60, 25
 BROKEN_BELOW, BROKEN_LASTS_S = 20.0, 5
 MEAN_S = 5
 FALL_HALF_S, RISE_HALF_S = 5.0, 30.0
-# A part begins to count when less than one second in 25 was as bad, and never counts less than this.
+# A part starts to count when less than one second in 25 was as bad, and its score is never below this minimum.
 _BEGINS, _SLACK, _LEAST_PART = 0.05, 0.01, 0.02
-# Beyond the worst fiftieth of the hour it also counts how far depth is below its worst tenth.
+# Beyond the worst fiftieth of the hour, the distance of depth below its worst tenth counts as well.
 _RARE, _TENTH, _STEEPNESS, _LEAST_DEPTH = 0.02, 0.1, 1.5, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class HealthNow:
-    """The smoothed score with its word, and the parts of the last seconds, 1 being usual."""
+    """The smoothed score with its word, and the parts of the last seconds; 1 is usual."""
 
     score: float
     word: HealthWord
@@ -39,13 +39,13 @@ class HealthNow:
 
     @property
     def pulled_by(self) -> HealthPart | None:
-        """Return the part that pulled the score down; None while both are usual."""
+        """Return the part that lowered the score most; None while both are usual."""
         worst = min(self.parts, key=lambda name: self.parts[name] ** WEIGHTS[name])
         return worst if self.parts[worst] < 1 else None
 
 
 class HealthMeter:
-    """Scores second by second: bad news fast, good news slowly, and a word that does not flicker at its edge."""
+    """Meter of the score by second: it falls fast and rises slowly, and its word does not flicker at an edge."""
 
     __slots__ = ("_grid", "_means", "_recent", "_scale", "_score", "_steady")
 
@@ -55,18 +55,18 @@ class HealthMeter:
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew after a gap."""
+        """Reset after a gap."""
         self._recent: deque[dict[HealthPart, float]] = deque(maxlen=MEAN_S)
         self._means: deque[float] = deque(maxlen=MEAN_S)
         self._score: float | None = None
         self._steady = SteadyWord()
 
     def compare_with(self, scale: HealthScale) -> None:
-        """Take the hour against which the next seconds are scored."""
+        """Set the hour that the next seconds are scored against."""
         self._scale = scale
 
     def add(self, moment: BookMoment) -> None:
-        """Take a second."""
+        """Add a second."""
         if self._scale is None:
             return
         parts = part_scores(moment, self._scale, self._grid)
@@ -80,7 +80,7 @@ class HealthMeter:
 
     @property
     def now(self) -> HealthNow | None:
-        """Return the state of the last second; None before there is half an hour to compare with."""
+        """The state of the last second; None before there is half an hour to compare with."""
         word = self._steady.word
         if self._score is None or word is None:
             return None
@@ -90,7 +90,7 @@ class HealthMeter:
 
 
 def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict[HealthPart, float]:
-    """Return 1 for a part that is usual, less for one that few seconds of the hour had as bad."""
+    """Return 1 for a usual part, and less if few seconds of the hour were as bad."""
     ticks = grid.ticks(moment.spread)
     # A spread of one tick is at its minimum, whatever the hour was like.
     spread = 1.0 if ticks <= 1 else _part(scale.as_wide(ticks))
@@ -104,9 +104,9 @@ def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict
 
 
 class SteadyWord:
-    """The word of a score, second by second: it changes once a minute at most, for whoever asks every few seconds.
+    """The word of a score, second by second. It changes at most once a minute, for clients that poll every few seconds.
 
-    Only a book that was no worse than Thin and breaks is told sooner.
+    Only a break of a book that was Usual or Thin is reported sooner.
     """
 
     __slots__ = ("_broken_s", "_differs_s", "_stood_s", "word")
@@ -117,7 +117,7 @@ class SteadyWord:
         self._differs_s = self._broken_s = 0
 
     def add(self, score: float) -> None:
-        """Take a second."""
+        """Add a second."""
         word = word_of(score, self.word)
         self._stood_s += 1
         self._differs_s = 0 if word == self.word else self._differs_s + 1
@@ -135,7 +135,7 @@ class SteadyWord:
 
 
 def word_of(score: float, before: HealthWord | None = None) -> HealthWord:
-    """Name a score; the word before stays until its edge is passed by a margin."""
+    """Return the word of a score. The previous word stays until its edge is passed by a margin."""
     if before is None:
         return WORDS[sum(score < edge for edge in EDGES)]
     fallen = sum(score < edge - MARGIN for edge in EDGES)

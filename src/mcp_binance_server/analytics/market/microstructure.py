@@ -1,4 +1,4 @@
-"""What is known of how one market trades: its last whole minutes, its stress and health of now, its book."""
+"""Microstructure of one market: its last whole minutes, current stress and health, and its book."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,27 +30,27 @@ NO_SCORE: Mapping[BookState, WhyNull] = {"crossed": "crossed_book", "one_sided":
 
 
 class DepthSample(NamedTuple):
-    """What one side held near the mid at one moment."""
+    """The depth of one side near the mid at one moment."""
 
     time_ms: int
     depth: float
 
 
 class Recoveries(NamedTuple):
-    """How many sudden losses of depth there were, and how many were soon made good."""
+    """The number of sudden losses of depth, and how many of them recovered soon."""
 
     recovered: int
     depletions: int
 
     def shrunk(self, hour: "Recoveries") -> float | None:
-        """Return the share made good, drawn to that of the hour; None when the hour saw hardly any loss."""
+        """Return the recovered share, shrunk towards that of the hour; None if the hour had hardly any loss."""
         if hour.depletions < LEAST_DEPLETIONS:
             return None
         return shrunk_share(self.recovered, self.depletions, hour.recovered / hour.depletions)
 
 
 def count_recoveries(samples: Sequence[DepthSample], *, thresholds: Thresholds = DEFAULTS) -> Recoveries:
-    """Count sudden losses of depth on one side; one whose time to recover is not over yet is not counted."""
+    """Count sudden losses of depth on one side. A loss whose recovery time is not over yet is not counted."""
     recovered = depletions = at = 0
     while at < len(samples):
         peak = _peak_before(samples, at, thresholds.depletion_ms)
@@ -82,7 +82,7 @@ def _peak_before(samples: Sequence[DepthSample], at: int, within_ms: int) -> flo
 
 
 def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
-    """Return the root of the mean squared move, scaled to a minute; fewer than two moves tell nothing."""
+    """Return the root of the mean squared move, scaled to a minute; None below two moves."""
     returns = log_returns(prices)
     if len(returns) < 2:
         return None
@@ -91,10 +91,10 @@ def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnomalyReport:
-    """The last whole minutes of a market and its stress of now; without a stream only why there is nothing.
+    """The last whole minutes of a market and its current stress; without a stream only the reason is set.
 
-    `changed` names the judgements that spoke so often within the hour that no single minute of it is an exception,
-    `reference` the class of markets like it, which only helps to say nothing.
+    `changed` names the judgements that were unusual so often within the hour that no single minute is an exception.
+    `reference` is the class of similar markets, which can only suppress findings.
     """
 
     rules: SymbolRules
@@ -109,7 +109,7 @@ class AnomalyReport:
 
     @property
     def verdicts(self) -> tuple[EventVerdict, ...]:
-        """Return of each event the minute that is rarest, the newest of equal ones."""
+        """Return the rarest minute of each event, the newest of equal ones."""
         if not self.minutes:
             return ()
         return tuple(min((each.of(name) for each in reversed(self.minutes)), key=_rarity) for name in EVENTS)
@@ -120,12 +120,12 @@ class AnomalyReport:
 
     @property
     def unusual(self) -> tuple[EventVerdict, ...]:
-        """Return the events that speak; one whose usual has changed names no single minute."""
+        """Return the unusual events. An event whose usual level has changed names no single minute."""
         return tuple(each for each in self.judged if each.judgement.is_unusual and each.name not in self.changed)
 
     @property
     def findings(self) -> tuple[EventVerdict, ...]:
-        """Return those that stand although so many were asked: rarer by their number, or in two minutes running."""
+        """Return the events that survive multiple testing: rarer by their number, or in two minutes in a row."""
         most = ALPHA / len(EVENTS)
         return tuple(
             each
@@ -135,18 +135,18 @@ class AnomalyReport:
 
     @property
     def is_stressed(self) -> bool:
-        """Whether stress speaks now; where it has become usual, no single moment of it does."""
+        """Whether stress is unusual now. If stress has become usual, no single moment is."""
         return self.stress is not None and self.stress.judgement.is_unusual and "stress" not in self.changed
 
     def waiting(self, judgement: Judgement) -> NotJudged | None:
-        """Return why a judgement says nothing yet, and whether what it saw is usual for markets like this one."""
+        """Return the reason for not judging yet, with the class in which the score is usual, if any."""
         if judgement.not_judged is None or self.reference is None or not self.reference.calls_usual(judgement):
             return judgement.not_judged
         return replace(judgement.not_judged, usual_of=self.reference.name)
 
     @property
     def chance_of_any(self) -> float:
-        """Return how often at least one of so many judgements speaks by chance."""
+        """Return the probability that at least one of these judgements is unusual by chance."""
         return 1 - (1 - ALPHA) ** (len(self.judged) * max(1, len(self.minutes)))
 
 
@@ -158,7 +158,7 @@ def _rarity(verdict: EventVerdict) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """The index with its parts, or why there is none, and what is shown beside it without a share in it."""
+    """The index with its parts, or the reason for none, and values shown next to it that do not contribute."""
 
     rules: SymbolRules
     basis: Basis
@@ -180,11 +180,11 @@ class HealthReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketPart:
-    """What the page says of the book; `day_volatility`, per minute, is only asked for by the deepest analysis."""
+    """The page's data on the book; `day_volatility`, per minute, is read only for the deepest analysis."""
 
     book: TouchReport
     flow: TakerFlow | None
-    """The last minute of the tape, once that is whole."""
+    """The last minute of the tape, if complete."""
     anomalies: AnomalyReport
     health: HealthReport
     day_volatility: float | None
@@ -193,7 +193,7 @@ class MarketPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MicrostructureReport:
-    """The parts of the page; a part that is missing has its reason."""
+    """The parts of the page. A missing part has its reason."""
 
     rules: SymbolRules
     hours: int
@@ -207,7 +207,7 @@ class MicrostructureReport:
 
     @property
     def flow(self) -> TakerFlow | None:
-        """What takers did last: by the tape where that is whole, else in the newest closed bar."""
+        """The latest taker flow: from the tape if complete, else from the newest closed bar."""
         if self.market is not None and self.market.flow is not None:
             return self.market.flow
         seen = self.profile

@@ -1,4 +1,4 @@
-"""What a market's seconds were over its own last hour: spread, depth and moves, in columns, to rank the present by."""
+"""Columns of a market's last hour: spread, depth and moves by second, as the reference for the present."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 HOUR_S = 3_600
-# Every fifth second for health, every tenth for stress: those between hardly differ.
+# Every fifth second for health, every tenth for stress: the seconds between hardly differ.
 HEALTH_EVERY_S = 5
 STRESS_EVERY_S = 10
 _HEALTH_ROWS = HOUR_S // HEALTH_EVERY_S
@@ -17,7 +17,7 @@ _HIGH = 0.95
 
 
 class StressParts(NamedTuple):
-    """Depth lost, spread widened and distance moved, as logarithms: more is worse."""
+    """Depth lost, spread widened and distance moved, as logarithms: higher is worse."""
 
     depth: float
     spread: float
@@ -34,22 +34,22 @@ class StressScale:
 
 @dataclass(frozen=True, slots=True)
 class HealthScale:
-    """The hour's relative spreads and thinner sides, each in order."""
+    """The hour's relative spreads and thinner sides, each sorted."""
 
     spreads: Sequence[float]
     depths: Sequence[float]
 
     def as_wide(self, spread: float) -> float:
-        """Return the share of the hour whose spread was as wide or wider."""
+        """Return the share of the hour with a spread at least as wide."""
         return (len(self.spreads) - bisect_left(self.spreads, spread)) / len(self.spreads)
 
     def as_thin(self, depth: float) -> float:
-        """Return the share of the hour whose thinner side was as thin or thinner."""
+        """Return the share of the hour whose thinner side was at most as deep."""
         return bisect_right(self.depths, depth) / len(self.depths)
 
 
 class OwnHour:
-    """Columns of single precision that roll on: a book that slowly changes its shape is not ill."""
+    """Rolling columns of single precision: a book that slowly changes its shape is not unhealthy."""
 
     __slots__ = ("_health", "_stress")
 
@@ -66,13 +66,13 @@ class OwnHour:
         return len(self._stress[0]) * STRESS_EVERY_S // 60
 
     def add_health(self, relative_spread: float, thinner: float) -> None:
-        """Take a second."""
+        """Add a second."""
         for column, value in zip(self._health, (relative_spread, thinner), strict=True):
             column.append(value)
             del column[:-_HEALTH_ROWS]
 
     def add_stress(self, parts: StressParts) -> None:
-        """Take the parts of ten seconds."""
+        """Add the parts of ten seconds."""
         for column, value in zip(self._stress, parts, strict=True):
             column.append(value)
             del column[:-_STRESS_ROWS]
@@ -88,18 +88,18 @@ class OwnHour:
         )
 
     def series(self) -> dict[str, "array[float]"]:
-        """Return the columns in rows by turns, to be kept."""
+        """Return the columns, interleaved by row, for storage."""
         return {"health_seconds": _by_turns(self._health), "stress_seconds": _by_turns(self._stress)}
 
     def restore(self, health: Sequence[float], stress: Sequence[float]) -> None:
-        """Take back what `series` returned."""
+        """Restore the rows that `series` returned."""
         self._health = (array("f", health[::2][-_HEALTH_ROWS:]), array("f", health[1::2][-_HEALTH_ROWS:]))
         depth, spread, move = (array("f", stress[at::3][-_STRESS_ROWS:]) for at in range(3))
         self._stress = (depth, spread, move)
 
 
 def single(value: float) -> float:
-    """Round as a column of single precision does: what is compared with it must be rounded alike."""
+    """Round to single precision, as the columns do: a value compared with them must be rounded alike."""
     return array("f", (value,))[0]
 
 

@@ -1,4 +1,4 @@
-"""A symbol's own pasts: one for each judgement, what their lines need, and the verdict on a minute that has ended."""
+"""Pasts of one symbol: one per judgement, the inputs of their lines, and the verdict on an ended minute."""
 
 from array import array
 from collections.abc import Mapping, Sequence
@@ -23,24 +23,24 @@ from mcp_binance_server.analytics.own_past import Criterion, Judgement, OwnPast
 EventName = Literal["hidden_size", "absorption", "came_and_went", "flood", "standing_size"]
 JudgementName = EventName | Literal["stress"]
 
-# Raised when a score changes its meaning: what an older version wrote is not comparable.
+# Version of the scores. Raised when a score changes its meaning: older records are not comparable.
 VERSION = 1
 ALPHA = 0.02
 LEAST = 49
-# So many minutes only teach what is usual, before the first is scored against it.
+# Warm-up minutes: they only define the usual level, before the first minute is scored.
 LEARN_MINUTES = 10
 USUAL_VOLUMES = 60
-# A standing size that the market trades through in a quarter of a usual minute does not matter.
+# A standing size that the market trades in a quarter of a usual minute does not matter.
 LEAST_OF_MINUTE = 0.25
 
 CRITERIA: dict[JudgementName, Criterion] = {
     "hidden_size": Criterion("hidden_size", 3.0, ALPHA, LEAST),
     "absorption": Criterion("absorption", 2.0, ALPHA, LEAST),
-    # At 2 % it spoke in 2.0 % of 2,400 calm minutes, and one in 63 needs as many.
+    # With an alpha of 2 % it was unusual in 2.0 % of 2,400 calm minutes. One in 63 needs 62 past minutes.
     "came_and_went": Criterion("came_and_went", 0.10, 0.016, 62),
     "flood": Criterion("flood", log(2), ALPHA, LEAST),
     "standing_size": Criterion("standing_size", 0.05, ALPHA, LEAST),
-    # At 4 it spoke in 2.2 % of calm minutes.
+    # With a floor of 4 it was unusual in 2.2 % of calm minutes.
     "stress": Criterion("stress", 5.0, ALPHA, LEAST),
 }
 EVENTS: tuple[EventName, ...] = ("hidden_size", "absorption", "came_and_went", "flood", "standing_size")
@@ -48,7 +48,7 @@ EVENTS: tuple[EventName, ...] = ("hidden_size", "absorption", "came_and_went", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventVerdict:
-    """What was made of one event of one minute: where it was, what was measured, and its rank."""
+    """The verdict on one event of one minute: its place, its measures, and its rank."""
 
     name: EventName
     judgement: Judgement
@@ -69,7 +69,7 @@ class EndedMinute:
 
 
 class SymbolPasts:
-    """Everything by which the minutes of one symbol are judged; it outlives a break of the stream."""
+    """All data by which the minutes of one symbol are judged. It survives an interruption of the stream."""
 
     __slots__ = ("answers", "hour", "outcomes", "profile", "rates", "scores", "volumes")
 
@@ -83,7 +83,7 @@ class SymbolPasts:
         self.volumes: array[float] = array("f")
 
     def judge(self, facts: MinuteFacts, end_ms: int, before: EndedMinute | None = None) -> EndedMinute:
-        """Judge a minute by those before; it changes nothing."""
+        """Judge a minute against earlier ones, without changing them."""
         made = (
             self._hidden_size(facts),
             self._absorption(facts),
@@ -95,7 +95,7 @@ class SymbolPasts:
         return EndedMinute(end_ms, tuple(_told(each, again=each.name in again) for each in made))
 
     def learn(self, facts: MinuteFacts, ended: EndedMinute) -> None:
-        """Let a judged minute join the past, also one that spoke."""
+        """Add a judged minute to the past, unusual or not."""
         for each in ended.verdicts:
             if self._is_scored(each.name, facts):
                 self.scores[each.name].add(each.judgement.score, spoke=each.judgement.is_unusual)
@@ -107,19 +107,19 @@ class SymbolPasts:
         del self.volumes[:-USUAL_VOLUMES]
 
     def large_standing(self, facts: MinuteFacts) -> list[StandingSize]:
-        """Return the sizes of a minute that reach the floor, largest first; none before it is known what is usual."""
+        """Return the sizes of a minute that reach the floor, largest first; none until the usual size is known."""
         if self.profile.minutes < LEARN_MINUTES:
             return []
         floor = CRITERIA["standing_size"].floor
         return [each for each in self._standing(facts) if each.score >= floor]
 
     def standing_waits(self) -> NotJudged | None:
-        """Return how far the past of standing sizes has come; None once they can be judged."""
+        """Return the progress of the history of standing sizes; None once they can be judged."""
         have, need = min(LEARN_MINUTES, self.profile.minutes) + len(self.scores["standing_size"]), LEARN_MINUTES + LEAST
         return NotJudged(have, need) if have < need else None
 
     def stress(self, parts: StressParts | None) -> tuple[StressReading | None, Judgement]:
-        """Judge the stress of now."""
+        """Judge the current stress."""
         criterion, past = CRITERIA["stress"], self.scores["stress"]
         learnt = self.hour.stress_minutes
         if parts is None or learnt < LEARN_MINUTES:
@@ -128,13 +128,13 @@ class SymbolPasts:
         return reading, self._judged("stress", reading.score, LEARN_MINUTES if len(past) < LEAST else 0)
 
     def learn_stress(self, parts: StressParts | None) -> None:
-        """Let the stress at the end of a minute join the past."""
+        """Add the stress at the end of a minute to the past."""
         reading, judgement = self.stress(parts)
         if reading is not None:
             self.scores["stress"].add(reading.score, spoke=judgement.is_unusual)
 
     def series(self) -> dict[str, "array[float]"]:
-        """Return all of it as rows of numbers, to be kept."""
+        """Return all data as rows of numbers, for storage."""
         rows = {name: array("d", past.scores()) for name, past in self.scores.items()}
         spoke = {f"{name}_spoke": array("d", past.spoke()) for name, past in self.scores.items()}
         lines = {
@@ -147,10 +147,10 @@ class SymbolPasts:
 
     @classmethod
     def restored(cls, series: Mapping[str, Sequence[float]]) -> "SymbolPasts":
-        """Return what `series` was made of.
+        """Return the pasts from the rows of `series`.
 
         Raises:
-            ValueError: a row is missing, or of another length or with other numbers than it can have.
+            ValueError: a row is missing, has a wrong length, or has impossible numbers.
         """
         pasts = cls()
         _check_possible(series)
@@ -162,7 +162,7 @@ class SymbolPasts:
             pasts.profile.restore(series["profile"])
             pasts.hour.restore(_rows(series["health_seconds"], 2), _rows(series["stress_seconds"], 3))
             pasts.volumes = array("f", series["volumes"][-USUAL_VOLUMES:])
-            # Counted later than the rest: an older record has none.
+            # Added later than the other rows: an older record has none.
             pasts.outcomes.restore(series.get("left_near", ()), series.get("left_far", ()))
         except KeyError as missing:
             raise ValueError(f"the row {missing} is missing") from missing
@@ -259,7 +259,7 @@ class SymbolPasts:
         return name != "standing_size" or (facts.standing is not None and self.profile.minutes >= LEARN_MINUTES)
 
 
-# No market has more of anything, nor any market's stress a larger logarithm; of some there cannot be less than none.
+# Upper bounds of any market's amounts and of its stress logarithms. Some rows also cannot be negative.
 _MOST, _MOST_LOG = 1e18, 100.0
 _AMOUNTS = frozenset({"rates", "profile", "volumes", "health_seconds"})
 
@@ -285,7 +285,7 @@ def _not_scored(criterion: Criterion, have: int, need: int) -> Judgement:
 
 
 def _told(verdict: EventVerdict, *, again: bool) -> EventVerdict:
-    """Say whether the minute before spoke as well; one that is not judged yet counts itself among those it has."""
+    """Set `again`. A minute that is not judged yet counts itself among the minutes of the past."""
     waiting = verdict.judgement.not_judged
     if waiting is not None and waiting.why is None:
         waiting = replace(waiting, have=min(waiting.need, waiting.have + 1))

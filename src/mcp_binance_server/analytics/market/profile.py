@@ -27,23 +27,23 @@ Place = Literal["inside", "above", "below"]
 
 
 def usable(tick: Price) -> Price:
-    """Return the tick, or the finest one the exchange can print when it set none."""
+    """Return the tick, or the finest one that the exchange can print if it set none."""
     return tick or _FINEST
 
 
 def index_of(price: Price, tick: Price) -> int:
-    """Count the whole ticks in a price."""
+    """Return the number of whole ticks in a price."""
     return int((price / tick).to_integral_value(ROUND_FLOOR))
 
 
 def nearest(price: Decimal, tick: Price) -> Price:
-    """Round a computed price to one the exchange could quote."""
+    """Round a computed price to one that the exchange can quote."""
     step = usable(tick)
     return Price((price / step).to_integral_value(ROUND_HALF_EVEN) * step)
 
 
 class VolumeBin(NamedTuple):
-    """What was traded from one price up to, not including, another."""
+    """Volume traded from one price up to, not including, another."""
 
     low: Price
     high: Price
@@ -89,7 +89,7 @@ class _Print(NamedTuple):
 def profile_of_trades(
     trades: Sequence[Trade], tick: Price, *, bin_size: Price | None = None, thresholds: Thresholds = DEFAULTS
 ) -> VolumeProfile:
-    """Put every trade into its bin: exact."""
+    """Assign every trade to its bin: exact."""
     step = usable(tick)
     at = [index_of(trade.price, step) for trade in trades]
     prints = [_Print(index, index, trade.quantity) for index, trade in zip(at, trades, strict=True)]
@@ -107,7 +107,7 @@ def profile_of_candles(
 
 
 def value_area(volumes: Sequence[Decimal], share: Decimal, rows: Rows = 1) -> ValueArea | None:
-    """Grow from the busiest row to the busier side until the share is reached; None when nothing was traded."""
+    """Grow from the busiest row to the busier side until the share is reached; None without volume."""
     total = sum(volumes, Decimal(0))
     if not total:
         return None
@@ -155,7 +155,7 @@ def _profile(
     return VolumeProfile(
         bins=tuple(VolumeBin(edges[row], edges[row + 1], Quantity(volume)) for row, volume in enumerate(volumes)),
         bin_size=Price(width * tick),
-        # Of the prices in the bin the middle one, the lower of two: a price that can be quoted.
+        # The middle price of the bin, or the lower of two: a price that can be quoted.
         poc=Price(edges[area.poc] + (width - 1) // 2 * tick),
         vah=edges[area.high + 1],
         val=edges[area.low],
@@ -189,7 +189,7 @@ def _fill(prints: Iterable[_Print], width: int) -> tuple[int, list[Decimal]]:
 
 
 def _spread(each: _Print, width: int) -> Iterable[tuple[int, Decimal]]:
-    """Share out by running totals rounded to the lot, so that the parts always add up to the whole."""
+    """Split the volume by running totals rounded to the lot, so that the parts always add up to the whole."""
     first, last = each.first_tick // width, each.last_tick // width
     if first == last:
         yield first, each.volume
@@ -205,7 +205,7 @@ def _spread(each: _Print, width: int) -> Iterable[tuple[int, Decimal]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileReport:
-    """`bars` are the candles of the window, whatever the profile was made of; `interval_ms` is their length."""
+    """Volume profile of a window. `bars` are its candles, whatever the source; `interval_ms` is their length."""
 
     rules: SymbolRules
     profile: VolumeProfile
@@ -218,7 +218,7 @@ class ProfileReport:
 
     @property
     def price(self) -> Price | None:
-        """The price now, None where nobody asked or nothing was traded."""
+        """The current price; None if it was not requested or nothing was traded."""
         return None if self.reading is None else self.reading.price
 
     @property
@@ -231,13 +231,13 @@ class ProfileReport:
 
     @property
     def percent_from_poc(self) -> float | None:
-        """How far the price lies above the busiest price, in per cent of that."""
+        """The distance of the price above the busiest price, in percent of the latter."""
         poc = self.profile.poc
         return None if poc is None or self.price is None else float((self.price - poc) / poc * 100)
 
     @property
     def place(self) -> Place | None:
-        """Where the price stands, seen from the value area."""
+        """The position of the price relative to the value area."""
         val, vah = self.profile.val, self.profile.vah
         if val is None or vah is None or self.price is None:
             return None

@@ -1,4 +1,4 @@
-"""A market under stress now: depth lost, spread widened and price moved, two at once and beyond their own hour."""
+"""Current stress of a market: depth lost, spread widened and price moved, at least two beyond their own hour."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from mcp_binance_server.analytics.own_past import Judgement
 
 DEPTH_S = 5
 MOVE_S = 10
-# One part alone is beyond its 95th percentile in one of twenty seconds by design.
+# One part alone exceeds its 95th percentile in one of twenty seconds by design.
 LEAST_PARTS = 2
 MOST_UNITS = 20.0
-# What a part counts whose hour knows no spread of values at all.
+# Units of a part whose values did not vary within the hour.
 _FLAT_UNITS = 3.0
 _NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class StressReading:
-    """The sum of excesses in units of (95th percentile - median); how depth, spread and move compare with usual."""
+    """The sum of excesses in units of (95th percentile - median), and depth, spread and move relative to usual."""
 
     score: float
     depth_share: float
@@ -31,14 +31,14 @@ class StressReading:
 
 @dataclass(frozen=True, slots=True)
 class StressNow:
-    """The reading of this second and its rank among the own minutes; no reading while the hour is too short."""
+    """The reading of this second and its rank among the symbol's minutes; no reading while the hour is too short."""
 
     reading: StressReading | None
     judgement: Judgement
 
 
 class StressMeter:
-    """Remembers the last seconds of a book."""
+    """Buffer of the last seconds of a book."""
 
     __slots__ = ("_moments",)
 
@@ -49,11 +49,11 @@ class StressMeter:
         self._moments.append(moment)
 
     def clear(self) -> None:
-        """Forget the seconds: a move must not reach across a gap."""
+        """Drop the seconds: a move must not span a gap."""
         self._moments.clear()
 
     def parts(self) -> StressParts | None:
-        """Return the parts of now; None before there are enough seconds."""
+        """Return the current parts; None before there are enough seconds."""
         rows = [*self._moments]
         if len(rows) <= MOVE_S:
             return None
@@ -63,7 +63,7 @@ class StressMeter:
 
 
 def stress_of(parts: StressParts, scale: StressScale) -> StressReading:
-    """Add up the parts beyond their 95th percentile; fewer than two are nothing."""
+    """Sum the parts beyond their 95th percentile; fewer than two give 0."""
     units = {
         name: _units(*each) for name, *each in zip(StressParts._fields, parts, scale.middle, scale.high, strict=True)
     }
@@ -80,5 +80,5 @@ def stress_of(parts: StressParts, scale: StressScale) -> StressReading:
 def _units(value: float, middle: float, high: float) -> float:
     if high > middle:
         return (value - middle) / (high - middle)
-    # All values of the hour were alike, up to the rounding of what is kept of them.
+    # All values of the hour were equal, up to the rounding in storage.
     return _FLAT_UNITS if value > high + 1e-6 * max(1.0, abs(high)) else 0.0

@@ -1,4 +1,4 @@
-"""How much a price moves: from closes, from ranges, per year, and in words."""
+"""Volatility of a price: from closes, from ranges, per year, and as a class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ YEAR_MINUTES = 365 * 24 * 60
 DAY_MINUTES = 24 * 60
 CLASSES = ("Stable", "Low volatility", "Medium volatility", "Medium-high volatility", "High volatility")
 NOT_MEASURED = "Volatility not measured"
-# An edge is passed by this share of it: the standard error of 90 fat-tailed days.
+# Margin beyond an edge as a share of it: the standard error of 90 fat-tailed days.
 EDGE_MARGIN = 0.10
 HIGH_CLASSES = frozenset(CLASSES[3:])
 _DEFAULT_CLASS = {"BTC": CLASSES[4], "ETH": CLASSES[3], "BNB": CLASSES[2]} | dict.fromkeys(STABLECOINS, CLASSES[0])
@@ -45,9 +45,9 @@ class RealisedVolatility:
 
 @dataclass(frozen=True, slots=True)
 class AssetVolatility:
-    """A volatility per year and its class, and whether the class was measured.
+    """An annual volatility with its class, and the basis of the class.
 
-    `near` is the class across an edge that the value is within a tenth of.
+    `near` is the class across an edge, if the value is within a tenth of that edge.
     """
 
     annual: float | None
@@ -63,7 +63,7 @@ def log_returns(closes: Sequence[float]) -> list[float]:
 
 
 def realised_volatility(closes: Sequence[float]) -> RealisedVolatility:
-    """Measure the moves between closes; bars under a minute count the bounce between bid and ask as moves."""
+    """Measure the moves between closes. Bars under a minute count the bounce between bid and ask as moves."""
     returns = log_returns(closes)
     if len(returns) < 2:
         return RealisedVolatility(None, None, None, len(returns), "insufficient_bars")
@@ -83,7 +83,7 @@ def garman_klass(candles: Sequence[Candle]) -> Measured:
 
 
 def volatility_class(annual: float | None, *, edges: Sequence[float] = DEFAULTS.vol_edges) -> str:
-    """Name a volatility per year; an edge belongs to the class above it."""
+    """Return the class of an annual volatility; an edge belongs to the class above it."""
     if annual is None:
         return NOT_MEASURED
     return CLASSES[sum(annual >= edge for edge in edges)]
@@ -92,15 +92,15 @@ def volatility_class(annual: float | None, *, edges: Sequence[float] = DEFAULTS.
 def asset_volatility(
     asset: str, daily_closes: Sequence[float], *, thresholds: Thresholds = DEFAULTS
 ) -> AssetVolatility:
-    """Class an asset by its daily closes, or by the table of well-known ones while they are too few.
+    """Classify an asset by its daily closes, or by the table of well-known assets if there are too few.
 
-    A class is left only when a value has passed its edge by a tenth, which is about its standard error at 90 days.
+    A class changes only when the value has passed its edge by a tenth, about its standard error at 90 days.
     """
     returns = log_returns(daily_closes)
     if len(returns) >= thresholds.vol_min_n:
         annual, edges = annualise(stdev(returns), DAY_MINUTES), thresholds.vol_edges
-        # No state is kept: the class to leave is the one that windows of a month, day by day through the same closes,
-        # last clearly entered. Against the class of all closes but the last the word would change as often as without.
+        # No state is kept. The current class is the last one clearly entered by monthly windows, day by day through
+        # these closes. The class of all closes but the last would make the word change as often as without a margin.
         first, *later = _rolling_yearly(returns, thresholds.vol_min_n)
         place = CLASSES.index(volatility_class(first, edges=edges))
         for value in (*later, annual):
@@ -130,7 +130,7 @@ def _kept(place: int, annual: float, edges: Sequence[float]) -> int:
 
 
 def _across(place: int, annual: float, edges: Sequence[float]) -> int | None:
-    """Return the class on the other side of the nearest edge of this one, when the value is within its margin."""
+    """Return the class across the nearest edge of this one, if the value is within its margin."""
     sides = [(edges[at], other) for at, other in ((place - 1, place - 1), (place, place + 1)) if 0 <= at < len(edges)]
     near = [(abs(annual / edge - 1), other) for edge, other in sides if edge and abs(annual / edge - 1) < EDGE_MARGIN]
     return min(near)[1] if near else None

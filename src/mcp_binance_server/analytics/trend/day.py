@@ -40,7 +40,7 @@ def position_in_range(price: Price, high: Price, low: Price) -> float | None:
 
 
 def summarise_day(ticker: Ticker, hourly_returns: Sequence[float], *, thresholds: Thresholds = DEFAULTS) -> DaySummary:
-    """Choose the words for the day. Without a week of hourly bars there is no yardstick, and it is not judged."""
+    """Choose the words for the day. Without a week of hourly bars there is no yardstick, so no judgement."""
     position = position_in_range(ticker.last_price, ticker.high, ticker.low)
     if len(hourly_returns) < WEEK_HOURS or not ticker.open_price or not ticker.last_price:
         return DaySummary("not_judged", position, "unclear")

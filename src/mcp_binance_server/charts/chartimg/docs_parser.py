@@ -1,4 +1,4 @@
-"""Parser of chart-img.com's documentation page: found by headings and column names, never by position."""
+"""Parser of chart-img.com's documentation page; it relies on headings and column names, never on positions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

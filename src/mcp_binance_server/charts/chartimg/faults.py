@@ -75,7 +75,7 @@ def read_refusal(answer: HttpAnswer) -> ChartImgRefusal:
     return ChartImgRefusal(_kind(answer.status, text), answer.status, text, details, waits)
 
 
-def _kind(status: int, text: str) -> Kind:  # noqa: PLR0911 - a table, row by row
+def _kind(status: int, text: str) -> Kind:  # noqa: PLR0911 - a table of cases
     lowered = text.lower()
     if status == 401:
         return "auth"

@@ -19,7 +19,7 @@ from mcp_binance_server.state.engine import Admission, StateEngine
 LONGEST_WAIT_MS = 5_000
 
 DAY_MS = 24 * 60 * 60 * 1000
-# At the start of a day one tenth of its images is reserved for new parties; the reserve shrinks with the day.
+# At the start of a day one tenth of its images is reserved for new parties; the reserve shrinks with the time left.
 NEWCOMERS_PART = 10
 # Image count above any plan's, used without a known limit.
 MOST_IMAGES = 100_000

@@ -27,7 +27,7 @@ class PlanInUse:
 
     @property
     def default_size(self) -> tuple[int, int]:
-        """The size of a chart without one."""
+        """Default size of a chart."""
         return self.plan.default_size(DEFAULT_SIZE) if self.binds else DEFAULT_SIZE
 
     @property

@@ -130,7 +130,7 @@ def _wanted(drawing: Drawing) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChartMoments:
-    """The first and last moment of a chart, and its interval if known: default times of drawings.
+    """The first and last moment of a chart, and its interval if known: the source of drawings' default times.
 
     A position begins at the last bar, a retracement spans the chart.
     """

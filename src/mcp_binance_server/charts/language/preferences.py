@@ -34,7 +34,7 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Merges the preferences into the reading of a text; `notes` are the differences."""
+    """Merger of preferences with the reading of a text; `notes` are the differences."""
 
     reading: SentenceReader
     knowledge: Knowledge

@@ -212,9 +212,9 @@ class SentenceReader:
         return JOINT.fullmatch(gap) is not None or (gap.isspace() and kind == next_kind == _STUDY)
 
     def wanted(self, mentions: Sequence[Mention[T]]) -> list[Mention[T]]:
-        """Return the requested mentions:
+        """Return the requested mentions, without negated ones.
 
-        not negated, and only the later ones after a correction ("actually", "make it").
+        After a correction ("actually", "make it") only the later mentions count.
         """
         positive = [each for each in mentions if not self.negated(each.start)]
         for cue in reversed(self.scopes.corrections):
@@ -254,10 +254,7 @@ class Phrases(Generic[T]):
         return any((found := self.at(tokens, place)) is not None and found[1] == len(tokens) for place in begins)
 
     def at(self, tokens: Sequence[Token], place: int) -> tuple[T, int] | None:
-        """Return the meaning of the longest phrase that begins at a token, and the place after it;
-
-        None without a phrase.
-        """
+        """Return the meaning of the longest phrase that begins at a token, and the place after it, or None."""
         said: tuple[str, ...] = ()
         found: tuple[T, int] | None = None
         for after in range(place, len(tokens)):

@@ -1,4 +1,4 @@
-"""Applies all rules to a text, and collects the chart it requests."""
+"""The rules applied to a text, in order, and the chart that it requests."""
 
 import re
 from dataclasses import dataclass

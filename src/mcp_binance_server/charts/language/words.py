@@ -35,7 +35,7 @@ FILLER: Final = frozenset(
     two ty type uh um under until up update upper us use used using usual value values versus very via view
     visible visual visualise visualize visually vs wanna want wanted wants was way we well were what what's
     whats when where which while who whole why will window wise wish with within would wrong ya ye yeah yes yet
-    yo you your yours zoom""".split()  # noqa: SIM905 - a page of words, not of quotes
+    yo you your yours zoom""".split()  # noqa: SIM905 - readable as a block of words
 )
 
 # Also asset codes of this or another exchange; in a text they are far more often plain words.

@@ -1,1 +1,1 @@
-"""Our own drawing: candles and a spec in, an SVG scene and a PNG out; nothing is fetched and no clock is read."""
+"""Chart rendering: candles and a spec in, an SVG scene and a PNG out; nothing is fetched and no clock is read."""

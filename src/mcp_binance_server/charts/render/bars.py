@@ -1,4 +1,4 @@
-"""A chart in words and numbers for a page that draws it: what the picture shows, each number written by the server."""
+"""Chart as text and numbers for a page that draws it: the picture's content, every number formatted by the server."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -33,15 +33,15 @@ _PAIRS: Final = {
     "body": ("up", "down"), "border": ("border_up", "border_down"), "wick": ("wick_up", "wick_down"),
     "fill": ("fill_top", "fill_bottom"), "base_fill": ("base_fill_up", "base_fill_down"),
 }  # fmt: skip
-_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # what one style alone has
-# Switches that are heeded, or that a warning speaks of already.
+_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # parts that only one style has
+# Switches that the page supports, or that a separate warning covers.
 _HEEDED: Final = ("volume", "main_pane", "style")
 
 Members = dict[str, Any]
 
 
 def live_members(request: Request, since_ms: int | None) -> Members:
-    """Return what moves: the legend, and the bars from a moment on, the newest at least, or all."""
+    """Return the members that change: the legend, and the bars since a moment, at least the newest; None means all."""
     bars, spec = request.bars, request.spec
     first = 0 if since_ms is None else min(bisect_left(bars.times, since_ms), len(bars) - 1)
     plots = list(enumerate(_plots(request)))
@@ -64,7 +64,7 @@ def live_members(request: Request, since_ms: int | None) -> Members:
 
 
 def whole_members(request: Request) -> Members:
-    """Return what stays: how each plot and the price look, the drawings, both themes, and what is not drawn live."""
+    """Return the members that stay: looks of plots and price, drawings, both themes, and warnings of parts not live."""
     spec, bars = request.spec, request.bars
     ground = Ground(bars.times, bars.step_ms, request.future, price_writer(request), zone_of(spec.timezone) or UTC)
     drawings, remarks = drawing_members(spec.drawings, ground)
@@ -159,7 +159,7 @@ def _plot_members(request: Request) -> list[Members]:
         for look in view.plots:
             if look.visible:
                 found.append({"study": place, "pane": pane, **_plot_member(request, view, look), **once})
-                once = {"levels": [], "bands": []}  # said with the study's first plot
+                once = {"levels": [], "bands": []}  # sent with the study's first plot
     return found
 
 
@@ -175,7 +175,7 @@ def _plot_member(request: Request, view: StudyView, look: PlotLook) -> Members:
         "is_volume": is_volume,
         "colours": [(volume_ink(each) if is_volume else each).css for each in look.colours],
         "width": look.width,
-        "repaints": moves or bool(ahead),  # what lies ahead comes with the whole answer alone
+        "repaints": moves or bool(ahead),  # values ahead come only with the whole answer
         **({"offset": len(ahead), "ahead": ahead} if ahead else {}),
     }
 

@@ -1,4 +1,4 @@
-"""Shapes and texts as SVG, and the fonts they are measured in."""
+"""SVG shapes and texts, and the fonts they are measured in."""
 
 import struct
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,11 @@ from mcp_binance_server.charts.render.look import Colour
 
 FAMILY = "Liberation Sans"
 FACES = ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf")
-ASCENT, DESCENT = 0.76, 0.22  # of the size: the tallest figure or capital, the deepest tail
+ASCENT, DESCENT = 0.76, 0.22  # of the size: the tallest figure or capital, the deepest descender
 UNKNOWN = "?"
 _TENTHS = tuple((f".{tenth}0", f".{tenth}") for tenth in range(1, 10))
 
-_files = ExitStack()  # paths stay valid for the life of the process, also out of a zipped package
+_files = ExitStack()  # paths stay valid for the life of the process, also from a zipped package
 
 Point = tuple[float, float]
 Segment = tuple[float, float, float, float]
@@ -46,7 +46,7 @@ def width_of(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def printable(text: str) -> str:
-    """Replace what the typeface lacks, and characters that print nothing, by a question mark."""
+    """Replace characters without a glyph, and characters that print nothing, by a question mark."""
     known = _face(FACES[0]).advance
     return "".join(character if character in known and character.isprintable() else UNKNOWN for character in text)
 
@@ -86,7 +86,7 @@ def _glyphs(data: bytes, cmap: int) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that was drawn; a plated one has an opaque plate of its own under it, above every line."""
+    """A text that was drawn. A plated text has its own opaque plate under it, above every line."""
 
     text: str
     box: Box
@@ -95,7 +95,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """A line that was drawn, as far as its clip shows it."""
+    """A line that was drawn, visible within its clip."""
 
     points: Sequence[Point]
     clip: Box | None
@@ -103,14 +103,14 @@ class Stroke:
 
 @dataclass(slots=True)
 class Canvas:
-    """Shapes in the order they are painted; many of one kind and colour become one path."""
+    """Shapes in painting order; many of one kind and colour become one path."""
 
     width: int
     height: int
     texts: list[Text] = field(default_factory=list[Text])
     strokes: list[Stroke] = field(default_factory=list[Stroke])
     lacking: dict[str, None] = field(default_factory=dict[str, None])
-    """The letters that the typeface lacks, in the order they were to be written."""
+    """Characters without a glyph in the typeface, in the order of their first use."""
     _parts: list[str] = field(default_factory=list[str])
     _clip: Box | None = None
     _clipped_from: int = 0
@@ -124,7 +124,7 @@ class Canvas:
             self._parts.append(f'<path{_paint("fill", fill)} d="{path}"/>')
 
     def bars(self, rects: Sequence[Rect], fill: Colour) -> None:
-        """Draw rectangles that no text may cover."""
+        """Draw rectangles that texts must not cover."""
         self.rects(rects, fill)
         self._remember(((x + w / 2, y), (x + w / 2, y + h)) for x, y, w, h in rects)
 
@@ -180,21 +180,21 @@ class Canvas:
         self, x: float, y: float, text: str, size: float, fill: Colour, *,
         anchor: str = "start", bold: bool = False, plated: bool = False,
     ) -> float:  # fmt: skip
-        """Draw a text on its base line and return where it ends."""
+        """Draw a text on its baseline and return its right end."""
         self.texts.append(Text(text, box := text_box(x, y, text, size, anchor=anchor, bold=bold), plated))
         self._write(box.left, y, text, size, fill, bold=bold)
         return box.right
 
     def watermark(self, x: float, y: float, text: str, size: float, fill: Colour) -> None:
-        """Draw a text under the lines on purpose: it is not remembered as one to be kept free."""
+        """Draw a text that lines may cross: it is not recorded as one to keep free."""
         self._write(x - width_of(text, size, bold=True) / 2, y, text, size, fill, bold=True)
 
     def free(self, box: Box, gap: float = 2.0) -> bool:
-        """Say whether no text stands there yet."""
+        """Return True if the box overlaps no text."""
         return not any(box.meets(text.box, gap) for text in self.texts)
 
     def crossed(self, box: Box) -> int:
-        """Count the clipped lines, those of the series and the drawings, that cross a box."""
+        """Count the clipped lines, those of series and drawings, that cross a box."""
         return sum(
             box.crossed_by(start, end)
             for stroke in self.strokes
@@ -207,7 +207,7 @@ class Canvas:
         self._clip, self._clipped_from, self._escaped = box, len(self._parts), False
 
     def unclip(self) -> None:
-        # A clip costs the rasteriser a layer, half of its time: it is only there when something would go beyond.
+        # A clip costs the rasteriser a layer, half of its time, so it is added only if a shape exceeds the box.
         if self._clip and self._escaped:
             box, name = self._clip, self._name()
             opening = (
@@ -256,7 +256,7 @@ class Canvas:
 
 
 def text_box(x: float, y: float, text: str, size: float, *, anchor: str = "start", bold: bool = False) -> Box:
-    """Return the box of a text on its base line."""
+    """Return the box of a text on its baseline."""
     width = width_of(text, size, bold=bold)
     left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     return Box(left, y - ASCENT * size, left + width, y + DESCENT * size)
@@ -271,7 +271,7 @@ def _points(points: Sequence[Point]) -> str:
 
 
 def _trimmed(path: str) -> str:
-    """Take the zeros off numbers that all have two decimals, a whole path at once: by the thousand they add up."""
+    """Remove trailing zeros from numbers with two decimals, a whole path at once: there are thousands of them."""
     path = path.replace("-0.00", "0").replace(".00", "")
     for zeros, trimmed in _TENTHS:
         path = path.replace(zeros, trimmed)

@@ -1,4 +1,4 @@
-"""A chart drawn, here or in a process of its own."""
+"""Rendering of a chart, in this process or in its own."""
 
 import os
 import sys
@@ -18,14 +18,14 @@ from mcp_binance_server.domain.periods import Candle
 
 LONGEST_SECONDS = 20.0
 PNG = b"\x89PNG\r\n\x1a\n"
-# How far the rasteriser steps back: whoever waits for an answer goes first, then pictures that do not give way.
+# Niceness of the rasteriser, so that waiting requests go first; `LAST` is for pictures with `gives_way`.
 POLITE, LAST = 10, 19
 _WORKER = "mcp_binance_server.charts.render.png"
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The finished drawing before it becomes text: every text and line with its place."""
+    """The finished drawing before it becomes text, with the place of every text and line."""
 
     canvas: Canvas
     meta: ChartMeta
@@ -33,7 +33,7 @@ class Scene:
 
 
 def render(candles: Sequence[Candle], spec: ChartSpec) -> Rendered:
-    """Draw candles, oldest first, as a spec asks; the same input gives the same bytes.
+    """Draw candles, oldest first, according to a spec. Equal input gives equal bytes.
 
     Raises:
         ValueError: there is no candle to draw.
@@ -77,11 +77,11 @@ async def render_apart(
     limiter: anyio.CapacityLimiter | None = None,
     gives_way: bool = False,
 ) -> Rendered:
-    """Draw as `render` does, without holding the loop up.
+    """Draw as `render` does, without blocking the event loop.
 
-    The rasteriser keeps the interpreter's lock for all of its fifth of a second, so a thread would not do. `limiter`
-    says how many scenes are composed at a time, which is pure Python and slows down all other threads. A picture that
-    `gives_way` leaves the processor to others that are drawn meanwhile.
+    The rasteriser holds the GIL for all of its fifth of a second, so a thread is not enough. `limiter` limits the
+    number of scenes composed at a time: composing is pure Python and slows down all other threads. A picture that
+    `gives_way` leaves the processor to other pictures drawn at that time.
 
     Raises:
         ValueError: there is no candle to draw.
@@ -94,7 +94,7 @@ async def render_apart(
 
 
 async def rasterise_apart(svg: str, *, gives_way: bool = False) -> bytes:
-    """Return the PNG of an SVG, drawn by a process that knows nothing but it: no environment, no secrets.
+    """Return the PNG of an SVG, drawn by a process that gets nothing else: no environment, no secrets.
 
     Raises:
         RuntimeError: the process failed.

@@ -1,4 +1,4 @@
-"""Rectangles, and which part of a picture each pane gets."""
+"""Rectangles, and the part of a picture for each pane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Box:
         return self.bottom - self.top
 
     def meets(self, other: "Box", gap: float = 0.0) -> bool:
-        """Say whether the two come closer than the gap; boxes that only touch do not meet."""
+        """Return True if the boxes are closer than the gap; boxes that only touch do not meet."""
         return (
             self.left < other.right + gap
             and other.left < self.right + gap
@@ -41,12 +41,12 @@ class Box:
         )
 
     def within(self, other: "Box") -> "Box":
-        """Return the part both have in common; it has no height or width when there is none."""
+        """Return the intersection of both boxes; an empty one has no width or height."""
         left, top = max(self.left, other.left), max(self.top, other.top)
         return Box(left, top, max(left, min(self.right, other.right)), max(top, min(self.bottom, other.bottom)))
 
     def crossed_by(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
-        """Say whether a line enters the box (Liang and Barsky: clip its length at each border)."""
+        """Return True if a line enters the box (Liang and Barsky: clip its length at each border)."""
         (x0, y0), (x1, y1) = start, end
         if max(x0, x1) <= self.left or min(x0, x1) >= self.right:
             return False
@@ -60,7 +60,7 @@ class Box:
         return enters < leaves or (x0, y0) == (x1, y1)
 
     def holds(self, other: "Box") -> bool:
-        """Say whether the other lies inside."""
+        """Return True if the other box lies inside this one."""
         return (
             self.left <= other.left
             and self.top <= other.top
@@ -70,7 +70,7 @@ class Box:
 
 
 def stacked(wanted: Sequence[float], weights: Sequence[float], height: float, top: float, bottom: float) -> list[float]:
-    """Push centres of equal height apart; who weighs more moves less. The caller asks for no more than fit."""
+    """Push centres of equal height apart; heavier ones move less. The caller passes no more than fit."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     groups: list[tuple[float, float, int]] = []  # top edge, weight and number of labels that touch each other
     for index in order:
@@ -91,7 +91,7 @@ def stacked(wanted: Sequence[float], weights: Sequence[float], height: float, to
 
 
 def _between(starts: Sequence[float], heights: Sequence[float], top: float, bottom: float) -> list[float]:
-    # Down from the top border, then up from the bottom one: what a border pushes may push its neighbour.
+    # Down from the top border, then up from the bottom one: a label pushed by a border can push its neighbour.
     free, downwards = top, list[float]()
     for start, height in zip(starts, heights, strict=True):
         downwards.append(max(start, free))
@@ -105,7 +105,7 @@ def _between(starts: Sequence[float], heights: Sequence[float], top: float, bott
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The columns of the bars: their centres lie on the middle of a pixel, bodies are odd, or two pixels."""
+    """The columns of the bars. Centres lie on the middle of a pixel; bodies are odd or two pixels wide."""
 
     centres: list[float]
     slot: float
@@ -113,11 +113,11 @@ class Grid:
     left: float
 
     def left_of(self, centre: float) -> int:
-        """Return where the body around a centre begins, on a whole pixel."""
+        """Return the left edge of the body around a centre, on a whole pixel."""
         return floor(centre) - (self.body - 1) // 2
 
     def x(self, place: float) -> float:
-        """Return the pixel column of a place between bars, also before the first and after the last."""
+        """Return the pixel column of a place between bars, before the first bar or after the last."""
         return self.left + self.slot * (place + 0.5)
 
 
@@ -135,7 +135,7 @@ def lay_out(
     width: int, height: int, *, axis_width: float, axis_height: int, bars: int, future: int, panes: int,
     main_height: int | None = None,
 ) -> Layout:  # fmt: skip
-    """Share the height between the price and the studies' panes, and the width between the bars."""
+    """Divide the height between the price and the studies' panes, and the width between the bars."""
     right = width - max(LEAST_AXIS, ceil(axis_width))
     bottom = height - axis_height
     heights = _heights(bottom, panes, main_height)
@@ -148,15 +148,15 @@ def lay_out(
 
 
 def panes_that_fit(height: int, wanted: int) -> int:
-    """Return how many panes besides the price find room in a height."""
+    """Return the number of panes besides the price that fit into a height."""
     return min(wanted, MOST_PANES, max(0, (height - SMALLEST_MAIN) // SMALLEST_PANE))
 
 
 def body_width(slot: float) -> int:
-    """Return the pixels of a body: wider than its wick as long as a bar has two pixels of its own."""
+    """Return the width of a body in pixels: wider than its wick if a bar has at least two pixels."""
     if slot < THREE:
         return 2 if slot >= TWO else 1
-    # As on TradingView: nearly the whole slot while it is narrow, four fifths when it is wide.
+    # As on TradingView: nearly the whole slot if it is narrow, four fifths if it is wide.
     share = 1 - NARROWED * atan(max(slot, 4.0) - 4.0) / (pi / 2)
     wide = min(floor(slot * share), max(floor(slot) - 1, 3), WIDEST)
     return wide if wide % 2 else wide - 1
@@ -173,11 +173,11 @@ def _heights(bottom: int, panes: int, main_height: int | None) -> list[int]:
 
 
 def _columns(right: int, bars: int, future: int) -> Grid:
-    # A few free columns right of the last bar: the eye sees where the market stands.
+    # Free columns to the right of the last bar make the current price easy to see.
     margin = max(future, min(4.0, bars * 0.04))
     slot = (right - EDGE) / (bars + margin)
-    slot = min(slot, (right - EDGE) / 12)  # one bar is a candle, not a wall
-    # Few bars stand at the right, where the market is now.
+    slot = min(slot, (right - EDGE) / 12)  # a single bar stays a candle in width
+    # A small number of bars is aligned right, at the current time.
     left = right - slot * (bars + margin)
     centres = [floor(left + slot * (bar + 0.5)) + 0.5 for bar in range(bars + future)]
     return Grid(centres, slot, body_width(slot), left)

@@ -1,4 +1,4 @@
-"""The legend: its words, said once for picture, text and programs, and the lines in a pane's corner."""
+"""Legend of a chart: one wording for picture, text and programs, and the lines in a pane's corner."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ MOST_ROWS = 12  # of the legend in words
 
 @dataclass(frozen=True, slots=True)
 class LegendValue:
-    """One value of a legend and what stands before it, such as O, or nothing."""
+    """One value of a legend and its prefix, such as O, or none."""
 
     text: str
     ink: Colour
@@ -39,7 +39,7 @@ class LegendValue:
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """All that a legend says of one series; a picture may have room for a part of it."""
+    """The complete legend of one series; a picture can show a part of it."""
 
     name: str
     values: tuple[LegendValue, ...]
@@ -64,7 +64,7 @@ Row = tuple[Group, ...]
 
 
 def wrapped(groups: Sequence[Group], room: float) -> list[Row]:
-    """Fill rows with groups, a new row where the next would not fit."""
+    """Fill rows with groups; a group that does not fit starts a new row."""
     rows: list[list[Group]] = []
     used = 0.0
     for group in groups:
@@ -91,7 +91,7 @@ def cut(groups: Sequence[Group], room: float) -> Row:
 
 
 def shortened(rows: Sequence[Row], most: int, ink: Colour) -> list[Row]:
-    """Keep the first rows and say how many are left out."""
+    """Keep the first rows and add the number of rows left out."""
     if len(rows) <= most:
         return list(rows)
     left_out = len(rows) - most + 1
@@ -99,7 +99,7 @@ def shortened(rows: Sequence[Row], most: int, ink: Colour) -> list[Row]:
 
 
 def draw_legend(canvas: Canvas, rows: Sequence[Row], top: float, room: float) -> list[Box]:
-    """Write rows from the top and return their boxes; a word that would leave the room is cut short."""
+    """Draw rows from the top and return their boxes. A word that exceeds the room is shortened."""
     boxes: list[Box] = []
     baseline = top + 2
     for row in rows:
@@ -117,7 +117,7 @@ def draw_legend(canvas: Canvas, rows: Sequence[Row], top: float, room: float) ->
 
 
 def height_of(rows: Sequence[Row]) -> float:
-    """Return how far the rows reach down, with the air below them."""
+    """Return the height of the rows with the space below them."""
     tall = sum(TITLE_ROW if max(word.size for group in row for word in group) > 13 else ROW for row in rows)
     return tall + 16 if rows else 14
 
@@ -137,7 +137,7 @@ def _trimmed(word: Word, room: float) -> str:
 
 
 def legend_rows(request: Request) -> tuple[LegendRow, ...]:
-    """Return the whole legend in words, the price first; a picture may have less room."""
+    """Return the whole legend as text, the price first; a picture can have less room."""
     entries = [price_entry(request), *(study_entry(request, view) for view in request.views)]
     if request.profile:
         entries.append(profile_entry(request, request.profile))
@@ -145,7 +145,7 @@ def legend_rows(request: Request) -> tuple[LegendRow, ...]:
 
 
 def price_entry(request: Request) -> LegendEntry:
-    """Word the symbol, the last bar as it is drawn, and its change from the close before as it was traded."""
+    """Return the entry of the price: symbol, last bar as drawn, and the real change from the previous close."""
     spec, bars, real, places = request.spec, request.bars, request.real, request.decimals
     name = f"{spec.symbol} {' · '.join(part for part in (spec.interval, spec.venue) if part)}"
     ink = request.price.body[not bars.rose(-1)]
@@ -159,7 +159,7 @@ def price_entry(request: Request) -> LegendEntry:
 
 
 def study_entry(request: Request, view: StudyView) -> LegendEntry:
-    """Word a study's name and the last value of each plot that is seen."""
+    """Return the entry of a study: its name and the last value of each visible plot."""
     write = study_writer(request, view)
     last = [(look, last_value(view, look, len(request.bars))) for look in view.plots if look.visible]
     values = [LegendValue(write(value), _ink(request, view, look)) for look, value in last if value is not None]
@@ -167,7 +167,7 @@ def study_entry(request: Request, view: StudyView) -> LegendEntry:
 
 
 def profile_entry(request: Request, view: ProfileView) -> LegendEntry:
-    """Word the busiest price of a profile and the ends of its value area."""
+    """Return the entry of a profile: its busiest price and the ends of its value area."""
     prices = (("POC", view.poc, view.poc_ink), ("VAH", view.vah, UP), ("VAL", view.val, UP))
     values = [
         LegendValue(fixed(price, request.decimals), ink, name) for name, price, ink in prices if price is not None
@@ -176,13 +176,13 @@ def profile_entry(request: Request, view: ProfileView) -> LegendEntry:
 
 
 def last_value(view: StudyView, look: PlotLook, bars: int) -> float | None:
-    """Return a plot's value at the last bar; what reaches into the future is not the last value."""
+    """Return a plot's value at the last bar; values in the future do not count."""
     line = view.lines[look.plot.key]
     return line[bars - 1] if len(line) >= bars else None
 
 
 def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
-    """Return the rows over the price, symbol, last bar and each study drawn on it, and the studies without room."""
+    """Return the rows over the price (symbol, last bar, each study on it), and the studies without room."""
     looks, theme = request.spec.looks, request.theme
     if not looks.legend:
         return [], []
@@ -195,7 +195,7 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     if request.profile:
         studies.append(_row(request, profile_entry(request, request.profile), room))
     volume = [study_row(request, request.volume, room)] if request.volume else []
-    # Where room is short, volume is known by its place and the last bar by its tag: the names of studies come first.
+    # If room is short, study names come first: volume is known by its place and the last bar by its tag.
     if len(head) + len(studies) + len(volume) > most:
         volume = []
         head = head[: max(1, most - len(studies))]
@@ -210,7 +210,7 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
 
 
 def study_row(request: Request, view: StudyView, room: float) -> Row:
-    """Return a study's name and its last values, as many as fit."""
+    """Return a study's name and the last values that fit."""
     return _row(request, study_entry(request, view), room)
 
 

@@ -1,4 +1,4 @@
-"""Colours and options: how a chart and its price series shall look."""
+"""Colours and options of a chart and its price series."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _FUNCTION = re.compile(
 )
 _HEX = re.compile(r"#([0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 
-# 0 solid, 1 dotted, 2 dashed; the rest of the list are dashes too.
+# 0 is solid, 1 dotted, 2 dashed; all further styles are dashes too.
 _DASHES = {0: "", 1: "2 3"}
 
 PREFIX = {
@@ -23,23 +23,23 @@ PREFIX = {
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A colour as SVG takes it and how opaque it is."""
+    """A colour in SVG notation, and its opacity."""
 
     hex: str
     alpha: float = 1.0
 
     @property
     def css(self) -> str:
-        """#rrggbb, or #rrggbbaa where it is translucent."""
+        """#rrggbb, or #rrggbbaa if it is translucent."""
         return self.hex if self.alpha >= 1 else f"{self.hex}{round(self.alpha * 255):02x}"
 
     def faded(self, alpha: float) -> "Colour":
-        """Return the same colour, this much as opaque."""
+        """Return the colour with its opacity multiplied by `alpha`."""
         return Colour(self.hex, round(self.alpha * alpha, 3))
 
 
 def read_colour(written: object) -> Colour | None:
-    """Read rgb(), rgba(), #rgb, #rrggbb or #rrggbbaa; None when it is no colour."""
+    """Parse rgb(), rgba(), #rgb, #rrggbb or #rrggbbaa; None if it is not a colour."""
     text = str(written).strip()
     if found := _FUNCTION.fullmatch(text):
         parts = [int(found[index]) for index in (1, 2, 3)]
@@ -54,7 +54,7 @@ def read_colour(written: object) -> Colour | None:
 
 
 def ink_on(plate: Colour) -> str:
-    """Return white or near-black, whichever reads better on a plate (relative luminance, sRGB weights)."""
+    """Return white or near-black, the better readable one on a plate (relative luminance, sRGB weights)."""
     red, green, blue = (int(plate.hex[index : index + 2], 16) for index in (1, 3, 5))
     return "#131722" if 0.299 * red + 0.587 * green + 0.114 * blue > 165 else "#ffffff"
 
@@ -87,7 +87,7 @@ THEMES = MappingProxyType({
 
 
 class OverrideReader:
-    """Reads values out of overrides, keeps to their types, and remembers what was read."""
+    """Reader of typed values from overrides; it records the keys that were read."""
 
     def __init__(self, given: Mapping[str, Scalar]) -> None:
         self._given = given
@@ -127,7 +127,7 @@ class OverrideReader:
         return default if value is None or isinstance(value, str) else _DASHES.get(int(value), "6 4")
 
     def left_over(self) -> list[str]:
-        """Return the keys that changed nothing: unknown to us, or with a value that cannot be."""
+        """Return the keys without effect: unknown ones, and those with an invalid value."""
         return sorted({*(set(self._given) - self._asked), *self._wrong})
 
     def _take(self, key: str) -> Scalar | None:
@@ -137,7 +137,7 @@ class OverrideReader:
 
 @dataclass(frozen=True, slots=True)
 class PriceLook:
-    """Pairs are for rising and falling bars, or above and below the base of a baseline."""
+    """Look of the price series. Pairs are for rising and falling bars, or above and below the base of a baseline."""
 
     body: tuple[Colour, Colour]
     border: tuple[Colour, Colour]
@@ -154,7 +154,7 @@ class PriceLook:
 
 
 def price_look(style: Style, theme: Theme, options: OverrideReader) -> PriceLook:
-    """Read what the overrides say of a style."""
+    """Return the look of a style with its overrides."""
     name = PREFIX.get(style, "candleStyle")
     up, down = options.colour(f"{name}.upColor", theme.up), options.colour(f"{name}.downColor", theme.down)
     line = theme.line

@@ -1,4 +1,4 @@
-"""Axes, and labels that stand on them."""
+"""Axes and their labels."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from mcp_binance_server.charts.render.scale import Axis, TimeLabel
 PAD = 4.0
 
 CLEAR = 6.0  # between a grid line and a legend's text
-MIDDLE = 0.36  # of the size: from the middle of a figure down to its base line
+MIDDLE = 0.36  # of the size: from the middle of a figure down to its baseline
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A value on the axis, on a plate of its own; lower ranks go first when there is no room for all."""
+    """A value on the axis, on its own plate. Lower ranks take precedence if there is no room for all."""
 
     y: float
     text: str
@@ -26,7 +26,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text in the plot, on a plate, at one of its places (left edge, base line): the one that covers fewest lines."""
+    """A text on a plate in the plot, at that of its places (left edge, baseline) that covers the fewest lines."""
 
     text: str
     size: float
@@ -35,16 +35,16 @@ class Note:
     places: tuple[tuple[float, float], ...]
     border: Colour | None = None
     bold: bool = False
-    in_order: bool = False  # the first free place, whatever it covers
+    in_order: bool = False  # the first free place, even if it covers lines
 
 
 def draw_tags(canvas: Canvas, tags: Sequence[Tag], strip: Box, size: float) -> list[str]:
-    """Put tags beside their values, pushed apart where they would cover each other; return those without room."""
+    """Draw tags next to their values, pushed apart if they overlap; return those without room."""
     height = round(size + 7)
     distinct = {tag.text: tag for tag in sorted(tags, key=lambda tag: -tag.rank)}  # of equal texts the first in rank
     ranked, room = sorted(distinct.values(), key=lambda tag: tag.rank), int(strip.height // height)
     kept = ranked[:room]
-    weights = [100.0 if tag.rank == 0 else 1.0 for tag in kept]  # the price stays where it is
+    weights = [100.0 if tag.rank == 0 else 1.0 for tag in kept]  # the price keeps its place
     wanted = [min(max(tag.y, strip.top), strip.bottom) for tag in kept]
     centres = stacked(wanted, weights, height, strip.top, strip.bottom)
     for tag, centre in zip(kept, centres, strict=True):
@@ -57,7 +57,7 @@ def draw_tags(canvas: Canvas, tags: Sequence[Tag], strip: Box, size: float) -> l
 
 
 def draw_note(canvas: Canvas, note: Note, room: Box) -> bool:
-    """Draw a note where it covers no text and as few lines as can be; False when every place is taken."""
+    """Draw a note at a place that covers no text and the fewest lines; return False if every place is taken."""
     best: tuple[int, float, float] | None = None
     for x, y in note.places:
         box = plate_of(note, x, y)
@@ -81,14 +81,14 @@ def plate_of(note: Note, x: float, y: float) -> Box:
 
 
 def fitting(text: str, size: float, room: float) -> float:
-    """Return a size at which a text fits into the room, no larger than asked."""
+    """Return the largest size, up to `size`, at which a text fits into the room."""
     width = width_of(text, size)
     return size if width <= room else size * room / width
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The place of an axis' labels; no line goes there."""
+    """The area of an axis' labels, without lines."""
 
     canvas: Canvas
     theme: Theme
@@ -97,14 +97,14 @@ class Strip:
 
     @property
     def baseline(self) -> float:
-        """The base line of a text in the middle of the strip."""
+        """The baseline of a text in the middle of the strip."""
         return self.box.top + self.box.height / 2 + self.size * MIDDLE
 
 
 def draw_grid(
     canvas: Canvas, ink: Colour, pane: Box, *, rows: Sequence[float], columns: Sequence[float], legend: Sequence[Box]
 ) -> None:
-    """Draw grid lines, each stopping short of the legend."""
+    """Draw grid lines that stop short of the legend."""
     lines: list[Segment] = []
     for row in rows:
         beside = [box.right for box in legend if box.top - 3 < row < box.bottom + 3]
@@ -118,7 +118,7 @@ def draw_grid(
 
 
 def draw_numbers(strip: Strip, axis: Axis, values: Sequence[float], write: Callable[[float], str]) -> None:
-    """Write values beside the pane, those that find room."""
+    """Draw the values that find room next to the pane."""
     for value in values:
         x, y, text = strip.box.left + 8, round(axis.y(value)) + strip.size * MIDDLE, write(value)
         box = text_box(x, y, text, strip.size)
@@ -127,7 +127,7 @@ def draw_numbers(strip: Strip, axis: Axis, values: Sequence[float], write: Calla
 
 
 def draw_times(strip: Strip, labels: Sequence[TimeLabel], centres: Sequence[float]) -> None:
-    """Write moments below their bars, those that find room."""
+    """Draw the times that find room below their bars."""
     for label in sorted(labels, key=lambda each: not each.strong):
         x = centres[label.bar]
         box = text_box(x, strip.baseline, label.text, strip.size, anchor="middle", bold=label.strong)
@@ -137,7 +137,7 @@ def draw_times(strip: Strip, labels: Sequence[TimeLabel], centres: Sequence[floa
 
 
 def draw_time_tag(strip: Strip, x: float, text: str, plate: Colour) -> None:
-    """Write a moment on a plate, at its place or as near as the strip allows."""
+    """Draw a time on a plate, at its place or as close as the strip allows."""
     half = width_of(text, strip.size) / 2 + 6
     middle = min(max(x, strip.box.left + half), strip.box.right - half)
     box = Box(middle - half, strip.box.top + 3, middle + half, strip.box.bottom - 3)
@@ -148,7 +148,7 @@ def draw_time_tag(strip: Strip, x: float, text: str, plate: Colour) -> None:
 
 
 def draw_corner(strip: Strip, text: str) -> None:
-    """Write the year and the zone of the time axis into the corner below the price axis."""
+    """Draw the year and the zone of the time axis in the corner below the price axis."""
     if width_of(text, strip.size) <= strip.box.width - 8:
         middle = (strip.box.left + strip.box.right) / 2
         strip.canvas.text(middle, strip.baseline, text, strip.size, strip.theme.text, anchor="middle")

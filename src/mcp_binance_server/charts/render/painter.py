@@ -1,4 +1,4 @@
-"""The order of things: paper, legends, grids, series, axes, tags, and last the notes of the drawings."""
+"""Painting order: paper, legends, grids, series, axes, tags, and finally the notes of the drawings."""
 
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
@@ -38,11 +38,11 @@ from mcp_binance_server.charts.render.study_look import StudyView
 
 PRICE_LINE = "2 3"
 TIME_SPACING = 8.0  # of the font's size
-MOST_LACKING = 20  # letters that a warning names
+MOST_LACKING = 20  # characters that a warning names
 
 
 class Painter:
-    """Draws from back to front: paper, legends, grids, panes, axes, tags, notes."""
+    """Painter from back to front: paper, legends, grids, panes, axes, tags, notes."""
 
     def __init__(self, request: Request) -> None:
         self.request = request

@@ -1,4 +1,4 @@
-"""SVG to PNG, and the process that does nothing else."""
+"""Conversion of SVG to PNG, and its own process."""
 
 import os
 import sys
@@ -7,13 +7,13 @@ from importlib import import_module
 
 
 def rasterise(svg: str, fonts: Sequence[str]) -> bytes:
-    """Return the picture as PNG; the rasteriser is loaded on first use, most starts never draw."""
+    """Return the picture as PNG. The rasteriser is loaded on first use, because most runs never draw."""
     resvg = import_module("resvg_py")
     return bytes(resvg.svg_to_bytes(svg_string=svg, font_files=list(fonts), skip_system_fonts=True))
 
 
 def main() -> None:
-    """Rasterise once, as politely as the first argument says, with the typefaces named after it, and leave."""
+    """Rasterise once with the niceness of the first argument and the typefaces of the others, then exit."""
     _, politeness, *fonts = sys.argv
     if hasattr(os, "nice"):
         os.nice(int(politeness))

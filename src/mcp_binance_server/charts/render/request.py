@@ -1,4 +1,4 @@
-"""A request made drawable: sizes in their limits, styles we have, studies computed on all bars and then cut."""
+"""Preparation of a request: sizes within limits, known styles, and studies computed on all bars and then cut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ POSITION_ROOM = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything the picture shows, in numbers; `bars` are as the style draws them, `real` as they were traded."""
+    """All data of the picture as numbers; `bars` are as the style draws them, `real` as they were traded."""
 
     spec: ChartSpec
     theme: Theme
@@ -62,7 +62,7 @@ class Request:
 
 
 def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
-    """Compute all that is drawn; what cannot be as asked for becomes the nearest that can, and a warning."""
+    """Compute all that is drawn. An impossible value becomes the nearest possible one, with a warning."""
     spec, warnings = _within_limits(spec)
     theme = THEMES[spec.theme]
     whole = columns_of(candles)
@@ -98,7 +98,7 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
 
 
 def _room_ahead(spec: ChartSpec, bars: Columns) -> int:
-    """Return the free columns that positions which begin near the last bar need to be read."""
+    """Return the number of free columns that make positions near the last bar readable."""
     needed, most = 0, ceil(len(bars) * POSITION_ROOM)
     for drawing in spec.drawings:
         if drawing.name in POSITIONS:
@@ -215,7 +215,7 @@ def _lines(settled: Settled, candles: Sequence[Candle], shown: int, as_of_ms: in
 
 
 def _since_first_shown(sums: Lines, bars: int, shown: int) -> Lines:
-    """Count sums from where the first bar shown opened; those of one bar more, if there is one, were handed in."""
+    """Count sums from the opening of the first bar shown. `sums` contain one earlier bar, if there is one."""
     is_first = bars == shown
     return {
         key: [*([None] * (bars - len(line))), *(_less(each, 0.0 if is_first else line[0] or 0.0) for each in line)]

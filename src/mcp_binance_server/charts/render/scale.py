@@ -1,4 +1,4 @@
-"""Prices and times to pixels, the ticks between them, and how they are written."""
+"""Conversion of prices and times to pixels, the ticks between them, and their formats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ MOST_DECIMALS = 10
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
 MINUS = "\N{MINUS SIGN}"
 
-# strftime would ask the machine's language.
+# Own names, because strftime uses the machine's locale.
 _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAY_MS = 86_400_000
-STRIDES = (1, 2, 3, 4, 5, 7, 10, 14, 31)  # days between labels; months begin anew
-EDGE = 0.3  # of the spacing: nearer to the left border half a label would be cut off
+STRIDES = (1, 2, 3, 4, 5, 7, 10, 14, 31)  # days between labels; counting restarts with each month
+EDGE = 0.3  # of the spacing: closer to the left border a label would be cut off
 _HOURS = ((12, 10), (6, 9), (3, 8), (1, 7))
 _MINUTES = ((30, 6), (15, 5), (5, 4), (1, 3))
 DAY, MONTH, YEAR = 12, 16, 20
@@ -30,7 +30,7 @@ DAY, MONTH, YEAR = 12, 16, 20
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Maps low to `bottom` and high to `top`; a logarithmic one maps ratios to distances."""
+    """A mapping of `low` to `bottom` and `high` to `top`; a logarithmic axis maps ratios to distances."""
 
     low: float
     high: float
@@ -40,7 +40,7 @@ class Axis:
     inverted: bool = False
 
     def y(self, value: float) -> float:
-        """Return the pixel row of a value; far outside it is held near the pane, so that paths stay drawable."""
+        """Return the pixel row of a value. Values far outside are clamped near the pane to keep paths drawable."""
         if self.logarithmic:
             part = log(max(value, self.low * 1e-6) / self.low) / log(self.high / self.low)
         else:
@@ -66,7 +66,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class AxisUnit:
-    """How the price axis speaks: in prices, in percent from the first bar's close, or with that close at 100."""
+    """The unit of the price axis: prices, percent from the first bar's close, or an index with that close at 100."""
 
     scale: Scale
     first: float
@@ -83,7 +83,7 @@ class AxisUnit:
 
 
 def widened(low: float, high: float, tick: float) -> tuple[float, float]:
-    """Give a flat range the height of a few ticks or of a percent, whichever is more."""
+    """Widen a flat range to a few ticks or to a percent, whichever is more."""
     least = max(8 * tick, abs(high) * 1e-6)
     if high - low >= least:
         return low, high
@@ -92,7 +92,7 @@ def widened(low: float, high: float, tick: float) -> tuple[float, float]:
 
 
 def nice_step(span: float, count: float, least: float = 0.0) -> float:
-    """Return the smallest round step that makes at most `count` ticks over a span, and no step below the least."""
+    """Return the smallest round step, not below `least`, that makes at most `count` ticks over a span."""
     raw = max(span / max(count, 1.0), least, 1e-300)
     power = 10.0 ** floor(log10(raw))
     for step in STEPS:
@@ -109,7 +109,7 @@ def linear_ticks(low: float, high: float, count: float, least: float = 0.0) -> t
 
 
 def logarithmic_ticks(low: float, high: float, count: float) -> list[float]:
-    """Return values that are round in every decade; a range below a factor of three is cut evenly instead."""
+    """Return values that are round in every decade. A range below a factor of three gets evenly spaced ones."""
     if high / low < 3:
         return linear_ticks(low, high, count)[0]
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
@@ -127,31 +127,31 @@ def _whole(step: float, least: float) -> bool:
 
 
 def decimals_for(candles: Sequence[Candle]) -> int:
-    """Return the decimals that write every price exactly: two at least from one upwards, ten at most."""
+    """Return the decimals that write every price exactly: at least two for prices from one upwards, at most ten."""
     most = max(decimals_of(each) for bar in candles for each in (bar.open, bar.high, bar.low, bar.close))
     least = 2 if float(candles[-1].close) >= 1 else 0
     return min(max(most, least), MOST_DECIMALS)
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write with this many decimals, thousands in groups, and a true minus sign."""
+    """Format with this many decimals, grouped thousands, and a true minus sign."""
     text = f"{abs(value):,.{decimals}f}"
     return MINUS + text if value < 0 and text.strip("0.,") else text
 
 
 def signed(value: float, decimals: int) -> str:
-    """Write with a sign in front, none for nothing."""
+    """Format with a leading sign, or without one for zero."""
     text = fixed(value, decimals)
     return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
 
 
 def percent(value: float) -> str:
-    """Write a change in percent, two decimals while they mean something."""
+    """Format a change in percent, with two decimals below 1000 %."""
     return signed(value, 2 if abs(value) < 1000 else 0) + "%"
 
 
 def compact(value: float) -> str:
-    """Write a volume in three or four figures: 1.23K, 45.6M."""
+    """Format a volume in three or four digits: 1.23K, 45.6M."""
     size = abs(value)
     for unit, letter in _UNITS:
         if size >= unit * 0.9995:
@@ -165,16 +165,16 @@ def compact(value: float) -> str:
 
 
 def decimals_of_step(step: float) -> int:
-    """Return the decimals that tell neighbouring ticks apart."""
+    """Return the decimals that distinguish neighbouring ticks."""
     exponent = floor(log10(step) + 1e-9)
-    # A step of 2.5 needs one figure more than its power of ten says.
+    # A step of 2.5 needs one digit more than its power of ten suggests.
     mantissa = step / 10.0**exponent
     return min(max(0, -exponent + (abs(mantissa - 2.5) < 0.01)), MOST_DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLabel:
-    """A label under one bar; strong when a month or a year begins there."""
+    """A label under one bar; strong at the start of a month or a year."""
 
     bar: int
     text: str
@@ -182,7 +182,7 @@ class TimeLabel:
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """Return the time zone of a name; None when this machine does not know it."""
+    """Return the time zone of a name; None if this machine does not know it."""
     if name in ("", "UTC", "Etc/UTC"):
         return UTC
     try:
@@ -192,17 +192,17 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def moment(time_ms: int, zone: tzinfo) -> datetime:
-    """Return a moment on the clocks of a zone."""
+    """Return a time in a zone."""
     return moment_of(time_ms).astimezone(zone)
 
 
 def moment_words(time_ms: int, zone: tzinfo) -> str:
-    """Write a moment to the minute."""
+    """Format a time to the minute."""
     return f"{moment(time_ms, zone):%Y-%m-%d %H:%M}"
 
 
 def zone_label(zone: tzinfo, time_ms: int) -> str:
-    """Return UTC, or how far the zone is from it: UTC+5:30."""
+    """Return UTC, or the zone's offset from it: UTC+5:30."""
     offset = moment(time_ms, zone).utcoffset() or timedelta()
     minutes = round(offset.total_seconds() / 60)
     if not minutes:
@@ -212,9 +212,9 @@ def zone_label(zone: tzinfo, time_ms: int) -> str:
 
 
 def time_labels(times: Sequence[int], centres: Sequence[float], zone: tzinfo, spacing: float) -> list[TimeLabel]:
-    """Label the bars of round moments, as fine as stand apart in general; where two still meet, the rounder one stays.
+    """Label the bars at round times, as finely as the labels usually fit; if two overlap, the rounder one stays.
 
-    Nothing is labelled at the left edge, where half a label would be cut off.
+    The left edge has no label, because half of it would be cut off.
     """
     moments = [moment(each, zone) for each in times]
     stride = _days_apart(times, centres, spacing)
@@ -241,7 +241,7 @@ def _days_apart(times: Sequence[int], centres: Sequence[float], spacing: float) 
 
 
 def _finest(ranked: Sequence[tuple[int, int]], centres: Sequence[float], spacing: float) -> int:
-    """Return the lowest weight whose marks, with those above it, usually stand apart."""
+    """Return the lowest weight whose labels, with those above it, usually do not overlap."""
     finest = max((weight for weight, _ in ranked), default=0)
     for weight in sorted({weight for weight, _ in ranked}, reverse=True):
         marks = [centres[bar] for each, bar in ranked if each >= weight]

@@ -1,4 +1,4 @@
-"""Which values a pane shows, and how its axis writes them."""
+"""Value range of a pane, and the number format of its axis."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,23 +25,23 @@ PAD = 6
 BELOW, BELOW_WITH_VOLUME, VOLUME = 0.10, 0.22, 0.18  # of the pane's height
 STUDY_AIR = 0.06
 TICK_GAP = 3.1  # of the font's size
-ABOVE = 40  # pixels of the legend that may have grid lines beside it
-ARROW_AIR = 46  # an arrow and its word
-REACH = 1.0  # drawings this many ranges away are still brought into view
+ABOVE = 40  # height in pixels of the legend's part with grid lines next to it
+ARROW_AIR = 46  # an arrow and its text
+REACH = 1.0  # drawings up to this many ranges away are brought into view
 
 
 @dataclass(frozen=True, slots=True)
 class AxisSpan:
-    """The values of a pane and how they are written."""
+    """The values of a pane and their format."""
 
     low: float
     high: float
     write: Callable[[float], str]
-    labels: tuple[str, ...]  # the widest texts its axis will have
+    labels: tuple[str, ...]  # the widest labels of its axis
 
 
 def price_span(request: Request) -> AxisSpan:
-    """Return the prices to be shown: bars, overlays, and drawings that are not too far away."""
+    """Return the prices to show: bars, overlays, and drawings that are not too far away."""
     spec, bars = request.spec, request.bars
     tick = 10.0**-request.decimals
     if wanted := spec.looks.price_range:
@@ -63,7 +63,7 @@ def price_span(request: Request) -> AxisSpan:
 
 
 def price_writer(request: Request) -> Callable[[float], str]:
-    """Return how the price axis writes a price on its scale."""
+    """Return the price axis' formatter of a price on its scale."""
     quote = quote_of(request)
     if request.spec.scale == "percent":
         return lambda price: percent(quote.shown(price))
@@ -73,11 +73,11 @@ def price_writer(request: Request) -> Callable[[float], str]:
 
 
 def study_writer(request: Request, view: StudyView) -> Callable[[float], str]:
-    """Return how a study's values are written, on its axis and in its legend."""
+    """Return the formatter of a study's values, for its axis and its legend."""
     if view is request.volume:
         return compact
     if any(view is each for each in request.compared):
-        # In percent, as the axis has them: prices of another market would say nothing here.
+        # In percent, as on the axis: prices of another market mean nothing here.
         return price_writer(request)
     if any(view is each for each in request.overlays):
         return _writer(request.decimals)
@@ -85,12 +85,12 @@ def study_writer(request: Request, view: StudyView) -> Callable[[float], str]:
 
 
 def quote_of(request: Request) -> AxisUnit:
-    """Return the scale's view of a price; what it compares with is the first close shown."""
+    """Return the price in the unit of the scale; its reference is the first close shown."""
     return AxisUnit(request.spec.scale, request.real.closes[0] or 1.0)
 
 
 def price_axis(request: Request, span: AxisSpan, pane: Box, area: Box) -> Axis:
-    """Place the prices in their pane, with air below, and more where volumes stand."""
+    """Place the prices in their pane, with space below, and more if volumes are drawn."""
     below = pane.height * (BELOW_WITH_VOLUME if request.volume else BELOW)
     marks = {drawing.name for drawing in request.spec.drawings}
     top = area.top + PAD + (ARROW_AIR if "Arrow Mark Down" in marks else 0)
@@ -117,7 +117,7 @@ def price_ticks(request: Request, axis: Axis, area: Box) -> list[float]:
 
 
 def study_span(view: StudyView, decimals: int) -> AxisSpan:
-    """Return the values of a study's pane: its lines, its levels, zero where it swings around it."""
+    """Return the value range of a study's pane: its lines, its levels, and zero if it oscillates around zero."""
     study = view.settled.study
     wanted = [*view.seen(), *(level.value for level in view.levels)]
     if study.centred or not wanted:
@@ -144,7 +144,7 @@ def study_axis(span: AxisSpan, area: Box, *, inverted: bool = False) -> Axis:
 
 
 def study_ticks(view: StudyView, span: AxisSpan, area: Box, size: float) -> list[float]:
-    """Return the levels of a study, or round values when it has none."""
+    """Return the levels of a study, or round values if it has none."""
     if view.levels:
         return [level.value for level in view.levels]
     count = min(4.0, max(1.0, area.height / (size * 2.4)))

@@ -1,4 +1,4 @@
-"""What is to be drawn, and how many candles it needs before the first one shown."""
+"""Specification of a chart, and the number of candles to load for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ _MOST_OF_A_DAY = 1440  # bars of a minute; a day in seconds is out of reach
 
 @dataclass(frozen=True, slots=True)
 class StudySpec:
-    """One study, named as the catalogue names it on the wire; inputs left out have the catalogue's defaults."""
+    """One study by its catalogue name on the wire. Inputs left out have the catalogue's defaults."""
 
     name: str  # "Bollinger Bands"
     inputs: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])  # public keys: {"length": 20, "stdDev": 2}
@@ -49,9 +49,9 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class DrawingSpec:
-    """One drawing, named as the catalogue names it, on one or two points.
+    """One drawing by its catalogue name, on one or two points.
 
-    A position starts at its first point, whose price is the entry; a second point says when it ends.
+    A position starts at its first point, whose price is the entry; a second point is its end.
     """
 
     name: str  # "Trend Line"
@@ -64,7 +64,7 @@ class DrawingSpec:
 
 
 class PriceRange(msgspec.Struct, frozen=True):
-    """The prices the scale must show, with a margin as a part of their distance."""
+    """The prices that the scale must show, with a margin as a share of their distance."""
 
     low: float = msgspec.field(name="from")
     high: float = msgspec.field(name="to")
@@ -72,7 +72,7 @@ class PriceRange(msgspec.Struct, frozen=True):
 
 
 class Looks(msgspec.Struct, frozen=True):
-    """The switches and colours of the whole chart, read as chart-img.com names them; the rest is the theme's."""
+    """The switches and colours of the whole chart, parsed with chart-img.com's names; the theme provides the rest."""
 
     legend: bool = msgspec.field(name="showLegend", default=True)
     legend_values: bool = msgspec.field(name="showLegendValues", default=True)
@@ -95,7 +95,7 @@ class Looks(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ComparedSeries:
-    """Another market: when its bars opened, and their closes."""
+    """Another market: the opening times of its bars, and their closes."""
 
     symbol: str
     times: tuple[int, ...]
@@ -104,10 +104,10 @@ class ComparedSeries:
 
 @dataclass(frozen=True, slots=True)
 class ChartSpec:
-    """One chart. Candles beyond the last `bars` are warm-up: studies see them, the picture does not."""
+    """One chart. Candles beyond the last `bars` are warm-up for the studies and are not shown."""
 
     symbol: str  # "BTCUSDT"
-    interval: str  # "1h", as it is to be read in the legend
+    interval: str  # "1h", as shown in the legend
     venue: str = "BINANCE"
     style: Style = "candle"
     theme: Theme = "dark"
@@ -126,7 +126,7 @@ class ChartSpec:
 
 @dataclass(frozen=True, slots=True)
 class LegendRow:
-    """What the legend says of one series: "RSI 14", "33.12"."""
+    """The legend of one series: "RSI 14", "33.12"."""
 
     name: str
     values: str
@@ -138,7 +138,7 @@ class LegendRow:
 
 @dataclass(frozen=True, slots=True)
 class ChartMeta:
-    """What the picture shows; the legend is complete, also where the picture has no room for it."""
+    """The content of the picture; the legend is complete even if the picture has no room for it."""
 
     width: int
     height: int
@@ -149,12 +149,12 @@ class ChartMeta:
     panes: int
     studies: tuple[str, ...]  # as the legend names them: "BB 20 2"
     legend: tuple[LegendRow, ...]
-    as_of_ms: int | None  # when the candles were read, if that was said
+    as_of_ms: int | None  # the time when the candles were read, if given
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The picture twice, what it shows, and what it could not show ("code: sentence")."""
+    """The picture as SVG and PNG, its content, and warnings for parts that are missing ("code: sentence")."""
 
     svg: str
     png: bytes
@@ -163,9 +163,9 @@ class Rendered:
 
 
 def bars_to_load(spec: ChartSpec) -> int:
-    """Return the bars to load: a study that never forgets gets the whole window, as everywhere else.
+    """Return the number of bars to load. A study that never forgets gets the whole window, as everywhere else.
 
-    Where more bars are shown than that window warms up it gets two.
+    If more bars are shown than that window can warm up, it gets two windows.
     """
     before = [HEIKIN_ASHI if spec.style == "heikinAshi" else 0]
     anchored, least = 0, 0

@@ -1,4 +1,4 @@
-"""Where on the canvas a time and a price lie."""
+"""Mapping of times and prices to the canvas."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ from mcp_binance_server.charts.render.spec import Anchor
 from mcp_binance_server.domain.periods import Candle
 
 HOUR_MS = 3_600_000
-FONT = 12.0  # of the words of drawings
+FONT = 12.0  # of the text of drawings
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """One value per bar in each."""
+    """The columns of a series of bars; each has one value per bar."""
 
     times: list[int]
     opens: list[float]
@@ -40,7 +40,7 @@ class Columns:
         )  # fmt: skip
 
     def merged(self, edges: Sequence[int]) -> "Columns":
-        """Return one bar for all from each edge to the next."""
+        """Return one bar for all bars from each edge to the next."""
         spans = list(pairwise(edges))
         return Columns(
             times=[self.times[first] for first, _ in spans],
@@ -56,13 +56,13 @@ class Columns:
 
     @property
     def step_ms(self) -> int:
-        """The usual distance of two bars; the gaps of a halted market do not count."""
+        """The usual distance of two bars; gaps of a halted market do not count."""
         steps = [after - before for before, after in pairwise(self.times)]
         return int(median(steps)) if steps else HOUR_MS
 
 
 def columns_of(candles: Sequence[Candle]) -> Columns:
-    """Turn candles into columns."""
+    """Convert candles to columns."""
     return Columns(
         times=[each.open_time_ms for each in candles],
         opens=[float(each.open) for each in candles],
@@ -74,7 +74,7 @@ def columns_of(candles: Sequence[Candle]) -> Columns:
 
 
 def heikin_ashi(bars: Columns) -> Columns:
-    """Average each bar with the one before it, so that a trend is one colour."""
+    """Average each bar with the previous one, so that a trend has one colour."""
     opens, highs, lows, closes = list[float](), list[float](), list[float](), list[float]()
     for opened, high, low, close in zip(bars.opens, bars.highs, bars.lows, bars.closes, strict=True):
         mean = (opened + high + low + close) / 4
@@ -88,7 +88,7 @@ def heikin_ashi(bars: Columns) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One pane while it is drawn; `area` is the part below its legend, where lines may go."""
+    """One pane during drawing; `area` is the part below its legend, which lines can use."""
 
     canvas: Canvas
     theme: Theme
@@ -99,7 +99,7 @@ class Stage:
 
 
 def shared_columns(stage: Stage) -> Stage:
-    """Merge bars that fall on one pixel column into one bar, so that none hides another."""
+    """Merge bars that share a pixel column into one bar, so that none hides another."""
     centres = stage.grid.centres[: len(stage.bars)]
     if stage.grid.slot >= 1:
         return stage
@@ -110,7 +110,7 @@ def shared_columns(stage: Stage) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """Draws at once, except for texts: those are collected and find their place when all lines are there."""
+    """The drawing of one item. Shapes are drawn at once; texts are collected and placed after all lines are drawn."""
 
     stage: Stage
     options: OverrideReader
@@ -134,7 +134,7 @@ class Sketch:
     def note(
         self, text: str, around: Sequence[Point], *, ink: Colour, plate: Colour | None = None, in_order: bool = False
     ) -> None:
-        """Ask for a text with its middle at the first of these points that is free."""
+        """Request a text with its middle at the first of these points that is free."""
         size = words_size(self.options)
         half = width_of(text, size) / 2
         places = tuple((x - half, y + size * 0.36) for x, y in around)
@@ -145,12 +145,12 @@ class Sketch:
 
 
 def words_size(options: OverrideReader) -> float:
-    """Return the size of the words of a drawing."""
+    """Return the font size of a drawing's text."""
     return options.number("fontSize", FONT, 8, 60)
 
 
 def place_of(times: Sequence[int], step_ms: int, time_ms: int) -> float:
-    """Return where a moment lies among bars: 2.5 is between the third and the fourth; outside, bars go on evenly."""
+    """Return the position of a time among bars: 2.5 is between the third and fourth. Outside, spacing is even."""
     step = max(step_ms, 1)
     if time_ms <= times[0]:
         return max((time_ms - times[0]) / step, -10_000.0)

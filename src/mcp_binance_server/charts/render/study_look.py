@@ -1,4 +1,4 @@
-"""How studies and compared symbols shall look."""
+"""Look of studies and compared symbols."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mcp_binance_server.charts.render.stage import Columns
 from mcp_binance_server.charts.studies.study import Band, Inputs, Plot, PlotKind, Study
 from mcp_binance_server.charts.studies.table import Settled
 
-# Told apart on white and on black alike.
+# Distinguishable on white and on black.
 PALETTE = ("#2979ff", "#ff9800", "#ab47bc", "#00acc1", "#ec407a", "#7cb342")
 
 _KINDS: Mapping[str, PlotKind] = {
@@ -23,7 +23,7 @@ PLOT = "Plot"
 
 @dataclass(frozen=True, slots=True)
 class ColourFamily:
-    """The upper, middle and lower line of a band and the shade between; `taken` are the palette's colours like them."""
+    """The upper, middle and lower line of a band and its shade; `taken` lists the similar colours of the palette."""
 
     lines: tuple[str, str, str]
     shade: tuple[str, ...]
@@ -40,29 +40,29 @@ FAMILIES = (
 
 
 class Colouring:
-    """Hands colours out in the order of the studies."""
+    """Allocator of colours in the order of the studies."""
 
     def __init__(self, studies: Sequence[Study], *, line: bool) -> None:
         bands = sum(_is_band(study) for study in studies)
         taken = {colour for family in FAMILIES[:bands] for colour in family.taken}
-        # The first of the palette is also the colour of a price drawn as a line.
+        # The first colour of the palette is also the colour of a price drawn as a line.
         left = [colour for colour in PALETTE[line:] if colour not in taken]
         self._spares = left or list(PALETTE)
         self._bands = self._given = 0
 
     def family_for(self, study: Study) -> ColourFamily | None:
-        """Return the next family for a band, None for what is no band."""
+        """Return the next family for a band; None for other studies."""
         if not _is_band(study):
             return None
         self._bands += 1
         return FAMILIES[(self._bands - 1) % len(FAMILIES)]
 
     def skip(self, plots: Iterable[Plot]) -> None:
-        """Pass over what earlier studies were given."""
+        """Skip the colours already given to earlier studies."""
         self._given += sum(not plot.colour and not plot.colours for plot in plots)
 
     def spare(self, plot: Plot) -> str:
-        """Return the next free colour for a plot that has none of its own."""
+        """Return the next free colour for a plot without its own."""
         if plot.colours:
             return plot.colours[0]
         self._given += 1
@@ -77,7 +77,7 @@ def _is_band(study: Study) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlotLook:
-    """One plot as it will be drawn."""
+    """One plot with its final look."""
 
     plot: Plot
     kind: PlotKind
@@ -92,7 +92,7 @@ class PlotLook:
 
 @dataclass(frozen=True, slots=True)
 class LevelLook:
-    """One dashed level as it will be drawn."""
+    """One dashed level with its final look."""
 
     value: float
     ink: Colour
@@ -100,7 +100,7 @@ class LevelLook:
 
 @dataclass(frozen=True, slots=True)
 class StudyView:
-    """A study with its lines cut to the picture and its look."""
+    """A study with its look, and its lines cut to the picture."""
 
     settled: Settled
     lines: Mapping[str, Line]
@@ -119,7 +119,7 @@ class StudyView:
 def study_view(
     settled: Settled, lines: Mapping[str, Line], options: OverrideReader, level_ink: Colour, colours: Colouring
 ) -> StudyView:
-    """Look up what the overrides say of each plot and level; the rest is coloured unlike the studies before it."""
+    """Return the study with the overrides of each plot and level; other colours differ from earlier studies."""
     study = settled.study
     family = colours.family_for(study)
     plots = tuple(
@@ -171,7 +171,7 @@ def _named(colour: str) -> Colour:
 
 
 def compared_view(series: ComparedSeries, bars: Columns, level_ink: Colour, colours: Colouring) -> StudyView:
-    """Return a line that begins where the chart begins and moves by the other market's percent."""
+    """Return a line that starts where the chart starts and moves by the other market's percent."""
     closes = dict(zip(series.times, series.closes, strict=True))
     known = [closes.get(time_ms) for time_ms in bars.times]
     first = next((place for place, close in enumerate(known) if close), None)

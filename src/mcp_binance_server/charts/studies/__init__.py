@@ -1,1 +1,1 @@
-"""The studies we can draw ourselves: their inputs, their lines, and the bars they need before the first one shown."""
+"""Studies of our own renderer: their inputs, their lines, and the warm-up bars they need."""

@@ -154,7 +154,7 @@ OVERLAYS = (
         lambda candles, _: {"VWAP": vwap(candles)}, lambda _: 1,
         overlay=True, unit="price", anchored=True,
     ),
-    # Drawn as rows of prices, not as lines: see render/volume_profile.py.
+    # Drawn as rows of prices, not as lines: see render/series/volume_profile.py.
     Study(
         "Volume Profile Visible Range", "VPVR", (), lambda _, __: {}, lambda _: 0,
         {"rows": 24, "volume": "Up/Down", "valueArea": 70}, overlay=True, unit="price",

@@ -1,4 +1,4 @@
-"""What a study is: inputs with defaults, plots with colours, levels, and the rule that computes its lines."""
+"""Definition of a study: inputs with defaults, plots with colours, levels, and the rule that computes its lines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Unit = Literal["price", "volume", "number"]
 SOURCES = ("open", "high", "low", "close", "hl2", "hlc3", "ohlc4")
 LONGEST = 1000
 FADED = 3.31  # lengths: one for the first value, and (1 - 2/(n+1)) to the power of 2.31 n is a hundredth
-RECURSIVE = 250  # bars after which averages that never forget agree whatever they started with
+RECURSIVE = 250  # bars after which averages that never forget agree, whatever their start
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class Plot:
     """One line or row of columns; `colours` are those of columns, in the order of the catalogue."""
 
     key: str
-    colour: str = ""  # empty: the next of the palette, so that three averages are told apart
+    colour: str = ""  # empty: the next of the palette, so that three averages differ in colour
     kind: PlotKind = "line"
     width: float = 1.4
     colours: tuple[str, ...] = ()
-    anchored: bool = False  # the line is interrupted where it begins anew
-    looks_ahead: bool = False  # its values at closed bars are of later ones
+    anchored: bool = False  # the line is interrupted at each restart
+    looks_ahead: bool = False  # its values at closed bars depend on later bars
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The area between two plots, coloured by which is above when there are two colours."""
+    """The area between two plots; with two colours, the upper plot decides the colour."""
 
     upper: str
     lower: str
@@ -68,13 +68,13 @@ class Inputs:
         return bool(self.values[key])
 
     def source(self, candles: Sequence[Candle]) -> list[float]:
-        """Return the prices that the input `source` names, the closes without one."""
+        """Return the prices named by the input `source`, or the closes without it."""
         return _SOURCE[str(self.values.get("source", "close"))](candles)
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One entry of the table, named as on the wire."""
+    """One entry of the table, with its name on the wire."""
 
     name: str
     title: str
@@ -87,9 +87,9 @@ class Study:
     bands: tuple[Band, ...] = ()
     bounds: tuple[float, float] | None = None
     unit: Unit = "number"
-    centred: bool = False  # zero belongs into the picture
-    undrawn: tuple[str, ...] = ()  # inputs of the catalogue that change nothing in our picture
-    anchored: bool = False  # begins anew with each day, or with each month on bars of a day and longer
+    centred: bool = False  # zero is always in view
+    undrawn: tuple[str, ...] = ()  # inputs of the catalogue without effect in our picture
+    anchored: bool = False  # restarts with each day, or with each month on bars of a day and longer
     running: bool = False  # a sum, shown from the first bar shown on
 
 
@@ -105,17 +105,17 @@ _SOURCE: dict[str, Callable[[Sequence[Candle]], list[float]]] = {
 
 
 def window(*keys: str) -> Callable[[Inputs], int]:
-    """Say that a study needs as many bars as these lengths together, and none before them."""
+    """Return a warm-up rule: as many bars as these lengths together."""
     return lambda inputs: sum(inputs.whole(key) for key in keys)
 
 
 def exponential(given: Inputs) -> int:
-    """Say that an exponential average wants bars until what it began with weighs less than a hundredth."""
+    """Return the warm-up of an exponential average: until its start weighs less than a hundredth."""
     return max(RECURSIVE, ceil(FADED * given.whole("length")))
 
 
 def recursive(*keys: str) -> Callable[[Inputs], int]:
-    """Say that a study remembers for ever: five times its longest length, and no fewer than 250 bars."""
+    """Return a warm-up rule for a study that never forgets: five times its longest length, at least 250 bars."""
     return lambda inputs: max(RECURSIVE, 5 * max(inputs.whole(key) for key in keys))
 
 

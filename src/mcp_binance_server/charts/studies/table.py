@@ -1,4 +1,4 @@
-"""Every study we draw, by its name on the wire; the inputs of one request, checked; the bars it needs before."""
+"""Table of our studies by their names on the wire, and validation of a request's inputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType({each.name: each for each in (*O
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A study with the inputs it is drawn with, the name the legend gives it, and what was not taken as written."""
+    """A study with its checked inputs, its name in the legend, and warnings for inputs that were not accepted."""
 
     study: Study
     inputs: Inputs
@@ -25,7 +25,7 @@ class Settled:
 
 
 def repaints(settled: Settled, plot: Plot) -> bool:
-    """Say whether a new bar changes what a plot shows at earlier ones."""
+    """Return True if a new bar changes the plot's values at earlier bars."""
     if plot.looks_ahead or settled.study.running:
         return True
     moved = [value for key, value in settled.inputs.values.items() if "offset" in key.lower()]
@@ -33,7 +33,7 @@ def repaints(settled: Settled, plot: Plot) -> bool:
 
 
 def settle(study: Study, given: Mapping[str, Scalar]) -> Settled:
-    """Take each input as its default's type asks; a value that cannot be is the default, and said so."""
+    """Convert each input to the type of its default. An impossible value is replaced by the default, with a warning."""
     values: dict[str, Scalar] = dict(study.inputs)
     warnings: list[str] = []
     for key, value in given.items():

@@ -174,7 +174,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One check. It is skipped if a check it needs has failed, and off if a check it needs is off."""
+    """One check. It is skipped if a check it needs has failed, and off if an essential one is off."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""MCP clients with an entry for this server: starts each entry as the client does."""
+"""Check of the MCP clients with an entry for this server; it starts each entry as the client does."""
 
 import json
 import shutil
@@ -87,8 +87,8 @@ async def greeted(
 
 async def _first_line(process: Process) -> bytes:
     """Return the first line that the server prints, or an empty one if it exits before."""
-    assert process.stdin is not None  # noqa: S101 - both are pipes, as asked for
-    assert process.stdout is not None  # noqa: S101 - likewise
+    assert process.stdin is not None  # noqa: S101 - both are pipes
+    assert process.stdout is not None  # noqa: S101 - as above
     try:
         await process.stdin.send(json.dumps(INITIALIZE).encode() + b"\n")
         return await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", LONGEST_LINE)

@@ -80,7 +80,7 @@ EXIT_PROBLEM = 1
 
 
 class Cleaner:
-    """Redacts secrets, addresses and the home folder in results; its repr shows none of them."""
+    """Redactor of secrets, addresses and the home folder in results; its repr shows none of them."""
 
     def __init__(self, secrets: Iterable[str], home: str, shown: Iterable[str] = ()) -> None:
         self._redactor = Redactor(secrets)
@@ -182,7 +182,7 @@ class _Silence:
 
 
 class _Telling(_Silence):
-    """Prints each result at once; on a terminal also the running check, because some take seconds."""
+    """Printer of each result at once; on a terminal also of the running check, because some take seconds."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -198,7 +198,7 @@ class _Telling(_Silence):
 
 
 class _Trouble(_Silence):
-    """Prints warnings and problems only."""
+    """Printer of warnings and problems only."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal

@@ -180,7 +180,7 @@ async def tls(bench: Bench) -> CheckResult:
             stream = await anyio.connect_tcp(
                 target.host, target.port, ssl_context=context, tls_hostname=target.host, tls_standard_compatible=False
             )
-            version = stream.extra(TLSAttribute.tls_version)  # noqa: S610 - this is no database
+            version = stream.extra(TLSAttribute.tls_version)  # noqa: S610 - not a database
             await stream.aclose()
     except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
         return _tls_problem(target, error)

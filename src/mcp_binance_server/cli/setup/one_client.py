@@ -37,7 +37,7 @@ from mcp_binance_server.key_file import usual_key_file
 
 EXIT_REFUSED = 1
 MODE = "MCP_BINANCE_TRADING"
-# Tries the stored keys of a network and returns the outcome as text.
+# Function that tries the stored keys of a network and returns the outcome as text.
 Trial = Callable[[Path, str], str]
 
 

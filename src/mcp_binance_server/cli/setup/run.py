@@ -164,7 +164,7 @@ async def _read_with(app: "App", network: str, environment: Mapping[str, str]) -
 
 
 async def _rights(app: "App", network: str) -> "KeyRights | None":
-    from mcp_binance_server.exchange.spot.account import TELLS_RIGHTS, read_key_rights  # noqa: PLC0415 - likewise
+    from mcp_binance_server.exchange.spot.account import TELLS_RIGHTS, read_key_rights  # noqa: PLC0415 - as above
 
     try:
         return await read_key_rights(app.account) if network == TELLS_RIGHTS else None
@@ -196,7 +196,7 @@ def run_setup(options: argparse.Namespace) -> int:
     terminal = Terminal.of(sys.stdout, environment)
     trial = partial(_tried, terminal=terminal)
     if options.trading:
-        from mcp_binance_server.cli.setup.trading import set_up_trading  # noqa: PLC0415 - few trade
+        from mcp_binance_server.cli.setup.trading import set_up_trading  # noqa: PLC0415 - needed only with --trading
 
         code = set_up_trading(options, talk, terminal, SystemClock())
         if code != 0 or options.client is None:
@@ -258,9 +258,9 @@ class Course:
 
 
 def _tried(keys: Path, network: str, terminal: Terminal) -> str:
-    import logging  # noqa: PLC0415 - most of a minute may pass before a key is tried, and often none is
+    import logging  # noqa: PLC0415 - often no key is tried
 
-    from mcp_binance_server.cli.interruption import run  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.interruption import run  # noqa: PLC0415 - as above
 
     logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
     if terminal.is_terminal:

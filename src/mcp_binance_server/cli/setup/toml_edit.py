@@ -162,7 +162,7 @@ def _value(value: object) -> str:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"  # pyright: ignore[reportUnknownArgumentType] - checked by reading it
+        return f"[{', '.join(map(_value, value))}]"  # pyright: ignore[reportUnknownArgumentType] - the result is parsed as a check
     if is_object(value):
         return f"{{ {', '.join(f'{_key(key)} = {_value(each)}' for key, each in value.items())} }}"
     return str(value)

@@ -23,7 +23,7 @@ def run_cancel(options: argparse.Namespace) -> int:
 
 
 def cancel_every(host: TradingHost) -> list[str]:
-    """Cancel every open order, stop orders included, on paper and at Binance; return a line for each order or failure."""
+    """Cancel every open order, stop orders too, on paper and at Binance; return a line for each order or failure."""
     found = host.do(open_orders)
     lines = [intent_line(each) for each in host.do(partial(_cancel_on_paper, _on_paper(found)))]
     for account in dict.fromkeys(_place(each) for each in found if each.terms.mode != "paper"):
@@ -62,7 +62,7 @@ async def _found(client_order_id: str, journal: OpenJournal) -> Intent:
 
 
 def _at_binance(host: TradingHost, intents: list[Intent]) -> list[Placed]:
-    from mcp_binance_server.cli.trading.at_binance import cancel_at_binance  # noqa: PLC0415 - paper needs no exchange
+    from mcp_binance_server.cli.trading.at_binance import cancel_at_binance  # noqa: PLC0415 - not needed for paper orders
 
     return cancel_at_binance(host, intents)
 

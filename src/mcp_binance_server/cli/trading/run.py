@@ -13,7 +13,7 @@ from mcp_binance_server.cli.trading.stop import run_resume, run_stop
 def _run_approve(options: argparse.Namespace) -> int:
     if not options.page:
         return run_approve(options)
-    from mcp_binance_server.cli.trading.page.run import run_page  # noqa: PLC0415 - a terminal needs no page
+    from mcp_binance_server.cli.trading.page.run import run_page  # noqa: PLC0415 - not needed in a terminal
 
     return run_page(options)
 

@@ -14,7 +14,7 @@ DATA, FUNDING = "futures-data", "funding"
 REQUESTS_PER_MINUTE = {DATA: 180, FUNDING: 90}
 # Used until exchangeInfo is loaded.
 USUAL_LIMIT = 2_400
-# Weight of candles, for a limit below this number of rows.
+# Number of rows, and the weight of candles below that limit.
 KLINE_WEIGHTS = ((100, 1), (500, 2), (1_001, 5))
 MOST_WEIGHT = 10
 HISTORY_MS = 300_000

@@ -107,7 +107,7 @@ class FuturesClient(SharedReads):
         return await self.shared_rows(klines_call(limit), params, KlineWire, KlineWire.to_domain)
 
     async def closed_series(self, symbol: str, interval: Interval, limit: int) -> list[SeriesRow]:
-        """Return the newest candles as bare numbers, oldest first, as a background call; the last may be open."""
+        """Return the newest candles as bare numbers, oldest first, as a background call; the last may be unfinished."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit}
         call = klines_call(limit, in_background=True)
         return read_series((await self.caller.read(call, params, list[KlineWire])).value)

@@ -39,7 +39,7 @@ class FuturesSide:
 
     @property
     def ledgers(self) -> Mapping[str, Budget | Allowance]:
-        """Limits of the host, by their names in monitoring."""
+        """Limits of the host, by their names in the metrics."""
         budget = self.client.caller.budget
         return {"futures": budget, **{name.replace("-", "_"): each for name, each in budget.counters.items()}}
 

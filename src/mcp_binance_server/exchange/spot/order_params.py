@@ -46,7 +46,7 @@ def order_params(order: WrittenOrder, self_trade: str | None = None) -> Params:
     """Return the parameters of one order.
 
     Raises:
-        ValueError: the kind has an open price, or does not fit the stop price.
+        ValueError: the order has no fixed price, or its stop price does not fit its kind.
     """
     needed = _needed(order)
     params: Params = {"symbol": order.symbol, "side": order.side, "type": order.kind}

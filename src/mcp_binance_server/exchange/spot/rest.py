@@ -67,7 +67,7 @@ class SpotClient(SharedReads):
         return await self.board_part(ALL_DAYS, {"symbolStatus": "TRADING"}, QuotedDayRowWire)
 
     async def closed_series(self, symbol: str, interval: Interval, limit: int) -> list[SeriesRow]:
-        """Return the newest candles as bare numbers, oldest first, as a background call; the last may be open."""
+        """Return the newest candles as bare numbers, oldest first, as a background call; the last may be unfinished."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit}
         return read_series((await self.caller.read(SERIES_KLINES, params, list[KlineWire])).value)
 

@@ -154,7 +154,7 @@ class UserStream:
     async def _request(self) -> str:
         time = self.caller.time
         if time.is_due:
-            # If this fails the machine's clock is used; the exchange reports a wrong one (-1021), and its time is read
+            # On failure the machine's clock is used; the exchange reports a wrong one (-1021), and its time is read
             # again.
             with suppress(NoAnswer, ExchangeRefused, AppError, *UNREADABLE):
                 await self.caller.sync_time()

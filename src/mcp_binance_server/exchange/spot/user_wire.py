@@ -82,7 +82,7 @@ class ExecutionReportWire(msgspec.Struct):
     expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
 
     def __post_init__(self) -> None:
-        # A zero here is a real number, not a missing one: of an order for nothing, nothing can be executed.
+        # Here a zero is a real quantity, not a missing one: of an order for zero nothing can be executed.
         if not quantity(self.traded) <= quantity(self.executed) <= quantity(self.quantity):
             raise ValueError("more was traded than executed, or more executed than ordered")
 

@@ -1,1 +1,1 @@
-"""One stream for a symbol in a whole fleet: the process that leads it writes a journal, the others read that."""
+"""One stream per symbol in a whole fleet: the process that leads a symbol writes a journal, the others read it."""

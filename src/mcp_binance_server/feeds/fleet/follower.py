@@ -1,4 +1,4 @@
-"""A follower of a symbol: it reads what the leader heard, and takes the lead when that falls silent."""
+"""A follower of a symbol: it reads the leader's journal, and takes the lead when the leader falls silent."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -28,10 +28,10 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.readers import Need
 from mcp_binance_server.state.engine import Lease, StateEngine
 
-# Three pages did not come.
+# Three pages are missing.
 SILENCE_MS = 3 * PAGE_MS
 ATTEMPT_MS = 50
-# Until then a book may still be shown, with its age.
+# Until this age of the last page a book may still be shown, with its age.
 DEAD_MS = 5_000
 
 Compete = Callable[[], Awaitable[Lease | None]]
@@ -39,9 +39,9 @@ Compete = Callable[[], Awaitable[Lease | None]]
 
 @dataclass(eq=False)
 class Follower:
-    """Hands the leader's events to the feed of this process, as if they came from the exchange.
+    """Reader of the leader's events, which it passes to the feed of this process as if they came from the exchange.
 
-    As long as its readers need no more than the best levels, it takes the leader's finished book and no events.
+    While its readers need only the best levels, it takes the leader's finished book and no events.
     """
 
     symbol: Symbol
@@ -61,13 +61,14 @@ class Follower:
     _is_told: bool = False
 
     async def follow(self, compete: Compete) -> Lease | None:
-        """Read the journal until this process leads, or the engine is lost: then None.
+        """Read the journal until this process leads; return None if the engine is lost or the readers' needs change.
 
         Raises:
             EngineUnavailable: the engine could not be reached.
         """
         now = self.clock.monotonic_ms()
-        # After an engine that was away, the leader has a head start: it still has the book that others would ask for.
+        # After an outage of the engine the leader has a head start: it still has the book, which others would have to
+        # load.
         self._quiet_since_ms = now + SILENCE_MS if self._is_cut_off else now
         self._is_cut_off = False
         lease: Lease | None = None
@@ -78,11 +79,11 @@ class Follower:
             lease = await self._watch(compete, needs)
             tasks.cancel_scope.cancel()
         if self.hub.needs(self.symbol) != needs:
-            self._is_told = False  # its feed has begun anew by itself
+            self._is_told = False  # its feed has restarted on its own
         return lease
 
     async def want(self, *, book: bool) -> None:
-        """Tell the leader that somebody reads here, and what."""
+        """Report to the leader that this process has a reader, and its need."""
         finished = self.hub.needs(self.symbol) == "book"
         await self.engine.publish(self.wants, encode(Want(self.symbol, book, finished)))
 
@@ -109,7 +110,7 @@ class Follower:
                 try:
                     page = decode_page(data)
                 except (ValueError, RecursionError):
-                    continue  # a leader of another version: its silence is as good
+                    continue  # a leader of another version counts as silent
                 await self._take(page)
         except EngineUnavailable:
             pass
@@ -150,7 +151,7 @@ class Follower:
         verdict = thread.judge(page, now_ms)
         if verdict == "refused":
             if self.clock.monotonic_ms() - self._heard_ms > 2 * LEASE_MS:
-                thread.forget()  # an engine that lost its memory and its clock may begin lower
+                thread.forget()  # an engine that lost its memory and its clock may restart lower
             return verdict
         self._heard_ms = self._quiet_since_ms = self.clock.monotonic_ms()
         with self.receipt.ago(now_ms - page.at_ms):
@@ -175,12 +176,12 @@ class Follower:
             await self.want(book=True)
 
     def grow_old(self) -> None:
-        """Give a book up that nobody has told of for too long."""
+        """Mark the book as lost if no page has arrived for too long."""
         if self.clock.monotonic_ms() - self._heard_ms >= DEAD_MS:
             self.lose()
 
     def lose(self) -> None:
-        """Say, once, that what comes next does not follow on what came before."""
+        """Report, once, that the next event does not follow on the last one."""
         if self._is_told:
             self._is_told = False
             self.hub.on_lost(self.names)

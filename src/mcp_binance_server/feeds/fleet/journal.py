@@ -1,4 +1,4 @@
-"""The journal of a symbol: what its leader heard, page by page, and the rules by which a follower takes a page."""
+"""The journal of a symbol: its leader's events, page by page, and a follower's rules for accepting a page."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -11,7 +11,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.exchange.wire import check_levels
 from mcp_binance_server.feeds.book import LocalBook
 
-# By engine time; a page on its way for longer tells of a market that is gone.
+# By engine time; an older page describes a market that is gone.
 OLDEST_MS = 2_000
 BOOK_LEVELS = 1_000
 LOST = -1
@@ -20,7 +20,7 @@ Verdict = Literal["next", "broken", "refused"]
 
 
 class JournalLine(msgspec.Struct, array_like=True, frozen=True):
-    """An event as the exchange sent it, when it arrived by engine time, and of which stream; LOST: some are missing."""
+    """An event as the exchange sent it, its arrival in engine time, and its stream; LOST means missing events."""
 
     stream: int
     at_ms: int
@@ -28,9 +28,9 @@ class JournalLine(msgspec.Struct, array_like=True, frozen=True):
 
 
 class SharedBook(msgspec.Struct, array_like=True, frozen=True):
-    """A book after the last line of its page; with fewer levels than `asked` a side is known as a whole.
+    """A book after the last line of its page; a side with fewer levels than `asked` is completely known.
 
-    `as_of_ms` is the exchange's time when it last changed: it may have been silent for long when a page is written.
+    `as_of_ms` is the exchange's time of the last change: the book may have been quiet for long when a page is written.
     """
 
     last_update_id: int
@@ -41,7 +41,7 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
 
     @classmethod
     def of(cls, book: LocalBook, as_of_ms: int, most: int = BOOK_LEVELS) -> "SharedBook":
-        """Copy the best levels that are known; what a book holds beyond is no part of it."""
+        """Copy the best levels that are known; the book's further levels are left out."""
         bids, asks = book.written_top(most)
         known = book.known_to
         if known.bid is not None:
@@ -52,10 +52,10 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
         return cls(book.last_update_id, bids, asks, min([most, *cut]), as_of_ms)
 
     def check(self) -> None:
-        """Look at the levels before they are shown.
+        """Check the levels before they are shown.
 
         Raises:
-            ValueError: one is no price and quantity, or bids reach asks.
+            ValueError: a level is not a price and a quantity, or bids reach asks.
         """
         check_levels(self.bids)
         check_levels(self.asks)
@@ -69,10 +69,10 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
         return book
 
     def snapshot(self) -> BookSnapshot:
-        """Return the levels.
+        """Return the levels as a snapshot.
 
         Raises:
-            ValueError: one is no price and quantity.
+            ValueError: a level is not a price and a quantity.
         """
         check_levels(self.bids)
         check_levels(self.asks)
@@ -80,9 +80,9 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
 
 
 class JournalPage(msgspec.Struct, array_like=True, frozen=True):
-    """What a leader heard since its page before; `token` is that of its lease, `at_ms` engine time.
+    """Events of a leader since its previous page; `token` is that of its lease, `at_ms` engine time.
 
-    `time_ms` is the exchange's time then, between two ends: who has asked the exchange nothing yet tells ages by it.
+    `time_ms` is the range of the exchange's time then: a process that has not asked the exchange uses it for ages.
     """
 
     token: int
@@ -94,9 +94,9 @@ class JournalPage(msgspec.Struct, array_like=True, frozen=True):
 
 
 class BookPage(msgspec.Struct, array_like=True, frozen=True):
-    """The best levels of a leader's book at the end of a page, for those who need no events; None: it is not in step.
+    """The best levels of a leader's book at the end of a page, for readers without events; None if it is not in sync.
 
-    `ticker` is the newest event of the 24-hour statistics, where there was one since the page before, and `traded_ms`
+    `ticker` is the newest event of the 24-hour statistics since the previous page, if there was one, and `traded_ms`
     the time of the newest trade.
     """
 
@@ -111,7 +111,7 @@ class BookPage(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Want(msgspec.Struct, array_like=True, frozen=True):
-    """Somebody reads a symbol; who has just begun, or lost the thread, needs its book, and some need nothing else."""
+    """A reader's demand for a symbol: `book` after a start or a gap, `finished` if the best levels are enough."""
 
     symbol: str
     book: bool
@@ -131,34 +131,34 @@ def encode(told: JournalPage | BookPage | Want) -> bytes:
 
 
 def decode_page(data: bytes) -> JournalPage:
-    """Read a page.
+    """Decode a page.
 
     Raises:
-        msgspec.MsgspecError: it is none, or that of another version.
+        msgspec.MsgspecError: the data is not a page, or one of another version.
     """
     return _PAGES.decode(data)
 
 
 def decode_book_page(data: bytes) -> BookPage:
-    """Read a page of a finished book.
+    """Decode a page of a finished book.
 
     Raises:
-        msgspec.MsgspecError: it is none, or that of another version.
+        msgspec.MsgspecError: the data is not such a page, or one of another version.
     """
     return _BOOK_PAGES.decode(data)
 
 
 def decode_want(data: bytes) -> Want:
-    """Read a want.
+    """Decode a demand.
 
     Raises:
-        msgspec.MsgspecError: it is none, or that of another version.
+        msgspec.MsgspecError: the data is not a demand, or one of another version.
     """
     return _WANTS.decode(data)
 
 
 class Thread:
-    """Where a follower is in a journal: leaders never go back, and no page is skipped unseen."""
+    """Position of a follower in a journal: leaders never go back, and no page is skipped unnoticed."""
 
     __slots__ = ("_number", "_token", "refused")
 
@@ -167,11 +167,11 @@ class Thread:
         self.forget()
 
     def forget(self) -> None:
-        """Take whatever comes next for a beginning."""
+        """Accept any next page as a start."""
         self._token, self._number = -1, 0
 
     def judge(self, page: JournalPage | BookPage, now_ms: int) -> Verdict:
-        """Say whether a page follows on the last, begins anew after a break, or must not be read."""
+        """Return whether a page follows the last one, starts over after a gap, or must not be read."""
         is_next = (page.token, page.number) == (self._token, self._number + 1)
         is_behind = (page.token, page.number) <= (self._token, self._number)
         if is_behind or now_ms - page.at_ms > OLDEST_MS:

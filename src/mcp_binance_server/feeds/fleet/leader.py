@@ -1,4 +1,4 @@
-"""The one worker that streams a symbol for all."""
+"""The one worker that streams a symbol for the whole fleet."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -25,22 +25,22 @@ from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, Stat
 LEASE_MS = 1_500
 RENEW_MS = LEASE_MS // 3
 PAGE_MS = 250
-# A page is read at once or never; what is kept is for an operator's eyes.
+# A page is read at once or never; it is kept only for inspection by an operator.
 KEPT_MS = 10_000
 LONGEST_WANT_MS = 15_000
-# Without a sign for so long, nobody needs finished books any more. A new leader has heard none yet.
+# Without a demand for this long, finished books are no longer needed. A new leader has not had any demand yet.
 FINISHED_MS = 3 * LONGEST_WANT_MS
 TICKER = 3
 
 
 def finished_channel(channel: str) -> str:
-    """Return where finished books are told, beside the journal of a symbol."""
+    """Return the channel for finished books, separate from the journal of a symbol."""
     return f"{channel}:finished"
 
 
 @dataclass(eq=False)
 class Leader:
-    """Holds the lease of one symbol for as long as it can, and writes a page four times a second."""
+    """Leader of one symbol: it holds the lease as long as it can, and writes a page four times a second."""
 
     symbol: Symbol
     names: tuple[str, ...]
@@ -57,18 +57,18 @@ class Leader:
     _lines: list[JournalLine] = field(default_factory=list[JournalLine])
 
     def note(self, stream: str, data: msgspec.Raw) -> None:
-        """Write down an event."""
+        """Add an event to the journal."""
         place = self.names.index(stream)
         self._lines.append(JournalLine(place, self.engine.now_ms(), bytes(data)))
         if place == TICKER:
             self._ticker = bytes(data)
 
     def note_lost(self) -> None:
-        """Write down that the exchange was not heard for a moment."""
+        """Add a mark to the journal: events of the exchange may be missing."""
         self._lines.append(JournalLine(LOST, self.engine.now_ms()))
 
     async def lead(self) -> None:
-        """Write until another process leads; while the engine is away, its own readers are still served."""
+        """Write until another process leads; while the engine is away, the readers here are still served."""
         while True:
             await self.clock.sleep_ms(PAGE_MS)
             try:
@@ -77,7 +77,7 @@ class Leader:
                 if await self._write() is not Fenced.WRITTEN and not await self._renew():
                     return
             except EngineUnavailable:
-                self._lines.clear()  # the number of the next page tells that some are missing
+                self._lines.clear()  # the number of the next page reveals the gap
 
     @property
     def _renewal_is_due(self) -> bool:
@@ -132,7 +132,7 @@ class Leader:
 
 
 class ReceiptTime:
-    """The exchange's time now, or so many milliseconds ago while something older is handed over."""
+    """The exchange's time now, or some milliseconds earlier while an older event is handled."""
 
     __slots__ = ("_ago_ms", "_time")
 
@@ -154,7 +154,7 @@ class ReceiptTime:
 
     @contextmanager
     def ago(self, ms: int) -> Generator[None]:
-        """Date back everything handed over within the block, which must not wait."""
+        """Date back everything handled inside the block, which must not wait."""
         self._ago_ms = max(0, ms)
         try:
             yield

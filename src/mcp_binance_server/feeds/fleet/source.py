@@ -1,4 +1,4 @@
-"""What a hub of a fleet hears its symbols from: each from the exchange, or from the process that hears the exchange."""
+"""Event source of a fleet's hub: per symbol the exchange, or the process that streams it from the exchange."""
 
 import logging
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from mcp_binance_server.state.engine import Lease, StateEngine
 
 LOG = logging.getLogger(__name__)
 
-# Who was refused, or lost the engine, tries again at a time of its own.
+# After a refusal, or the loss of the engine, each process retries after a random pause.
 PAUSE_MS = 200
 
 
@@ -42,27 +42,27 @@ class _Share:
 
 
 class Fleet:
-    """This process among others on one engine; `owner` is its name among them, new at every start."""
+    """This process as one of several on one engine; `owner` is its name among them, new at every start."""
 
     def __init__(
         self, engine: StateEngine, clock: Clock, time: ServerTime, owner: str, random: Random | None = None
     ) -> None:
         self.engine, self.clock, self.owner = engine, clock, owner
         self.receipt = ReceiptTime(time)
-        self.random = random or Random()  # noqa: S311 - a pause is no secret
+        self.random = random or Random()  # noqa: S311 - a pause is not a secret
         self.shares: dict[Symbol, _Share] = {}
 
     def joined_by(self, hub: Hub) -> Hub:
-        """Return the hub as one of the fleet: it hears from the exchange only what it leads."""
+        """Return the hub as a member of the fleet: it streams from the exchange only the symbols that it leads."""
         return replace(hub, time=self.receipt, fetch=self._fetching(hub.fetch), source=partial(FleetSource, self))
 
     def leads(self, symbol: Symbol) -> bool:
-        """Tell whether this process is the one that hears the exchange for a symbol."""
+        """Return whether this process streams a symbol from the exchange."""
         share = self.shares.get(symbol)
         return share is not None and share.leader is not None
 
     def _fetching(self, fetch: Fetch) -> Fetch:
-        """Return what gets a snapshot: from the exchange for a symbol that is led here, from its leader for others."""
+        """Return a snapshot function: it asks the exchange for symbols led here, and the leader for others."""
 
         async def fetched(symbol: Symbol) -> BookSnapshot | None:
             share = self.shares.get(symbol)
@@ -75,7 +75,7 @@ class Fleet:
 
 
 class FleetSource:
-    """Symbols of a hub, each with its lease; one socket of the exchange for those that are led here."""
+    """Symbols of a hub, each with its lease; one socket to the exchange for those that are led here."""
 
     def __init__(self, fleet: Fleet, hub: Hub) -> None:
         self.names: set[str] = set()
@@ -104,7 +104,7 @@ class FleetSource:
         return self._socket
 
     def subscribe(self, names: tuple[str, ...]) -> None:
-        """Begin to share the symbol whose streams these are."""
+        """Start sharing the symbol of these streams."""
         fleet, hub, symbol = self._fleet, self._hub, Symbol(names[0].partition("@")[0].upper())
         follower = Follower(
             symbol=symbol,
@@ -125,7 +125,7 @@ class FleetSource:
             self._tasks.start_soon(self._serve, share)
 
     def unsubscribe(self, names: tuple[str, ...]) -> None:
-        """Leave a symbol; where it was led here, the next reader may lead it at once."""
+        """Leave a symbol; if it was led here, the next reader can lead it at once."""
         self.names.difference_update(names)
         share = self._by_stream[names[0]]
         for name in names:
@@ -147,18 +147,18 @@ class FleetSource:
             self._tasks = self._socket_scope = None
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None:
-        """Take an event of the exchange: it is for our readers, and for the journal."""
+        """Pass an event of the exchange to the readers here, and to the journal."""
         share = self._by_stream.get(stream)
         if share is not None and share.leader is not None:
             share.leader.note(stream, data)
             self._hub.on_event(stream, data)
 
     def on_opened(self, names: Iterable[str]) -> None:
-        """Pass on that the exchange can be heard."""
+        """Pass on that the exchange's streams are open."""
         self._hub.on_opened(names)
 
     def on_lost(self, names: Iterable[str]) -> None:
-        """Pass on that something of the exchange may have been missed, to other processes as well."""
+        """Pass on that events of the exchange may be missing, to other processes as well."""
         lost = tuple(names)
         for name in lost:
             share = self._by_stream.get(name)
@@ -228,13 +228,13 @@ class FleetSource:
             while True:
                 try:
                     await socket.run()
-                except Exception:  # one bad connection must not end what is followed here
+                except Exception:  # one bad connection must not end the symbols followed here
                     LOG.exception("a market stream ended unexpectedly")
                     self.on_lost(tuple(socket.names))
                     await self._fleet.clock.sleep_ms(CRASH_PAUSE_MS)
 
     async def _hear_wants(self) -> None:
-        """Keep what others read, and give the book to those who ask for it."""
+        """Keep the symbols that other processes read, and send the book on request."""
         while True:
             with suppress(EngineUnavailable):
                 async with self._fleet.engine.subscribe(self._wants) as wants:

@@ -1,1 +1,1 @@
-"""Orders that may be placed: tried out, agreed to, sent, followed and stopped."""
+"""Orders that can be placed: preview, confirmation, sending, tracking and stop."""

@@ -1,4 +1,4 @@
-"""What the trading service tells: a preview that may be placed, an agreement, an outcome, the state of trading."""
+"""Results of the trading service: previews, confirmations, outcomes, the state of trading."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ OrderOutcomeName = Literal["placed", "rejected", "not_sent", "unknown", "waiting
 
 @dataclass(frozen=True, slots=True)
 class LimitUse:
-    """One limit: what is used of it, what is allowed, what is left, each in words of its unit."""
+    """One limit: used, allowed and remaining amount, each as text in its unit."""
 
     name: str
     used: str
@@ -36,7 +36,7 @@ class LimitUse:
 
 @dataclass(frozen=True, slots=True)
 class OrderTally:
-    """How many orders of this machine stand how, and whether new ones are taken."""
+    """Number of orders of this machine by state, and whether new orders are stopped."""
 
     by_state: Mapping[IntentState, int]
     is_stopped: bool
@@ -48,9 +48,10 @@ class OrderTally:
 
 @dataclass(frozen=True, slots=True)
 class TradablePreview:
-    """A preview, and whether and how it may be placed: kept under an id, or denied by guards.
+    """A preview and whether it can be placed: kept under an ID, or denied by guards.
 
-    `way` is who must agree; `terms` are what would be sent, `terms.price` of a market order the worst price.
+    `way` is how it must be confirmed. `terms` are what would be sent; `terms.price` of a market order is the worst
+    price.
     """
 
     tried: PreviewedOrder
@@ -64,7 +65,7 @@ class TradablePreview:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A preview that may be placed once somebody has agreed; `is_given` where nobody need be asked any more."""
+    """A preview that can be placed once it is confirmed; `is_given` if no confirmation is needed any more."""
 
     kept: KeptPreview
     way: Way
@@ -74,7 +75,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class PlacedOrder:
-    """What became of an order: the intent as it stands, why, where it went, and what it has cost."""
+    """Result of an order: the current intent, the reason, the venue and the fees."""
 
     intent: Intent
     rules: SymbolRules
@@ -85,9 +86,9 @@ class PlacedOrder:
     fees: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     is_cancel_unknown: bool = False
     gone: Intent | None = None
-    """The order that was cancelled for this one, which was then refused: nothing stands in its place."""
+    """The order that was cancelled for this one. This one was then refused, so no order is open."""
     as_before: KeptPreview | None = None
-    """What is left of that one, ready to be placed again."""
+    """The rest of that cancelled order, ready to be placed again."""
 
     @property
     def outcome(self) -> OrderOutcomeName:
@@ -95,7 +96,7 @@ class PlacedOrder:
 
 
 def outcome_of(state: IntentState) -> OrderOutcomeName:
-    """Return what a caller is told of an order in this state."""
+    """Return the outcome that callers see for an order in this state."""
     match state:
         case "ACKED" | "ADOPTED":
             return "placed"
@@ -109,7 +110,7 @@ def outcome_of(state: IntentState) -> OrderOutcomeName:
 
 @dataclass(frozen=True, slots=True)
 class Cancellation:
-    """An open order that somebody wants cancelled; a stop is cancelled only after the user has said so."""
+    """An open order to be cancelled; the cancel of a stop order needs the user's confirmation."""
 
     intent: Intent
     rules: SymbolRules
@@ -120,7 +121,7 @@ class Cancellation:
 
 @dataclass(frozen=True, slots=True)
 class KeptOpen:
-    """An order that a cancel of all has left standing, and why."""
+    """An order that a cancel of all has left open, and the reason."""
 
     client_order_id: str
     reason: str
@@ -128,7 +129,7 @@ class KeptOpen:
 
 @dataclass(frozen=True, slots=True)
 class CancelledAll:
-    """What was cancelled of a symbol, and what was left."""
+    """Orders of a symbol that were cancelled, and orders that were left."""
 
     symbol: str
     cancelled: tuple[PlacedOrder, ...]
@@ -140,7 +141,7 @@ class CancelledAll:
 
 @dataclass(frozen=True, slots=True)
 class TradingStatus:
-    """Everything that one should know before the first order."""
+    """State of trading that a caller needs before the first order."""
 
     mode: TradingMode
     venue: Venue
@@ -155,9 +156,9 @@ class TradingStatus:
     balances: tuple[Balance, ...]
     as_of_ms: int
     unread: str = ""
-    """Why the account could not be read; "" where it was."""
+    """Reason why the account could not be read; "" if it was read."""
     key_notes: tuple[str, ...] = ()
-    """What the owner of the key should know of it."""
+    """Notes for the owner of the key."""
     following: str = ""
     adopted: tuple[Intent, ...] = ()
     """Orders of the last day that were found at the exchange and not in the journal."""
@@ -178,12 +179,12 @@ class OrderJournal:
 
 @dataclass(frozen=True, slots=True)
 class OrderRecord:
-    """What the journal knows of one order: how it stands, and everything that was written of it."""
+    """The journal's record of one order: its current state and all its events."""
 
     intent: Intent
     events: tuple[Event, ...]
 
     @property
     def is_known_here_alone(self) -> bool:
-        """Whether the exchange has no order of its name: a list has several, and a change of an order none."""
+        """Whether the exchange has no order with its ID: a list has several orders, and a change has none."""
         return self.intent.terms.exits is not None or self.intent.terms.amends

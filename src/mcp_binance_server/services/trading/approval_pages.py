@@ -1,7 +1,7 @@
-"""Approval pages, each a process of its own: whoever serves an assistant never sees what a person types in one.
+"""Approval pages, each in its own process: a server for assistants never sees what a person types in a page.
 
-A process is started when an order begins to wait, and ends with the decision, the preview or this server. Its address
-is told to nobody but the person's own client or browser: no answer, log or journal has it.
+A process starts when an order begins to wait, and ends with the decision, the preview or this server. Only the person's
+own client or browser gets its address: it is in no answer, log or journal.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcp_binance_server.trading.judgement.terms import PreviewId
 
-# Each is a process; who has more orders waiting approves them in a terminal.
+# Each page is a process. Further orders that wait can be approved in a terminal.
 MOST_PAGES = 3
 START_SECS, END_SECS = 15.0, 1.0
 LONGEST_LINE = 512
@@ -27,7 +27,7 @@ PRINTED = ("--print-address",)
 
 
 def has_screen(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """Tell whether a browser that is opened here could be seen."""
+    """Return True if a browser opened here is visible."""
     if platform in ("win32", "darwin"):
         return True
     return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
@@ -35,7 +35,7 @@ def has_screen(environment: Mapping[str, str], platform: str = sys.platform) -> 
 
 @dataclass(eq=False)
 class ApprovalPage:
-    """One that is being served; `address` is "" where it was opened in a browser and nobody need be told."""
+    """A served page; `address` is "" if it was opened in a browser, so that no client needs it."""
 
     address: str
     is_shown: bool
@@ -47,13 +47,13 @@ class ApprovalPage:
 
 @dataclass(eq=False)
 class ApprovalPages:
-    """The pages of this server, at most one for an order."""
+    """Pages of this server, at most one per order."""
 
     key: Path
-    """The approver's private key; where it is not on this machine there is no page."""
+    """Private key of the approver; without it on this machine there is no page."""
     environment: Mapping[str, str]
     opens: bool
-    """Whether a browser is opened where the client cannot do that."""
+    """Whether a browser is opened if the client cannot do that."""
     is_on: bool = True
     _pages: dict[PreviewId, ApprovalPage] = field(default_factory=dict[PreviewId, ApprovalPage])
     _starting: anyio.Lock = field(default_factory=anyio.Lock)
@@ -61,7 +61,7 @@ class ApprovalPages:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Keep pages for as long as this lasts, and end them with it."""
+        """Serve pages until the block ends, then end them."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -71,9 +71,9 @@ class ApprovalPages:
                 tasks.cancel_scope.cancel()
 
     async def of(self, preview_id: PreviewId, *, by_client: bool) -> ApprovalPage | None:
-        """Return the page of an order that waits, started if need be; None where there can be none.
+        """Return the page of an order that waits, started if necessary; None if there can be no page.
 
-        With `by_client` its address is for the client to show, else it is opened in a browser of this machine.
+        With `by_client` the client shows its address; otherwise it is opened in a browser of this machine.
         """
         async with self._starting:
             if preview_id in self._pages:
@@ -97,7 +97,7 @@ class ApprovalPages:
     ) -> None:
         by_client = told == PRINTED
         try:
-            # Not of our session: what is typed in a terminal of ours is not for it.
+            # A separate session: the page must not receive input typed in our terminal.
             process = await anyio.open_process(
                 [*COMMAND, *told, preview_id],
                 stdin=subprocess.PIPE,
@@ -114,7 +114,7 @@ class ApprovalPages:
             with anyio.CancelScope() as scope:
                 line = await _first_line(process)
                 address = line if line.startswith(ADDRESS) else ""
-                if line and bool(address) == by_client:  # an address where a browser was wanted: there is none here
+                if line and bool(address) == by_client:  # an address without `by_client` means that there is no browser
                     page = self._pages[preview_id] = ApprovalPage(address, not by_client, scope)
                     task_status.started(page)
                     await process.wait()
@@ -127,7 +127,7 @@ class ApprovalPages:
 
 
 async def _first_line(process: Process) -> str:
-    assert process.stdout is not None  # noqa: S101 - it was asked for
+    assert process.stdout is not None  # noqa: S101 - opened with a pipe
     with anyio.move_on_after(START_SECS):
         try:
             line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", LONGEST_LINE)

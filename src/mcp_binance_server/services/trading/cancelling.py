@@ -1,4 +1,4 @@
-"""Orders that are taken back: the visitor's own, one or all of a symbol; a stop only after its user has said so."""
+"""Cancels of a visitor's own orders, one or all of a symbol; a stop order only after the user has confirmed it."""
 
 from dataclasses import dataclass
 
@@ -16,23 +16,23 @@ IS_STOP = "it is a stop, and its cancel is asked for: cancel_order with its clie
 
 @dataclass(frozen=True, slots=True)
 class CancelService:
-    """Cancels go on while trading is stopped: they take risk away."""
+    """Cancels also work while trading is stopped: they reduce risk."""
 
     trading: TradingService
 
     async def wanted(self, text: str, client_order_id: str) -> Cancellation | PlacedOrder:
-        """Return what is to be cancelled and whether its user must be asked, or how it stands if it is over.
+        """Return the order to cancel and whether its user must confirm, or the result of an order that is finished.
 
         Raises:
             OrderDenied: no such order was placed here for this visitor.
-            OrderDeclined: the user has just said no to this cancel.
-            AskedTooOften: the user said no too often of late to be asked again.
+            OrderDeclined: the user has just declined this cancel.
+            AskedTooOften: the user has declined too often recently to be asked again.
         """
         trading = self.trading
         rules = await trading.trying.directory.find(text)
         intent = await self._own(client_order_id)
         if intent is None or intent.is_unresolved or self._asks(intent):
-            # What may have come to light since; of an order that stands its cancel tells the same.
+            # Update its state first. For other orders, the cancel itself shows the state.
             await trading.desk.catch_up((trading.trader.account,))
             intent = await self._own(client_order_id)
         is_own = intent is not None
@@ -51,7 +51,7 @@ class CancelService:
         return Cancellation(intent, rules, asks, is_own)
 
     async def cancel(self, wanted: Cancellation) -> PlacedOrder:
-        """Cancel it, once; what became of it is in the answer."""
+        """Cancel the order, once, and return the result."""
         trading, intent = self.trading, wanted.intent
         if not wanted.is_own:
             return await trading.told(await trading.desk.cancel_found(intent, trading.trader.visitor))
@@ -59,12 +59,12 @@ class CancelService:
         return await trading.told(await trading.desk.cancel(trading.trader.account, target, trading.trader.visitor))
 
     async def decline(self, wanted: Cancellation) -> None:
-        """Write down that the user wants the stop to stay."""
+        """Record that the user wants the stop order to stay."""
         trading = self.trading
         await trading.agreements.decline_cancel(wanted.intent.preview_id, trading.trader.visitor, trading.now_ms())
 
     async def cancel_all(self, text: str) -> CancelledAll:
-        """Cancel every open order of a symbol that was placed here, but no stop whose user must be asked."""
+        """Cancel every open order of a symbol that was placed here, except stop orders that need confirmation."""
         trading = self.trading
         rules = await trading.trying.directory.find(text)
         account = trading.trader.account
@@ -91,7 +91,7 @@ class CancelService:
         return self.trading.policy.limits.cancel == "all" and self.trading.mode != "paper"
 
     async def _found(self, rules: SymbolRules, client_order_id: str) -> Intent | None:
-        """Return an open order of the account that somebody placed elsewhere, as if it were one of ours."""
+        """Return an open order of the account that was placed elsewhere, as an intent."""
         trading, drafter = self.trading, self.trading.surveyor.drafter
         order = await trading.broker.ask(rules.symbol, client_order_id)
         if order is None or order.status in FINAL_STATUS:

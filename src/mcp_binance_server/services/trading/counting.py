@@ -1,4 +1,4 @@
-"""What an order and a holding count for, in the one asset that the operator's limits are written in."""
+"""Value of orders and holdings in the counting asset, the one asset of the operator's limits."""
 
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
@@ -10,7 +10,7 @@ from mcp_binance_server.trading.judgement.policy import cents_up
 
 
 def counted_in(asset: str, counting: str, amount: Quantity, prices: Mapping[Symbol, Price]) -> int | None:
-    """Count an amount in whole hundredths of another asset, rounded up; None where there is no price for that."""
+    """Convert an amount to whole hundredths of another asset, rounded up; None if there is no price for that."""
     with localcontext(prec=EXACT_DIGITS):
         if asset == counting:
             return cents_up(amount)

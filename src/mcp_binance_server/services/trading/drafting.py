@@ -1,4 +1,4 @@
-"""An order that was tried out, written as the terms that a person agrees to."""
+"""Conversion of a previewed order to the terms that a person agrees to."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ NONE = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """How long an order stays, and what is sent with it or instead of another; a pair has a type of its own."""
+    """Time in force of an order, and orders sent with it or replaced by it; a pair has a type of its own."""
 
     time_in_force: TimeInForce
     kind: TermsKind | None = None
@@ -35,27 +35,27 @@ class OrderPlan:
 
 @dataclass(frozen=True, slots=True)
 class Drafter:
-    """Writes terms for one mode, network and policy; other quotes are valued at the prices of now."""
+    """Writer of terms for one mode, network and policy; other quote assets are valued at current prices."""
 
     mode: TradingMode
     network: str
     policy: Policy
     market: SpotClient
     now_ms: Callable[[], int]
-    """Exchange time."""
+    """Exchange time in ms."""
 
     async def terms(self, tried: PreviewedOrder, plan: OrderPlan, account: str) -> Terms:
-        """Return what would be sent, and what limits take for it.
+        """Return the terms that would be sent, with their charge against limits.
 
         Raises:
-            OrderDenied: what it is worth in the counting asset cannot be told.
+            OrderDenied: its value in the counting asset is unknown.
         """
         shown = tried.preview
         order, rules = shown.order, shown.rules
         quantity = order.quantity or (shown.fill.base if shown.fill else Quantity(NONE))
         price = order.price or self.worst(shown)
         with localcontext(prec=EXACT_DIGITS):
-            # A sale is worth what buyers pay now, where that is more than its own limit.
+            # A sale is worth the current bid, if that is more than its own limit.
             counts_at = max(price, shown.touch.bid or price) if order.side == "SELL" else price
             counted = await self.counted(rules.quote, Quantity(quantity * counts_at))
         return Terms(
@@ -79,7 +79,7 @@ class Drafter:
         )
 
     async def counted(self, quote: str, amount: Quantity) -> int:
-        """Count an amount of a quote asset in hundredths of the counting asset, rounded up.
+        """Convert an amount of a quote asset to hundredths of the counting asset, rounded up.
 
         Raises:
             OrderDenied: there is no price for that.
@@ -94,20 +94,20 @@ class Drafter:
         return counted
 
     async def worth(self, order: Order, rules: SymbolRules) -> OrderWorth:
-        """Return what limits take for an order that is at the exchange.
+        """Return the charge against limits of an order at the exchange.
 
         Raises:
-            OrderDenied: its worth in the counting asset cannot be told.
+            OrderDenied: its value in the counting asset is unknown.
         """
         with localcontext(prec=EXACT_DIGITS):
             value = Quantity(order.quantity * order.price)
         return OrderWorth(rules.base, await self.counted(rules.quote, value))
 
     def worst(self, shown: Preview) -> Price:
-        """Return the worst price that a market order may be filled at; zero where the book has no two sides."""
+        """Return the worst fill price of a market order; zero if the book lacks a side."""
         middle = shown.touch.mid
         if middle is None or shown.fill is None:
-            return Price(NONE)  # the guard of the book denies it
+            return Price(NONE)  # the guard `book` denies it
         with localcontext(prec=EXACT_DIGITS):
             return on_grid(
                 shown.order.side, worst_price(self.policy, shown.order, shown.fill, middle), shown.rules.tick
@@ -115,6 +115,6 @@ class Drafter:
 
 
 def on_grid(side: Side, price: Price, tick: Price) -> Price:
-    """Put a worst price on the exchange's grid, in the user's favour."""
+    """Round a worst price to the tick, in favour of the user."""
     below = Price(floor_to_step(Quantity(price), Quantity(tick)))
     return below if side == "BUY" or below == price else Price(below + tick)

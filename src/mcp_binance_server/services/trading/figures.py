@@ -1,4 +1,4 @@
-"""What became of orders, previews and questions since the start, counted under names of which there are few."""
+"""Counters of orders, previews and confirmations since the start, with a small set of labels."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,19 +11,19 @@ from mcp_binance_server.trading.judgement.guards import Denied
 
 @dataclass(eq=False, slots=True)
 class TradingFigures:
-    """Counts of this process, for who watches it."""
+    """Counters of this process for monitoring."""
 
     outcomes: Counter[OrderOutcomeName] = field(default_factory=Counter["OrderOutcomeName"])
-    """Of orders, as they were first answered."""
+    """Orders by their first outcome."""
     denials: Counter[str] = field(default_factory=Counter[str])
-    """Of previews and orders, by the guard."""
+    """Denied previews and orders, by guard."""
     answers: Counter[str] = field(default_factory=Counter[str])
-    """Of users who were asked."""
+    """Users' answers to questions."""
 
     def count_order(self, state: IntentState) -> None:
         self.outcomes[outcome_of(state)] += 1
 
     def count_denials(self, denied: Iterable[Denied]) -> None:
         for each in denied:
-            # A limit of one asset or symbol is named with it: how many of those there are nobody knows.
+            # The name of a limit can contain an asset or a symbol, and their number is not bounded.
             self.denials[each.guard.partition(":")[0]] += 1

@@ -1,4 +1,4 @@
-"""The live market brought to orders on paper: by one process for all that share the tables, symbol by symbol."""
+"""Live market data for paper orders: in one process for all that share the tables, symbol by symbol."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -28,15 +28,15 @@ from mcp_binance_server.trading.paper.tables import file_version, open_marks, op
 LOG = logging.getLogger(__name__)
 
 Told = Callable[[frozenset[str]], Awaitable[None]]
-"""Told the accounts whose orders have changed."""
+"""Callback with the accounts whose orders have changed."""
 
-# How often the table is looked at: while there are open orders, and while there are none.
+# Polling intervals of the table, with and without open orders, in ms.
 LOOK_MS, IDLE_MS = 50, 500
 RENEW_MS = LEASE_MS // 4
-# A symbol's events are met together when they come faster than that.
+# Shortest time between two matches of a symbol, in ms; faster events are matched together.
 PAUSE_MS = 20
 RETRY_MS = 1_000
-# What was taken from a book is remembered for so long after the last order.
+# Time that a symbol is followed after its last order, in ms: the quantity taken from its book is remembered.
 LINGER_MS = 10_000
 
 
@@ -53,9 +53,9 @@ class _MatchedSymbol:
 
 @dataclass(eq=False)
 class PaperFeed:
-    """Follows the symbols with open orders on paper, in whichever process has the right to match.
+    """Follower of the symbols with open paper orders, in the process that has the right to match.
 
-    Where a symbol has no live market its orders wait; nothing that the exchange does ends the others.
+    Orders of a symbol without a live market wait. No failure of the exchange ends the other orders.
     """
 
     hub: Hub | None
@@ -68,7 +68,7 @@ class PaperFeed:
     rates: Commission = USUAL
     owner: str = field(default_factory=lambda: token_hex(8))
     right: MatchingRight | None = None
-    """The right to match; None for the one that is a row of the file, where whoever matches tells it for all."""
+    """Right to match; None for the one in a row of the file, where the matching process notifies for all."""
     _followed: dict[Symbol, _MatchedSymbol] = field(default_factory=dict[Symbol, _MatchedSymbol])
     _symbols: frozenset[Symbol] = frozenset()
     _version: tuple[int, int] | None = None
@@ -83,12 +83,12 @@ class PaperFeed:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["PaperFeed"]:
-        """Match until the block ends; then another process may."""
+        """Match until the block ends; then another process can match."""
         if self.hub is None:
             yield self
             return
         async with anyio.create_task_group() as tasks:
-            with acting_for(""):  # whoever placed an order, it is matched for all
+            with acting_for(""):  # orders of all parties are matched
                 tasks.start_soon(self._run, self.hub, tasks)
             try:
                 yield self
@@ -96,7 +96,7 @@ class PaperFeed:
                 tasks.cancel_scope.cancel()
 
     def wake(self) -> None:
-        """Look at once: an order was placed here, or cancelled."""
+        """Look at the table now: an order was placed or cancelled here."""
         self._bell.ring()
 
     async def _run(self, hub: Hub, tasks: anyio.abc.TaskGroup) -> None:
@@ -105,7 +105,7 @@ class PaperFeed:
                 try:
                     await self._look(hub, tasks)
                     self._complaint = ""
-                except Exception as error:  # noqa: BLE001 - orders wait until it is mended, and are not given up
+                except Exception as error:  # noqa: BLE001 - orders wait until it works again
                     self._drop()
                     self._complaint = complain("orders on paper are not matched", error, self._complaint)
                 await self._bell.wait(LOOK_MS if self._symbols or self._followed else IDLE_MS)
@@ -139,7 +139,7 @@ class PaperFeed:
                 tasks.start_soon(self._follow, hub, symbol, followed, self._token)
 
     async def _tell_of_others(self) -> None:
-        """Tell of orders that another worker has matched: its journal is not this one."""
+        """Notify of orders that another worker has matched: its journal is not this one."""
         if self.right is None:
             return
         before, self._marks = self._marks, await self.exchange.store.read(open_marks)
@@ -150,7 +150,7 @@ class PaperFeed:
     async def _renew(self, now_ms: float) -> None:
         token = await self._right.take(self.owner, self.clock.now_ms())
         if token != self._token:
-            # Even if it is ours again: somebody may have matched in between.
+            # Even if the right is ours again: another process may have matched in between.
             self._drop()
         self._token, self._renewed_ms = token, now_ms
 
@@ -172,7 +172,7 @@ class PaperFeed:
                     await self._match(hub, symbol, followed, token)
                 except TookOver:
                     break
-                except Exception as error:  # noqa: BLE001 - it costs this symbol a while, and no other anything
+                except Exception as error:  # noqa: BLE001 - only this symbol is delayed
                     followed.complaint = complain(f"{symbol} on paper waits", error, followed.complaint)
                 await self.clock.sleep_ms(RETRY_MS)
             if self._token == token:
@@ -180,7 +180,7 @@ class PaperFeed:
                 self.wake()
 
     async def _match(self, hub: Hub, symbol: Symbol, followed: _MatchedSymbol, token: int) -> None:
-        """Match until the feed is closed; at once if there is none."""
+        """Match until the feed is closed; return at once if there is none."""
         rules = await self.directory.find(symbol)
         if not rules.is_trading:
             return
@@ -210,7 +210,7 @@ class PaperFeed:
 
 
 def complain(what: str, error: Exception, before: str) -> str:
-    """Log what went wrong, unless that was the last thing said; return what was said."""
+    """Log an error, unless it equals the last one logged; return its text."""
     told = error.message if isinstance(error, AppError) else f"an unexpected {type(error).__name__}"
     if told != before:
         is_ours = not isinstance(error, AppError)

@@ -1,4 +1,4 @@
-"""One symbol's live market, brought to the orders on paper: its book, each print once, and those that were missed."""
+"""Live market of one symbol for paper orders: its book, each trade once, and missed trades."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import MOST_LEVELS, SymbolFeed
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher
 
-# A book of which nothing was heard for so long is held against the exchange's own before an order arrives at it.
+# Quiet time in ms after which a book is compared with the exchange's own before an order arrives at it.
 QUIET_MS = 5_000
-# What is missed beyond this is not fetched: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
+# Most missed trades to fetch: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 MOST_MISSED = 50_000
 PRINTS_A_TURN = 500
-# Ids that are lower than before, of prints that are so much newer, have begun again.
+# Trade IDs have restarted if they are lower although their trades are newer by this time, in ms.
 IDS_WENT_BACK_MS = 5_000
 NOTHING = Quantity(Decimal(0))
 
 
 @dataclass(eq=False)
 class Bell:
-    """Wakes who waits for it; rung before that, it is not forgotten."""
+    """Wake-up event for one waiter; a ring before the wait is not lost."""
 
     clock: Clock
     _rung: anyio.Event = field(default_factory=anyio.Event)
@@ -36,7 +36,7 @@ class Bell:
         self._rung.set()
 
     async def wait(self, most_ms: float) -> None:
-        """Wait until it rings, but not for longer than that."""
+        """Wait for a ring, at most this time."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._time_out, most_ms, tasks.cancel_scope)
             await self._rung.wait()
@@ -50,12 +50,12 @@ class Bell:
 
 @dataclass(frozen=True, slots=True)
 class FeedBook:
-    """The book of a feed as paper reads it: exact, and only as far as it is known."""
+    """Book of a feed for paper trading: exact, and limited to the known levels."""
 
     feed: SymbolFeed
 
     def best_first(self, side: Side) -> Iterable[PriceLevel]:
-        """Return the known levels of the side that buys, or sells."""
+        """Return the known levels of a side, best price first."""
         book, is_bids = self.feed.book, side == "BUY"
         edge = book.known_to.bid if is_bids else book.known_to.ask
         bids, asks = book.written_top(MOST_LEVELS)
@@ -66,7 +66,7 @@ class FeedBook:
             yield level
 
     def displayed(self, side: Side, price: Price) -> Quantity | None:
-        """Return what stands at a price; None where nobody told us."""
+        """Return the displayed quantity at a price; None if unknown."""
         book, is_bids = self.feed.book, side == "BUY"
         if (written := book.written_at("bid" if is_bids else "ask", float(price))) is not None:
             return Quantity(Decimal(written))
@@ -77,7 +77,7 @@ class FeedBook:
 
 @dataclass(eq=False)
 class PaperSymbol:
-    """A matcher on the feed of its symbol; ids are those of aggregate trades, on the tape and asked for alike."""
+    """Matcher on the feed of its symbol; IDs are those of aggregate trades, both on the tape and in queries."""
 
     matcher: SymbolMatcher
     feed: SymbolFeed
@@ -87,11 +87,11 @@ class PaperSymbol:
     _was_in_step: bool = False
 
     async def meet(self) -> frozenset[str]:
-        """Bring what is new to the orders, as far as the feed can be relied on; return whose orders changed.
+        """Match new trades and the book with the orders, while the feed is reliable; return the accounts with changes.
 
         Raises:
             TookOver: another process matches now.
-            AppError: something that was missed could not be asked for, or nothing can be written down.
+            AppError: missed trades could not be queried, or nothing can be recorded.
         """
         if not self.feed.is_live or self.feed.is_late(QUIET_MS):
             self._was_in_step = False
@@ -109,7 +109,7 @@ class PaperSymbol:
         return changed
 
     async def _begin(self) -> frozenset[str]:
-        """Find out where the tape is, and what was printed since the orders were last met."""
+        """Find the end of the tape, and match the trades since the orders were last matched."""
         last = (await self.client.aggregate_trades(self.feed.symbol, 1)).value
         changed = frozenset[str]()
         if last and self.matcher.is_watching:
@@ -125,7 +125,7 @@ class PaperSymbol:
         while (trades := self.feed.tape.after(self._seen, PRINTS_A_TURN)) or self._went_back(newest):
             if not trades or trades[-1].trade_id - self._seen != len(trades):
                 return changed | await self._catch_up(newest)
-            # Of prints that came while the book was not in step nobody knows which book they met.
+            # For trades that came while the book was out of sync, the book of their time is unknown.
             changed |= await self.matcher.meet(trades, self.time.now_ms(), is_replay=not self._was_in_step)
         return changed
 
@@ -136,7 +136,7 @@ class PaperSymbol:
         while self._seen < newest.trade_id:
             page = (await self.client.aggregate_trades_after(self.feed.symbol, self._seen)).value
             if not page or page[0].trade_id != self._seen + 1:
-                break  # whoever answered has not heard of them yet: asked again in the next turn
+                break  # the answering host does not have them yet: queried again in the next turn
             changed |= await self.matcher.meet(page, self.time.now_ms(), is_replay=True)
         return changed
 
@@ -149,7 +149,7 @@ class PaperSymbol:
         return seen is not None and newest.trade_id < seen.tape_id and newest.time_ms > seen.at_ms + IDS_WENT_BACK_MS
 
     async def _stands(self) -> bool:
-        """Tell whether an order may arrive at the book: it was heard of lately, or the exchange has the same."""
+        """Return True if an order can arrive at the book: it is recent, or equals the exchange's book."""
         now_ms, arrival_ms = self.time.now_ms(), self.matcher.next_arrival_ms
         if now_ms - self.feed.heard_ms <= QUIET_MS or arrival_ms is None or arrival_ms > now_ms:
             return True

@@ -1,4 +1,4 @@
-"""What somebody wants beside one plain order: exits with it, a pair, or one in another's place; as exact terms."""
+"""Exact terms for more than one plain order: with exits, as a pair, or as a replacement."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
 REPLACES = "replaces"
-# A stop can be jumped over: its limit is so many times as far away as a market order may slip.
+# Distance of a stop's limit, in allowed slippages of a market order: a price can jump over a stop.
 STOP_SLIPS = 4
 FLAGS: Mapping[Ability, str] = {
     "oco": "ocoAllowed",
@@ -35,7 +35,7 @@ FLAGS: Mapping[Ability, str] = {
 
 @dataclass(frozen=True, slots=True)
 class OrderWish:
-    """What is wanted beside the order itself."""
+    """Options of an order in addition to the order itself."""
 
     is_pair: bool = False
     take_profit: Price | None = None
@@ -52,7 +52,7 @@ PLAIN = OrderWish()
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An order that was tried out, and everything that would be sent with it."""
+    """A previewed order, with everything that would be sent with it."""
 
     tried: PreviewedOrder
     terms: Terms
@@ -60,20 +60,20 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Makes terms of what is wanted, by the rules of the symbol and of the operator."""
+    """Conversion of a requested order to terms, by the rules of the symbol and of the operator."""
 
     drafter: Drafter
     ledger: OrderLedger
 
-    async def planned(  # noqa: PLR0917 - an order, what is wanted with it, and for whom
+    async def planned(  # noqa: PLR0917 - an order, its options and its account
         self, trying: PreviewService, text: str, intent: OrderIntent, stays: TimeInForce, wish: OrderWish, account: str
     ) -> Planned:
-        """Try an order out with all that is wanted beside it, and write its terms.
+        """Preview an order with its options, and return its terms.
 
         Raises:
-            InvalidArguments: these wishes do not go together.
+            InvalidArguments: the options contradict each other.
             OrderRuleBroken: the exchange would refuse a part of it, or does not allow it on this symbol.
-            OrderDenied: the order to be replaced is none that can be.
+            OrderDenied: the order to be replaced cannot be replaced.
         """
         _require_sense(intent, wish)
         old = None if wish.replaces is None else await self._replaced(wish.replaces, account)
@@ -119,7 +119,7 @@ class Planner:
         if not takes_what_came:
             _require(rules, "oto")
             bought = await self._without_fee(trying, rules, bought)
-        # What is tried is the market of the moment at which exits start: the entry has just been filled.
+        # Checked against the market at the start of the exits: the entry has just been filled.
         then = Touch(entry, entry)
         above = None if wish.take_profit is None else _above(rules, wish.take_profit, bought, then)
         below = None if wish.stop_loss is None else self._stop(rules, wish.stop_loss, bought, then)
@@ -132,7 +132,7 @@ class Planner:
         )
 
     async def _without_fee(self, trying: PreviewService, rules: SymbolRules, bought: Quantity) -> Quantity:
-        """Return what is surely there to sell: who buys without BNB receives less than was bought."""
+        """Return the quantity that is certain to be available: a buy without BNB receives less than it bought."""
         has_key = trying.account.has_key
         rates = ((await trying.account.account()).value.commission if has_key else None) or USUAL
         with localcontext(prec=EXACT_DIGITS):
@@ -148,7 +148,7 @@ class Planner:
 
 
 def released(old: Intent, rules: SymbolRules) -> dict[str, Quantity]:
-    """Return what an open order holds back and gives free when another takes its place."""
+    """Return the funds that a replaced open order releases."""
     left = old.quantity - old.executed
     with localcontext(prec=EXACT_DIGITS):
         return (
@@ -182,7 +182,7 @@ def _amount(order: OrderIntent) -> Quantity:
 
 
 def _amends(old: Intent, tried: PreviewedOrder, stays: TimeInForce) -> bool:
-    """Tell whether only the quantity becomes smaller, which keeps the order's place in the queue."""
+    """Return True if only the quantity is reduced, which keeps the order's place in the queue."""
     order, terms, rules = tried.preview.order, old.terms, tried.preview.rules
     kind: TermsKind = order.kind
     is_same = (kind, order.price, order.stop_price) == (terms.kind, terms.price, terms.stop_price)
@@ -238,10 +238,10 @@ def _refuse(found: Mapping[str, str]) -> None:
 
 
 async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
-    """Return all that can be sold of a symbol's base asset: what is free, on the exchange's grid.
+    """Return all that can be sold of a symbol's base asset: the free balance, rounded down to the lot step.
 
     Raises:
-        InvalidArguments: all of what would be bought is no amount.
+        InvalidArguments: "all" is not an amount for a buy.
     """
     if side != "SELL":
         problem = '"all" is for SELL; a buy names its amount'

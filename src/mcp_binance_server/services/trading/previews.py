@@ -1,4 +1,4 @@
-"""Previews that may be placed, until they are over: kept by an id that only this server can make."""
+"""Previews that can be placed until they expire, kept under an ID that only this server can make."""
 
 import hmac
 import json
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Some ninety of them: whoever asks for more loses their own oldest, and nobody else's.
+# Size of a visitor's shelf in bytes, for some ninety previews. A visitor with more loses only its own oldest ones.
 MOST_BYTES = 64 * 1024
 _KEPT = b"mcp-binance-server kept preview v1\0"
 _SEAL_BYTES = 32
@@ -15,7 +15,7 @@ _SEAL_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class KeptPreview:
-    """Terms that were shown to somebody, and the asset they are about."""
+    """Terms that were shown to a visitor, and their asset."""
 
     preview_id: PreviewId
     terms: Terms
@@ -25,13 +25,13 @@ class KeptPreview:
 
 @dataclass(frozen=True, slots=True)
 class Previews:
-    """Keeps them where every process of a fleet finds them; a changed one is as none."""
+    """Storage of previews for all processes of a fleet; an altered preview counts as missing."""
 
     engine: StateEngine
     key: bytes
 
     async def keep(self, terms: Terms, visitor: str, asset: str, now_ms: int) -> KeptPreview:
-        """Keep terms until they expire."""
+        """Store terms until they expire."""
         preview_id = terms.preview_id(self.key)
         told = json.dumps({"terms": terms.to_json(), "visitor": visitor, "asset": asset}).encode()
         value, ttl_ms = self._seal(told) + told, max(1, terms.expires_ms - now_ms)
@@ -39,7 +39,7 @@ class Previews:
         return KeptPreview(preview_id, terms, visitor, asset)
 
     async def find(self, preview_id: str, visitor: str) -> KeptPreview | None:
-        """Return what was kept under an id for this visitor; another's and none are the same."""
+        """Return the preview with this ID of this visitor; None if it is missing or another visitor's."""
         value = await self.engine.shelved(shelf_of(visitor), preview_id) or b""
         seal, told = value[:_SEAL_BYTES], value[_SEAL_BYTES:]
         if not hmac.compare_digest(seal, self._seal(told)):
@@ -54,5 +54,5 @@ class Previews:
 
 
 def shelf_of(visitor: str) -> str:
-    """Name where the previews of one visitor are."""
+    """Name the shelf of a visitor's previews."""
     return f"previews:{visitor}"

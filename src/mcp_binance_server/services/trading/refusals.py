@@ -1,4 +1,4 @@
-"""What a refused order is told: which guard, what it would allow, and how much of each limit is left."""
+"""Errors for refused orders: the guard, its limit, and the remaining amount of each limit."""
 
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import AppError
@@ -16,7 +16,7 @@ MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 
 
 def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None) -> AppError:
-    """Say which guard does not allow it, and what it would; a market that moved and a stop have errors of their own."""
+    """Return the error for a denial; a market that moved and a stop have their own errors."""
     match denied.guard:
         case "ready":
             return TradingNotReady(step=waits_for or "the server is ready")
@@ -37,12 +37,12 @@ def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None)
 
 
 def stopped_error(stopped: Stopped) -> TradingStopped:
-    """Say that nothing is placed, why, and since when."""
+    """Return the error for a stop, with its reason and start."""
     return TradingStopped(why=stopped.why, since=f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M:%S} UTC")
 
 
 def left_of(found: Situation) -> dict[str, str]:
-    """Say what is left of each limit that an order takes from."""
+    """Return the remaining amount of each limit that an order is charged to."""
     return {
         each.name: each.told(max(0, each.most - found.used.get(each.name, 0)))
         for each in found.charges

@@ -1,4 +1,4 @@
-"""Trading for one visitor: an order is tried out, agreed to, placed once and followed; limits are the operator's."""
+"""Trading for one visitor within the operator's limits: preview, confirmation, one placement, tracking."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -57,7 +57,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, Trading
 from mcp_binance_server.trading.reconciling import NOBODY
 
 MOST_DECLINED, DECLINED_MS = 3, 600_000
-# How long a preview waits for a server that is just starting.
+# Longest wait of a preview for a server that is starting, in seconds.
 START_SECS = 2.0
 MOST_OPEN, MOST_FILLS = 50, 1000
 NOTHING = Decimal(0)
@@ -65,27 +65,27 @@ NOTHING = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class TradingService:
-    """Reads the market for a preview, and hands what was agreed to on to the desk."""
+    """Trading of one visitor: previews from the market, and confirmed orders for the desk."""
 
     surveyor: Surveyor
     previews: Previews
     trying: PreviewService
     agreements: Agreements
     begin_feed: Callable[[Symbol], None]
-    """Has the live market of a symbol come in step while its preview is read."""
+    """Callback that starts the live feed of a symbol while its preview is read."""
     updates: OrderUpdates
     figures: TradingFigures
     trader: Trader = OWNER
     pages: ApprovalPages | None = None
     accounts: OpenAccounts | None = None
-    """Opens accounts of callers; None where all that are traded on stand open."""
+    """Accounts of callers; None if all traded accounts are open."""
 
     async def opened(self) -> "TradingService":
-        """Return it on the account of this caller; one who brings a key that does not trade is refused by each order.
+        """Return the service on this caller's account. Each order of a caller whose key does not trade is refused.
 
         Raises:
             TradingNotReady: the account could not be opened yet.
-            AppError: the exchange does not take the key, or is away.
+            AppError: the exchange rejects the key, or is unavailable.
         """
         try:
             found = None if self.accounts is None else await self.accounts.of(self.trader)
@@ -110,7 +110,7 @@ class TradingService:
 
     @property
     def venue(self) -> Venue:
-        """Where orders go, whoever asks."""
+        """Venue of orders, for any caller."""
         return self.desk.broker_of(self.trader.key_account or "").venue
 
     @property
@@ -123,8 +123,8 @@ class TradingService:
     async def preview(
         self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: OrderWish = PLAIN
     ) -> TradablePreview:
-        """Try an order out, with what is wanted beside it, and keep it to be placed if nothing speaks against it."""
-        with anyio.move_on_after(START_SECS):  # a first question must not be refused for coming early
+        """Preview an order with its options, and keep it for placing if no guard denies it."""
+        with anyio.move_on_after(START_SECS):  # the first call must not be refused because it is early
             await self.desk.ready()
         account = BROUGHT if self.trader.is_refused else self.trader.account
         planner = Planner(self.surveyor.drafter, self.desk.ledger)
@@ -142,12 +142,12 @@ class TradingService:
         return TradablePreview(tried, terms, kept, way, left_of(found), denied, self.policy.counting_asset)
 
     async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
-        """Return who must still agree to a preview, or what became of it if it was placed.
+        """Return how a preview must still be confirmed, or its result if it was placed.
 
         Raises:
-            PreviewNotFound: there is none of this visitor's, or it is over.
-            OrderDeclined: the user said no to it.
-            AskedTooOften: the user said no too often of late to be asked again.
+            PreviewNotFound: this visitor has no such preview, or it has expired.
+            OrderDeclined: the user has declined it.
+            AskedTooOften: the user has declined too often recently to be asked again.
             ApprovalImpossible: it needs an approver, and there is none.
         """
         if (claimed := await self._claimed(preview_id)) is not None:
@@ -170,16 +170,16 @@ class TradingService:
         return self._agreement(kept, way, is_given=False)
 
     async def place(self, kept: KeptPreview, way: Way) -> PlacedOrder:
-        """Place what was agreed to; asked again it is the same order.
+        """Place a confirmed order. A repeated call returns the same order.
 
         Raises:
-            PreviewNotFound: it is over by now; nothing was sent.
-            OrderDeclined: the user has meanwhile said no to it; likewise.
-            OrderDenied: a guard or a limit does not allow it; likewise.
-            PreviewStale: the market has moved away from what was shown; likewise.
-            OrderUnresolved: another one of its symbol and side may stand; likewise.
-            TradingNotReady: the server is still starting; likewise.
-            TradingStopped: no new order is taken; likewise.
+            PreviewNotFound: the preview has expired; nothing was sent.
+            OrderDeclined: the user has declined it in the meantime; nothing was sent.
+            OrderDenied: a guard or a limit does not allow it; nothing was sent.
+            PreviewStale: the market has moved away from the preview; nothing was sent.
+            OrderUnresolved: another order of its symbol and side may be open; nothing was sent.
+            TradingNotReady: the server is still starting; nothing was sent.
+            TradingStopped: no new order is taken; nothing was sent.
         """
         self._require_open(kept)
         terms = kept.terms
@@ -202,18 +202,18 @@ class TradingService:
             raise OrderDeclined from None
 
     async def decline(self, kept: KeptPreview) -> None:
-        """Write down that the user said no: it is not asked again."""
+        """Record that the user declined: the user is not asked again."""
         await self.agreements.decline(kept.preview_id, self.trader.visitor, self.now_ms())
 
     async def wait(self, kept: KeptPreview) -> None:
-        """Write down that it waits for a person's signature."""
+        """Record that it waits for a person's signature."""
         await self.agreements.wait(kept.preview_id, self.trader.visitor, kept.terms, self.now_ms())
 
     async def require_patience(self) -> None:
-        """Make sure that the user has not just declined several questions.
+        """Check that the user has not just declined several questions.
 
         Raises:
-            AskedTooOften: they have; nobody is asked for a while.
+            AskedTooOften: the user has; there are no questions for a while.
         """
         now_ms = self.now_ms()
         declined = await self.agreements.declined_since(self.trader.visitor, self.declined_since_ms())
@@ -221,20 +221,20 @@ class TradingService:
             raise AskedTooOften(retry_after_secs=max(1, (declined[-MOST_DECLINED] + DECLINED_MS - now_ms) // 1000))
 
     def declined_since_ms(self) -> int:
-        """Return how far back a no still counts."""
+        """Return the time since which declines count, in ms."""
         return self.now_ms() - DECLINED_MS
 
     async def tally(self) -> OrderTally:
-        """Count the orders of this machine, whoever placed them, for who watches it.
+        """Count the orders of this machine, of all visitors, for monitoring.
 
         Raises:
-            JournalUnavailable: nobody can tell.
+            JournalUnavailable: the journal cannot be read.
         """
         by_state = await self.surveyor.reader.tally()
         return OrderTally(by_state, is_stopped=bool(await self.surveyor.reader.stops()))
 
     async def status(self) -> TradingStatus:
-        """Say what may be traded, what is used of each limit, and what waits or is not known."""
+        """Return the rules of trading, the usage of each limit, and orders that wait or have an unknown outcome."""
         ledger, now_ms = self.desk.ledger, self.now_ms()
         account = self.trader.account
         await self.desk.catch_up((account,))
@@ -244,7 +244,7 @@ class TradingService:
         try:
             lost = await self.surveyor.lost_today(account, self.trying.account)
             holdings = (await self.trying.account.account()).value.holdings
-        except AppError as error:  # that trading is stopped must be told also when the exchange is away
+        except AppError as error:  # a stop must be reported even if the exchange is unavailable
             unread = error.message
         return TradingStatus(
             mode=self.mode,
@@ -266,11 +266,11 @@ class TradingService:
         )
 
     async def open_intents(self) -> list[Intent]:
-        """Return the orders of this visitor's account that are not over, the oldest first."""
+        """Return the orders of this visitor's account that are not final, the oldest first."""
         return [*await self.desk.watch.open_intents((self.trader.account,))]
 
     async def stop(self, reason: str) -> TradingStatus:
-        """Stop every new order of this account."""
+        """Stop all new orders of this account."""
         by, account = f"an assistant for {self.trader.visitor}", self.trader.account
         await self.desk.ledger.stop(reason, by, self.now_ms(), account)
         return await self.status()
@@ -286,15 +286,15 @@ class TradingService:
         return OrderJournal(shown, limit, older, self.mode, self.broker.venue, stopped, self.now_ms())
 
     async def page(self) -> OrderPage:
-        """Return the pages of this visitor's orders, to be told when they change.
+        """Return the pages of this visitor's orders, for notifications of changes.
 
         Raises:
-            KeyDoesNotTrade: this caller has an account of their own, of which nothing is known here.
+            KeyDoesNotTrade: this caller has an account of its own, which is unknown here.
         """
         return await self.updates.page(self.trader.account)
 
     async def record(self, client_order_id: str) -> OrderRecord | None:
-        """Return what the journal knows of an order of this visitor's account; None of others."""
+        """Return the journal's record of an order of this visitor's account; None for other orders."""
         if self.trader.is_refused:
             return None
         intent = await self.desk.ledger.named(self.trader.account, client_order_id)
@@ -303,11 +303,11 @@ class TradingService:
         return OrderRecord(intent, tuple(await self.surveyor.reader.history(intent.preview_id)))
 
     async def told(self, placed: Placed) -> PlacedOrder:
-        """Return an intent as it stands, with what it has cost."""
+        """Return the current state of an intent, with its fees."""
         intent = placed.intent
         rules = await self.trying.directory.find(intent.terms.symbol)
         fees: dict[str, Quantity] = {}
-        with suppress(AppError):  # an order that was placed is told as placed, whatever can be read of it
+        with suppress(AppError):  # a placed order is reported as placed, even if its fills cannot be read
             for each in await self._fills(intent):
                 paid = fees.get(each.commission_asset, NOTHING)
                 fees[each.commission_asset] = Quantity(paid + each.commission)
@@ -317,7 +317,7 @@ class TradingService:
         return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown, gone, kept)
 
     async def _gone(self, intent: Intent) -> Intent | None:
-        """Return the order that was cancelled for one that was then refused: nothing stands in its place."""
+        """Return the order that was cancelled for one that was then refused, so that neither is open."""
         if intent.terms.replaces is None or intent.state != "REJECTED":
             return None
         old = await self.desk.ledger.named(intent.terms.account, intent.terms.replaces)
@@ -325,13 +325,13 @@ class TradingService:
         return old if is_gone else None
 
     async def _as_before(self, gone: Intent) -> KeptPreview | None:
-        """Keep what is left of an order that is gone, to be placed again if its user wants that."""
+        """Keep a preview of the rest of a cancelled order, so that its user can place it again."""
         terms = gone.terms
         if terms.kind == "OCO":
             return None  # a list is never replaced
         left = Quantity(gone.quantity - gone.executed)
         again = OrderIntent(terms.side, terms.kind, left, price=terms.price, stop_price=terms.stop_price)
-        with suppress(AppError):  # what became of it must be told, whatever can be done about it
+        with suppress(AppError):  # the result must be reported, even if no preview can be made
             return (await self.preview(terms.symbol, again, terms.time_in_force)).kept
         return None
 
@@ -343,7 +343,7 @@ class TradingService:
         return tuple(chain.from_iterable(found))
 
     async def _way(self, terms: Terms) -> Way:
-        """Say who must agree: to take a stop away is asked for as if it were placed."""
+        """Return how the terms must be confirmed; replacing a stop order counts like placing that stop."""
         old = None
         if terms.replaces is not None:
             old = await self.desk.ledger.named(terms.account, terms.replaces)
@@ -357,7 +357,7 @@ class TradingService:
         intent = await self.desk.ledger.find(preview_id)
         if intent is None:
             return None
-        # Whom an order was for that was found at the exchange, nobody here knows: it is the account's.
+        # The visitor of an order that was found at the exchange is unknown: the order belongs to the account.
         if intent.visitor not in (NOBODY, self.trader.visitor) or intent.terms.account != self.trader.account:
             raise PreviewNotFound
         return await self.told(await self.desk.told(preview_id))

@@ -1,4 +1,4 @@
-"""What guards look at, gathered: limits, recent orders, the stop, what is held and what was lost today."""
+"""Inputs of the guards: limits, recent orders, the stop, the position, and today's loss."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
@@ -27,7 +27,7 @@ LEVELS = 100
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A book as one order meets it: the best prices, what it would take at once, and when that was so."""
+    """A book as one order meets it: the best prices, the immediate fill, and the time of the book."""
 
     touch: Touch
     fill: FillWalk | None
@@ -36,26 +36,26 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What guards look at, but for the journal."""
+    """Inputs of the guards, except those from the journal."""
 
     found: Situation
     room: PositionRoom | None
     lost: int | None
-    """What the day has lost; None where no limit asks, or the account is a stranger's."""
+    """Loss of the day; None without a limit for it, or if the caller may not trade on the account."""
 
     def with_past(self, past: OrderPast) -> Situation:
-        """Return it with what the journal says."""
+        """Return the complete inputs, with those from the journal."""
         stopped = "" if past.stopped is None else past.stopped.why
         return replace(self.found, stopped=stopped, used=past.used, open_buys=past.open_buys, recent=past.recent)
 
     def denied(self, past: OrderPast) -> Denied | None:
-        """Return the first guard that does not allow the order, beside what the journal says."""
+        """Return the first denial by a guard, with the inputs from the journal."""
         return first_denial(self.with_past(past))
 
 
 @dataclass(frozen=True, slots=True)
 class Surveyor:
-    """Reads the journal, the account and the market for the guards."""
+    """Reader of the journal, the account and the market for the guards."""
 
     drafter: Drafter
     desk: Desk
@@ -65,16 +65,16 @@ class Surveyor:
     time: ServerTime
 
     async def situation(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> Situation:
-        """Return what every guard needs to judge these terms."""
+        """Return all inputs that the guards need to judge these terms."""
         around = await self.around(terms, seen, asset, way, account)
         policy, now_ms = self.drafter.policy, around.found.now_ms
         past = await self.desk.ledger.past(terms, charges(terms, policy, way), now_ms, around.room)
-        # Only now: the day's loss may itself be what stops trading.
+        # After that read: the loss of the day can itself stop trading.
         await self.stop_at(around.lost, terms.account)
         return around.with_past(past)
 
     async def around(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> "Around":
-        """Return what guards need but for the journal, which is read in the moment of a claim."""
+        """Return the inputs of the guards, except those from the journal, which is read at the moment of a claim."""
         policy, now_ms = self.drafter.policy, self.time.now_ms()
         is_own = terms.account != BROUGHT
         room = await self._room(terms, asset, seen, account) if is_own else None
@@ -97,7 +97,7 @@ class Surveyor:
         return Around(found, room, lost)
 
     async def _room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
-        """Return what may still be held of an asset that the operator limits; None for a sale and for others."""
+        """Return the limit for the position in an asset and its present value; None for a sale and without a limit."""
         most = self.drafter.policy.limits.position.get(asset)
         if most is None or terms.side == "SELL":
             return None
@@ -111,7 +111,7 @@ class Surveyor:
         return PositionRoom(f"position:{asset}", asset, held, read_ms, most)
 
     async def lost_today(self, account_id: str, account: AccountReader) -> int | None:
-        """Return what the day's own orders have lost so far, in hundredths; None where no limit asks for it.
+        """Return the loss of today's orders so far, in hundredths; None without a limit for it.
 
         A loss that reaches the limit stops the account.
         """
@@ -120,17 +120,17 @@ class Surveyor:
         return lost
 
     async def stop_at(self, lost: int | None, account_id: str) -> None:
-        """Stop an account if its day has lost what the operator allows."""
+        """Stop an account if its loss today has reached the operator's limit."""
         most = self.drafter.policy.limits.daily_loss
         if most is not None and lost is not None and lost >= most:
             why = f"the orders of this day have lost what daily_loss allows ({self.drafter.policy.counting_asset})"
             await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms(), account_id)
 
     async def _lost_today(self, account_id: str, account: AccountReader) -> int | None:
-        """Return it, and stop nothing.
+        """Return the loss without stopping the account.
 
-        What was bought and not sold counts at the bid, what was sold and not bought at the ask, fees at the taker's
-        rate: the price of ending the day's business now.
+        A net purchase is valued at the bid, a net sale at the ask, and fees at the taker's rate: the price of closing
+        the day's positions now.
         """
         if self.drafter.policy.limits.daily_loss is None:
             return None

@@ -1,4 +1,4 @@
-"""For whom orders are placed, and on which account."""
+"""Caller that orders are placed for, and its account."""
 
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -15,41 +15,41 @@ from mcp_binance_server.trading.paper.account import account_of
 
 @dataclass(frozen=True, slots=True)
 class Trader:
-    """One visitor; built for nobody, nothing can be placed.
+    """One visitor; without a visitor nothing can be placed.
 
-    `key_account` is the account behind the key of this server; without it each visitor has one on paper. On that
-    account only who is lent that key trades: a key that comes with a call reads, and places nothing unless an account
-    was opened for it.
+    `key_account` is the account behind the key of this server; without it each visitor has a paper account. Only
+    callers that may use the server's key trade on that account. A key that comes with a call can read; it places
+    nothing unless an account was opened for it.
     """
 
     of: Visitor | None = None
     key_account: str | None = None
     is_lent: bool = True
     brought: Principal | None = field(default=None, repr=False)
-    """The key that came with the call, if that is not this server's own."""
+    """Key that came with the call, if it is not this server's own."""
     refusal: str = ""
-    """Why the key that was brought does not trade, where more is known than that it is another one."""
+    """Reason why that key does not trade, if there is one other than being a different key."""
 
     def of_caller(self, visitor: Visitor | None, key: object, *, is_lent: bool) -> "Trader":
-        """Return the same for another caller; the surface asks for it with each call."""
+        """Return a copy for another caller; the surface does this for each call."""
         brought = key if isinstance(key, Principal) and not is_lent else None
         return replace(self, of=visitor, is_lent=is_lent, brought=brought)
 
     def trading_on(self, account: str) -> "Trader":
-        """Return the same caller as the holder of an account that was opened for the key they bring."""
+        """Return a copy that trades on an account opened for the caller's own key."""
         return replace(self, key_account=account, is_lent=True)
 
     @property
     def is_refused(self) -> bool:
-        """Whether this caller may read with a key of their own, or with none, and place nothing."""
+        """Whether this caller can only read, with a key of its own or none, and place nothing."""
         return self.key_account is not None and not self.is_lent
 
     @property
     def visitor(self) -> str:
-        """Name the visitor so that neither the journal nor a log learns who it is.
+        """Pseudonym of the visitor, so that neither the journal nor a log has its name.
 
-        Who brings a key is another visitor with each of their keys: what they were asked about one says nothing of the
-        others, and where nobody is asked for a name the key is all that tells callers apart.
+        A caller with its own keys is a different visitor with each key: questions about one key say nothing about the
+        others. Without authentication only the key distinguishes callers.
         """
         known = self._known
         key = self.brought.key_id if self.brought is not None and self.key_account is not None else ""
@@ -78,7 +78,7 @@ OWNER = Trader(LOCAL)
 
 @dataclass(frozen=True, slots=True)
 class OpenAccount:
-    """One account that orders can be placed on: its desk and rules, and what its people said."""
+    """One account that orders can be placed on: its desk, its rules, and the decisions of its users."""
 
     name: str
     surveyor: Surveyor
@@ -86,14 +86,14 @@ class OpenAccount:
 
 
 class OpenAccounts(Protocol):
-    """Opens accounts when their holders call."""
+    """Accounts that are opened when their holders call."""
 
     async def of(self, trader: Trader) -> OpenAccount | None:
-        """Return the account of a caller, opened by now; None where they have none but the one that all share.
+        """Return the account of a caller, now open; None if the caller only has the shared account.
 
         Raises:
-            KeyDoesNotTrade: the key that they bring may not, for a reason of its own.
-            TradingNotReady: it could not be opened yet.
-            AppError: the exchange does not take the key, or is away: nobody knows whose account it is.
+            KeyDoesNotTrade: the caller's key may not trade, for a reason of its own.
+            TradingNotReady: the account could not be opened yet.
+            AppError: the exchange rejects the key, or is unavailable: the owner of the account is unknown.
         """
         ...

@@ -1,4 +1,4 @@
-"""Pages of an account's orders, told to have changed when the journal says something new of one of these orders."""
+"""Change notifications for the pages of an account's orders, from new events in the journal."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.journal.reading import JournalReader
 
-# How often the journal is looked at while somebody waits: other processes of this machine write it too.
+# Polling interval of the journal while clients wait, in ms: other processes of this machine write to it too.
 LOOK_MS = 1_000
 
 
 @dataclass(eq=False)
 class OrderUpdates:
-    """Looks at the journal for all who wait, and at nothing while nobody does."""
+    """Polling of the journal for all waiting clients; no polling without them."""
 
     reader: JournalReader
     clock: Clock
@@ -25,7 +25,7 @@ class OrderUpdates:
     _waiting: set["OrderNews"] = field(default_factory=set["OrderNews"])
 
     async def page(self, account: str) -> "OrderPage":
-        """Return the pages of an account's orders; what is in the journal by now, whoever subscribes can read.
+        """Return the pages of an account's orders. Earlier events are not reported: a new subscriber can read them.
 
         Raises:
             JournalUnavailable: it cannot be read.
@@ -36,7 +36,7 @@ class OrderUpdates:
 
     @property
     def waiting(self) -> int:
-        """How many wait for news."""
+        """Number of clients that wait for changes."""
         return len(self._waiting)
 
     def open(self, account: str) -> "OrderNews":
@@ -48,13 +48,13 @@ class OrderUpdates:
         self._waiting.discard(news)
 
     async def look(self) -> None:
-        """Wait until the journal is to be looked at again, and look; of all who wait for that, one does."""
+        """Wait until the next poll is due, and poll; one of all the waiting callers does it."""
         await self.clock.sleep_until_ms(self._looked_ms + LOOK_MS)
         async with self._lock:
             if self.clock.monotonic_ms() - self._looked_ms < LOOK_MS:
                 return
             self._looked_ms = self.clock.monotonic_ms()
-            with suppress(AppError):  # looked at again in a second; the status of trading says what is wrong
+            with suppress(AppError):  # polled again in a second; the trading status shows the problem
                 self._seq, accounts = await self.reader.changed_since(self._seq)
                 for news in self._waiting:
                     news.is_new |= news.account in accounts
@@ -62,7 +62,7 @@ class OrderUpdates:
 
 @dataclass(frozen=True, slots=True)
 class OrderPage:
-    """The pages that show an account's orders: they change together."""
+    """Pages that show an account's orders; they change together."""
 
     updates: OrderUpdates
     account: str
@@ -77,7 +77,7 @@ class OrderPage:
 
 @dataclass(eq=False)
 class OrderNews:
-    """Whether there is news of an account's orders."""
+    """Flag for changes of an account's orders."""
 
     updates: OrderUpdates
     account: str
@@ -88,7 +88,7 @@ class OrderNews:
         return self.updates.clock
 
     def has_changed(self) -> bool:
-        """Tell, once, whether an order of this account was placed, changed or settled."""
+        """Return True, once, if an order of this account was placed, changed or settled."""
         was_new, self.is_new = self.is_new, False
         return was_new
 

@@ -1,1 +1,1 @@
-"""Trading by several workers on one account: claims and limits in the shared state, a journal at each of them."""
+"""Trading by several workers on one account: claims and limits in the shared state, a journal per worker."""

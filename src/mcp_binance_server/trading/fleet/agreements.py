@@ -1,4 +1,4 @@
-"""Who said no, and who must still say yes, for every worker of an account: what one was told any can check."""
+"""Declined, waiting and approved previews of an account, for all workers. Each worker checks signatures itself."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Some two thousand refusals, and as many questions: far more than people answer in a day.
+# Size of a shelf in bytes: some two thousand refusals, and as many questions, far more than people answer in a day.
 MOST_BYTES = 1_048_576
 LEAST_MS = 1_000
 _CANCEL = "cancel "
@@ -18,7 +18,7 @@ _CANCEL = "cancel "
 
 @dataclass(frozen=True, slots=True)
 class FleetAgreements(Agreements):
-    """What people said, in this worker's journal and where all of them look. A signature is checked, not believed."""
+    """Decisions of people, in this worker's journal and in the shared state. A signature is checked, not believed."""
 
     engine: StateEngine
     account: str
@@ -41,7 +41,7 @@ class FleetAgreements(Agreements):
             return True
         try:
             said = await self.engine.shelved(self._declined, f"{_CANCEL}{preview_id}")
-        except EngineUnavailable:  # a cancel takes risk away: it is not held up
+        except EngineUnavailable:  # a cancel reduces risk: an outage must not delay it
             return False
         return said is not None and json.loads(said)["at_ms"] > since_ms
 
@@ -64,7 +64,7 @@ class FleetAgreements(Agreements):
         return None if told is None else json.loads(told)["signature"]
 
     async def take_in(self) -> None:
-        """Have wait here what waits at other workers, unless it was declined: who approves on this machine sees it."""
+        """Add previews that wait at other workers, unless declined, so that `approve` on this machine shows them."""
         waiting = await self.engine.on_shelf(self._waiting)
         declined = await self.engine.on_shelf(self._declined) if waiting else {}
         for name, value in waiting.items():
@@ -80,11 +80,11 @@ class FleetAgreements(Agreements):
                 await Agreements.wait(self, PreviewId(name), told["visitor"], terms, told["since_ms"])
 
     async def tell_declined(self, preview_id: PreviewId, visitor: str, at_ms: int) -> None:
-        """Show every worker what was declined on this machine."""
+        """Share with all workers that a preview was declined on this machine."""
         await self._shelve(self._declined, preview_id, {"visitor": visitor, "at_ms": at_ms}, DAY_MS)
 
     async def tell_signed(self, preview_id: PreviewId, signature: str, ttl_ms: int = DAY_MS) -> None:
-        """Show every worker what was signed on this machine."""
+        """Share with all workers a signature that was made on this machine."""
         await self._shelve(self._signed, preview_id, {"signature": signature}, ttl_ms)
 
     async def _shelve(self, shelf: str, key: str, told: Mapping[str, object], ttl_ms: int) -> None:
@@ -104,5 +104,5 @@ class FleetAgreements(Agreements):
 
 
 def declined_shelf(account: str) -> str:
-    """Name the shelf of what people have said no to."""
+    """Name the shelf of declined previews and cancels."""
     return f"declined:{account}"

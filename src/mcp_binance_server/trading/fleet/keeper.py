@@ -1,4 +1,4 @@
-"""What a worker does beside its orders: it tells the others how they stand, and looks after those of workers gone."""
+"""Background work of a worker: it shares the state of its orders, and settles the orders of dead workers."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ from mcp_binance_server.trading.settling import asked_for
 
 LOG = logging.getLogger(__name__)
 
-# How often one asks for an order that was not found.
+# Query interval for an order that was not found, in ms.
 ASK_LATE_MS = 60_000
 OPENING_MS = 30_000
 AT_ONCE = 100
@@ -37,22 +37,22 @@ AGREED = "all servers of this account agree on what this day has used"
 
 @dataclass(frozen=True, slots=True)
 class KeeperPace:
-    """How often a worker speaks, and how long it waits for others."""
+    """Intervals and timeouts of a keeper."""
 
     tick_ms: int = 250
     alive_ms: int = 3_000
-    """Who has not said for so long that it lives is gone."""
+    """Heartbeat timeout in ms."""
     silent_ms: int = 1_000
-    """And so much longer: the state may just have forgotten what was said."""
+    """Additional time before a worker counts as dead, in ms: the state may just have lost the heartbeat."""
     unwritten_ms: int = 5_000
-    """What is reserved and in no journal after so long was never written down."""
+    """Age in ms at which a reservation that is in no journal counts as never recorded."""
     ask_ms: int = 1_000
-    """How often one asks for an order that another left."""
+    """Query interval for an order that another worker left, in ms."""
 
 
 @dataclass(eq=False)
 class FleetKeeper:
-    """Keeps one worker and the shared state in agreement, four times a second."""
+    """Synchronisation of one worker with the shared state, by default four times a second."""
 
     ledger: FleetLedger
     agreements: FleetAgreements
@@ -60,13 +60,13 @@ class FleetKeeper:
     clock: Clock
     now_ms: Callable[[], int]
     count_again: Callable[[], Awaitable[None]]
-    """Writes down what the exchange has of this day and the journal has not."""
+    """Callback that records today's orders at the exchange that the journal lacks."""
     settle_ms: int
-    """How long an emptied state waits for those who know: what was on its way has arrived, stops are told again."""
+    """Wait before an emptied state is reopened, in ms: sent orders arrive, and other workers share what they know."""
     pace: KeeperPace = KeeperPace()
     may_open: bool = False
     shares_everybody: bool = False
-    """Whether it shares the stop of this whole machine too: one keeper of each does."""
+    """Whether it also shares the stop of this whole machine; one keeper per machine does."""
     _is_joined: bool = False
     _seq: int = 0
     _epoch: str | None = None
@@ -83,15 +83,15 @@ class FleetKeeper:
         self.everybody = EverybodysStop(everybody) if self.shares_everybody else None
 
     async def run(self) -> None:
-        """Keep in agreement until this task is cancelled."""
+        """Synchronise until this task is cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._live)
-            if self.everybody is not None:  # not behind questions to an exchange that may be slow
+            if self.everybody is not None:  # not delayed by queries to a slow exchange
                 tasks.start_soon(self._over_and_over, self.everybody.tick)
             await self._over_and_over(self.tick)
 
     async def joined(self) -> None:
-        """Wait until the account is open, and the state knows what this journal does: the last step of a start."""
+        """Wait until the account is open and the state knows this journal: the last step of a start."""
         self.may_open = True
         while not self._is_joined:
             await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self._pause_ms)
@@ -100,7 +100,7 @@ class FleetKeeper:
         """Do everything once.
 
         Raises:
-            AppError: the state or the exchange is away; the next tick goes on.
+            AppError: the state or the exchange is unavailable; the next tick continues.
         """
         engine, now_ms = self.ledger.engine, self.now_ms()
         await self._tell_news()
@@ -123,7 +123,7 @@ class FleetKeeper:
         while True:
             try:
                 await tick()
-            except AppError as error:  # no order leaves meanwhile
+            except AppError as error:  # no order is sent in the meantime
                 LOG.debug("nothing was told to other servers: %s", error.message)
             except (ValueError, KeyError, TypeError):
                 LOG.exception("what another server has told makes no sense")
@@ -131,18 +131,18 @@ class FleetKeeper:
 
     @property
     def _pause_ms(self) -> int:
-        """How long to wait until all is done once more: somebody may wait for an account that is not open."""
+        """Time until the next tick, in ms; shorter while the account is not open, because a caller may wait for it."""
         return self.pace.tick_ms if self._is_joined else min(self.pace.tick_ms, JOINING_MS)
 
     async def _live(self) -> None:
-        """Say that this worker lives, also while it waits for the exchange."""
+        """Send heartbeats of this worker, also while it waits for the exchange."""
         while True:
             with suppress(AppError):
                 await self.ledger.engine.put(_alive(self.ledger.owner), b"1", ttl_ms=self.pace.alive_ms)
             await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
 
     async def _tell_news(self) -> None:
-        """Tell what was written in this journal since, by whom of this host ever."""
+        """Share the new events of this journal, from all processes of this host."""
         if self._epoch is None:
             return
         events = await self._reader.events_since(self._seq)
@@ -164,7 +164,7 @@ class FleetKeeper:
             self._seq = events[-1].seq
 
     async def _restate(self, epoch: str) -> None:
-        """Tell a memory that is new to us all that this journal knows of late; what it knows it counts once."""
+        """Share the recent intents of this journal with a new state, which counts each known intent once."""
         self._seq = (await self._reader.changed_since(self._seq))[0]
         account, since_ms = self.ledger.account, max(0, self.now_ms() - KEEP_MS)
         known = [
@@ -176,7 +176,7 @@ class FleetKeeper:
         self._epoch = epoch
 
     async def _open(self) -> None:
-        """Open the account in a memory that does not know it: one worker, when those who know more have told it."""
+        """Open the account in an empty state: one worker does it, after the workers that know more have shared it."""
         if self._is_joined:
             LOG.error("the shared state was emptied: no order leaves until it knows again what this day has used")
         self._is_joined = False
@@ -197,12 +197,12 @@ class FleetKeeper:
         await engine.release(lease)
 
     async def _look_after(self, shared: SharedIntent) -> None:
-        """Find the end of what nobody has in hand any more: it is asked for, and never sent."""
+        """Settle an order that no living worker handles: it is queried, never sent."""
         intent, now_ms = shared.intent, self.now_ms()
         if intent.final_ms is not None or not (intent.is_unresolved or intent.state == "NOT_PLACED"):
             return
         if await self.ledger.host.find(intent.preview_id) is not None:
-            return  # in this journal: the desk looks after it
+            return  # in this journal: the desk settles it
         if intent.owner == self.ledger.owner:
             age_ms = now_ms - intent.prepared_ms
             is_left = intent.preview_id not in self.ledger.claiming and age_ms > self.pace.unwritten_ms
@@ -221,7 +221,7 @@ class FleetKeeper:
     async def _take_over(self, shared: SharedIntent) -> None:
         intent = shared.intent
         if intent.state == "PREPARED":
-            # Its owner, should it wake, cannot let it leave any more: the state says that it is over.
+            # If its owner wakes up, it can no longer send the order: the state has it as final.
             await self._tell(shared, "NOT_SENT", "the server that was to send it is gone")
             return
         pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else self.pace.ask_ms
@@ -230,7 +230,7 @@ class FleetKeeper:
             return
         self._asked_ms[intent.preview_id] = now
         over_ms = intent.updated_ms + (WATCHED_MS if intent.state == "NOT_PLACED" else self.broker.horizon_ms)
-        is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
+        is_over = self.now_ms() >= over_ms  # time of the query, not of the answer
         order = await asked_for(intent, self.broker)
         if order is not None and intent.terms.amends:
             await self._tell(shared, "ACKED", "", is_over=True)

@@ -1,7 +1,7 @@
-"""Claims and limits of an account that several workers trade on: decided in the shared state, written down by each.
+"""Claims and limits of an account with several workers: decided in the shared state, recorded by each worker.
 
-An order is reserved in the state, then written in this worker's journal, then let go by both. Either of the two may be
-lost; the exchange, asked by the order's id, is the third that knows.
+An order is reserved in the state, then recorded in this worker's journal, then released for sending by both. Either of
+the two may be lost. The exchange, queried by the order's ID, is the third source.
 """
 
 import logging
@@ -32,22 +32,22 @@ LOG = logging.getLogger(__name__)
 
 FORGOTTEN = "the shared state knows again what this day has used"
 TAKEN_OVER = "another server has settled it meanwhile"
-# How often a claim looks again at orders that came beside it in the same moment.
+# Attempts of a claim if similar orders arrive at the same moment.
 TRIES = 3
-# A moment after every claim: a book as of it shows those that are not over, and nothing else.
+# A time after every claim: a book as of this time contains only claims that are not final.
 OPEN_ONLY = 2**52
 
 
 @dataclass(eq=False)
 class FleetLedger:
-    """The journal of one worker, and the claims of all of them."""
+    """Journal of one worker, and the claims of all workers."""
 
     host: HostLedger
     engine: StateEngine
     account: str
     policy: Policy
     claiming: set[PreviewId] = field(default_factory=set[PreviewId])
-    """What this process is about to write down: reserved, and not yet in its journal."""
+    """Intents of this process that are reserved and not yet in its journal."""
     _here: set[PreviewId] = field(default_factory=set[PreviewId])
 
     @property
@@ -66,11 +66,11 @@ class FleetLedger:
         room: PositionRoom | None = None,
         judge: Judge = lambda _: None,
     ) -> tuple[Intent, bool]:
-        """Reserve it for all workers, then write it down; the second caller anywhere gets what the first made of it.
+        """Reserve an intent for all workers, then record it. A second caller anywhere gets the result of the first.
 
         Raises:
-            EngineUnavailable: the shared state is away, so nothing was claimed that leaves.
-            TradingNotReady: the shared state was emptied, and nobody has told it yet what was used.
+            EngineUnavailable: the shared state is unavailable, so nothing was claimed that can be sent.
+            TradingNotReady: the shared state was emptied, and does not know the usage of limits yet.
         """
         if (found := await self.find(new.preview_id)) is not None:
             return found, False
@@ -83,7 +83,7 @@ class FleetLedger:
             if held is not None:
                 return held, False
             try:
-                # The limits were taken in the shared state: here they are only counted.
+                # The limits were charged in the shared state: here they are only counted.
                 return await self.host.claim(new, tuple(replace(each, most=None) for each in charges), now_ms)
             except BaseException:
                 await self._unsent(shared, now_ms)
@@ -92,7 +92,7 @@ class FleetLedger:
             self.claiming.discard(new.preview_id)
 
     async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None:
-        """Write down an order that the exchange has; None if a worker has claimed it: then it is no surprise."""
+        """Record an order that the exchange has. Return None if a worker has claimed it: then it was expected."""
         value = await self.engine.find_claim(self.account, new.preview_id)
         if value is not None:
             shared = SharedIntent.from_bytes(value).intent
@@ -103,7 +103,7 @@ class FleetLedger:
         return adopted if value is None else None
 
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
-        """Let it leave, by the shared state first: a stop of anybody holds it, and what another settled stays here."""
+        """Mark the intent as sent, in the shared state first: a stop or a settlement by any worker prevents it."""
         intent = await self.host.find(preview_id)
         if intent is None:
             raise KeyError(preview_id)
@@ -123,7 +123,7 @@ class FleetLedger:
         *orders: Order,
         target: Order | None = None,
     ) -> Intent:
-        """Write it in the journal, which decides, and tell it; what cannot be told now is told when it can."""
+        """Record the result in the journal, which decides, and share it. If that fails, it is shared later."""
         moved = await self.host.move(preview_id, state, facts, now_ms, *orders, target=target)
         replaced = moved.terms.replaces
         old = None if replaced is None else await self.host.named(self.account, replaced)
@@ -137,11 +137,11 @@ class FleetLedger:
         await self.host.note_once(state, facts, now_ms, about)
 
     async def find(self, preview_id: PreviewId) -> Intent | None:
-        """Return it by this journal, or as another worker has told it."""
+        """Return the intent from this journal, or as another worker has shared it."""
         return await self.host.find(preview_id) or await self._elsewhere(preview_id)
 
     async def named(self, account: str, client_order_id: str) -> Intent | None:
-        """Return an order by its id at the exchange; one of another worker is first written down here."""
+        """Return an order by its ID at the exchange; an order of another worker is first recorded here."""
         found = await self.host.named(account, client_order_id)
         if found is None and account == self.account:
             await self.agree()
@@ -151,7 +151,7 @@ class FleetLedger:
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return what guards compare a new order with, of all workers; the stop also of this one alone."""
+        """Return the guards' inputs from the claims of all workers; the stop also from this worker's journal."""
         book = await self.book(now_ms, now_ms if room is None else min(now_ms, room.read_ms))
         known = [each.intent for each in read_values(book.values)]
         own = [each for each in known if (each.terms.symbol, each.terms.side) == (terms.symbol, terms.side)]
@@ -184,7 +184,7 @@ class FleetLedger:
         return _used(book, [each.intent for each in read_values(book.values)], charges, now_ms)
 
     async def unresolved(self, account: str | None = None) -> list[Intent]:
-        """Return what nobody knows the end of: of this journal, and of one account by all workers."""
+        """Return the intents with an unknown outcome: of this journal, and for one account of all workers."""
         own = await self.host.unresolved(account)
         if account != self.account:
             return own
@@ -196,29 +196,29 @@ class FleetLedger:
         return own
 
     async def agree(self) -> None:
-        """Write down here what other workers have placed: what this journal does not know it cannot cancel."""
+        """Record the orders of other workers here: this journal cannot cancel an order that it does not know."""
         with suppress(EngineUnavailable):
             await self.take_in((await self.book(0, 0)).values)
 
     async def agree_on(self, intent: Intent, reason: str) -> None:
-        """Tell all workers how an intent of this journal stands.
+        """Share the state of an intent of this journal with all workers.
 
         Raises:
-            EngineUnavailable: it could not be told.
+            EngineUnavailable: it could not be shared.
         """
         asset = await JournalReader(self.store).asset_of(intent.preview_id)
         await self.tell(SharedIntent(intent, asset, reason))
 
     async def tell(self, *known: SharedIntent) -> None:
-        """Count what the shared state does not know, and keep how these stand.
+        """Count the intents that the shared state does not know, and store the state of all.
 
         Raises:
-            EngineUnavailable: it could not be told.
+            EngineUnavailable: they could not be shared.
         """
         await self.engine.recount(self.account, [(each.claim(self.charged(each)), each.news) for each in known])
 
     async def stop(self, why: str, by: str, now_ms: int, account: str) -> Stopped:
-        """Stop its account on every worker; one that cannot be told now is told by its state when that is back."""
+        """Stop the account on all workers. If the shared state is away, the stop is shared when it is back."""
         stopped = await self.host.stop(why, by, now_ms, account)
         if account == self.account:
             with suppress(EngineUnavailable):
@@ -239,7 +239,7 @@ class FleetLedger:
         return charges(shared.intent.terms, self.policy, shared.intent.way)
 
     async def take_in(self, values: tuple[bytes, ...]) -> None:
-        """Write down what stands, or was executed, by other workers and is not in this journal."""
+        """Record the orders of other workers that are open or executed and not in this journal."""
         for each in read_values(values):
             intent = each.intent
             if not each.orders or intent.preview_id in self._here:
@@ -269,7 +269,7 @@ class FleetLedger:
     async def _reserved(
         self, shared: SharedIntent, charges: tuple[Charge, ...], room: PositionRoom | None, judge: Judge
     ) -> Intent | None:
-        """Reserve it, or return what somebody else has reserved."""
+        """Reserve the intent, or return the one that another process has reserved."""
         terms, now_ms = shared.intent.terms, shared.intent.prepared_ms
         for _ in range(TRIES):
             past = await self.past(terms, charges, now_ms, room)
@@ -288,7 +288,7 @@ class FleetLedger:
                 case "full":
                     raise _passed(made, charges, room, terms.taken)
                 case "alike" | "unsettled":
-                    continue  # it came in this moment: the guards see it now, and say which it is
+                    continue  # it has just arrived: on the next try the guards see it and name it
                 case _:
                     self._require(made)
         raise TradingNotReady(step="an order beside it of the same symbol and side is placed")
@@ -308,12 +308,12 @@ class FleetLedger:
         unsent = replace(shared.intent, state="NOT_SENT", updated_ms=now_ms, final_ms=now_ms)
         try:
             await self.engine.tell(self.account, replace(shared, intent=unsent, reason="it was not written down").news)
-        except AppError as error:  # whoever looks after claims finds it in no journal
+        except AppError as error:  # the keeper will find it in no journal
             LOG.warning("order %s stays claimed for now: %s", unsent.client_order_id, error.message)
 
 
 def prepared(new: NewIntent, owner: str, now_ms: int) -> Intent:
-    """Return an intent as it is claimed."""
+    """Return the intent of a new claim."""
     nothing = new.terms.quantity - new.terms.quantity
     return Intent(
         preview_id=new.preview_id,
@@ -323,8 +323,8 @@ def prepared(new: NewIntent, owner: str, now_ms: int) -> Intent:
         state="PREPARED",
         status="",
         order_id=None,
-        executed=nothing,  # type: ignore[arg-type] # a quantity less itself
-        spent=nothing,  # type: ignore[arg-type] # likewise
+        executed=nothing,  # type: ignore[arg-type] # a quantity minus itself
+        spent=nothing,  # type: ignore[arg-type] # as above
         counted=new.terms.taken,
         way=new.way,
         terms=new.terms,
@@ -335,13 +335,13 @@ def prepared(new: NewIntent, owner: str, now_ms: int) -> Intent:
 
 
 def read_values(values: tuple[bytes, ...]) -> list[SharedIntent]:
-    """Read what workers have told; what makes no sense is nobody's order, and is said."""
+    """Parse the intents that workers shared; invalid ones are logged and skipped."""
     found: list[SharedIntent] = []
     for value in values:
         try:
             found.append(SharedIntent.from_bytes(value))
         except ValueError:
-            LOG.error("a claim in the shared state makes no sense: left alone")  # noqa: TRY400 - it says all there is
+            LOG.error("a claim in the shared state makes no sense: left alone")  # noqa: TRY400 - message is complete
     return found
 
 

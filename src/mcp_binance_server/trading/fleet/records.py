@@ -1,4 +1,4 @@
-"""An intent as the workers of an account tell it to each other, and what a claim of it takes. Pure."""
+"""Intents as the workers of an account share them, and their claims on limits. Pure."""
 
 import json
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from mcp_binance_server.trading.judgement.exits import standing_of
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# What is known of an order only grows: a state, whether it is over, and how much of it was executed, in that order.
+# Rank of a known state, which only increases: first the state, then the end of the order, then the executed quantity.
 STATE_RANK: dict[IntentState, int] = {
     "PREPARED": 0,
     "SENT": 1,
@@ -44,14 +44,14 @@ STATE_STEP, OVER_STEP, EXECUTED_STEP, LEG_STEP = 10_000_000, 5_000_000, 1_000_00
 
 @dataclass(frozen=True, slots=True)
 class SharedIntent:
-    """An intent, the asset it is about, and why it stands as it does."""
+    """An intent, its asset, and the reason for its state."""
 
     intent: Intent
     asset: str
     reason: str = ""
 
     def to_bytes(self) -> bytes:
-        """Write it for another worker; no key and no request is in it."""
+        """Encode it for other workers; it contains no key and no request."""
         intent = self.intent
         told: dict[str, Any] = {
             "preview_id": intent.preview_id,
@@ -78,10 +78,10 @@ class SharedIntent:
 
     @classmethod
     def from_bytes(cls, value: bytes) -> "SharedIntent":
-        """Read what another worker wrote.
+        """Decode an intent from another worker.
 
         Raises:
-            ValueError: it is not that.
+            ValueError: the value is not such an intent.
         """
         try:
             told = dict[str, Any](json.loads(value))
@@ -90,13 +90,13 @@ class SharedIntent:
                 client_order_id=text_in(told["client_order_id"]),
                 visitor=text_in(told["visitor"]),
                 owner=text_in(told["owner"]),
-                state=one_of(told["state"], NEXT),  # type: ignore[arg-type] # a key of it
+                state=one_of(told["state"], NEXT),  # type: ignore[arg-type] # a key of NEXT
                 status=text_in(told["status"]),
                 order_id=None if told["order_id"] is None else count_in(told["order_id"]),
                 executed=Quantity(amount_in(told["executed"])),
                 spent=Quantity(amount_in(told["spent"])),
                 counted=count_in(told["counted"]),
-                way=one_of(told["way"], get_args(Way)),  # type: ignore[arg-type] # likewise
+                way=one_of(told["way"], get_args(Way)),  # type: ignore[arg-type] # one of Way
                 terms=Terms.from_json(told["terms"]),
                 prepared_ms=moment_in(told["prepared_ms"]),
                 updated_ms=moment_in(told["updated_ms"]),
@@ -110,13 +110,13 @@ class SharedIntent:
 
     @property
     def news(self) -> ClaimNews:
-        """What the shared state keeps of how it stands."""
+        """State of the intent as the shared state keeps it."""
         intent = self.intent
         is_settled = intent.state not in UNRESOLVED
         return ClaimNews(intent.preview_id, self.to_bytes(), _rank(intent), is_settled, _given(intent), intent.final_ms)
 
     def claim(self, charges: tuple[Charge, ...]) -> Claim:
-        """What it takes of limits, and beside what else it must not be claimed."""
+        """Return its charges against limits, and the other claims that it conflicts with."""
         intent, terms = self.intent, self.intent.terms
         parts = tuple(
             LimitPart(each.name, each.span, each.amount, each.most, returns=each.unit == "money") for each in charges
@@ -135,7 +135,7 @@ class SharedIntent:
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """Its orders at the exchange, as far as they were told; a change of an order has none of its own."""
+        """Its known orders at the exchange; a change of an order has none of its own."""
         intent = self.intent
         if intent.terms.exits is not None:
             return tuple(self._order(*each) for each in intent.legs)

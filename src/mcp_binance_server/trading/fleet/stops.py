@@ -1,4 +1,4 @@
-"""A stop that all workers share, of one account or of everybody: who stops or resumes it on one does on all."""
+"""A stop shared by all workers, of one account or of all: a stop or resume on one worker holds on all."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.stops import EVERYBODY, lift_row
 
 FLEET: Final = "another server of this fleet"
-# What the state calls everybody: the name of no account.
+# Name of the global stop in the shared state; it is not the name of an account.
 ALL: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStop:
-    """The stop of one account, or everybody's, in this worker's journal and in the shared state."""
+    """Stop of one account, or the global stop, in this worker's journal and in the shared state."""
 
     host: HostLedger
     engine: StateEngine
@@ -27,7 +27,7 @@ class SharedStop:
     now_ms: Callable[[], int]
 
     async def share(self, book: AccountBook) -> None:
-        """Make both agree: the younger of a stop and a resuming holds."""
+        """Synchronise both: the later of a stop and a resume holds."""
         own = await self.host.own_stop(self.account)
         if own is not None and own.since_ms <= book.resumed_ms:
             store, now_ms = self.host.store, self.now_ms()
@@ -39,7 +39,7 @@ class SharedStop:
             await self.engine.stop_account(_named(self.account), own.why, since_ms=own.since_ms)
 
     async def tell_resumed(self, event: Event) -> None:
-        """Tell that a person has resumed this account here; of everybody, whatever else they have resumed with it."""
+        """Share that a person has resumed this account here; for the global stop, all stops lifted with it."""
         lifted: dict[str, int] = event.told.get("lifted", {})
         for account, since_ms in lifted.items():
             if self.account in (EVERYBODY, account):
@@ -47,13 +47,13 @@ class SharedStop:
 
     async def _resume(self, account: str, at_ms: int) -> None:
         book = await self.engine.account_book(_named(account), now_ms=OPEN_ONLY, since_ms=OPEN_ONLY)
-        if book.stop is None or book.stop.since_ms <= at_ms:  # a younger one nobody has lifted
+        if book.stop is None or book.stop.since_ms <= at_ms:  # a later stop was not lifted
             await self.engine.resume_account(_named(account), now_ms=at_ms)
 
 
 @dataclass(eq=False)
 class EverybodysStop:
-    """Shares the stop of a whole machine: its accounts are held on every worker, whoever keeps them there."""
+    """Sharing of the stop of a whole machine: its accounts are stopped on every worker that has them."""
 
     shared: SharedStop
     _seq: int | None = None
@@ -62,10 +62,10 @@ class EverybodysStop:
         """Do everything once.
 
         Raises:
-            AppError: the state or the journal is away; the next tick goes on.
+            AppError: the state or the journal is unavailable; the next tick continues.
         """
         reader = JournalReader(self.shared.host.store)
-        if self._seq is None:  # what was resumed before this start, others were told then
+        if self._seq is None:  # resumes before this start were shared at that time
             self._seq = (await reader.changed_since(OPEN_ONLY))[0]
         events = await reader.events_since(self._seq)
         for each in resumings(events):
@@ -77,7 +77,7 @@ class EverybodysStop:
 
 
 def resumings(events: Iterable[Event]) -> list[Event]:
-    """Return those events by which somebody of this worker has resumed; what others have is known to them."""
+    """Return the resumes made on this worker; those of other workers are already shared."""
     return [each for each in events if each.state == "RESUMED" and each.told.get("by") != FLEET]
 
 

@@ -46,7 +46,7 @@ class Agreements:
         return await self.store.read(lambda rows: rows.execute(query, given).fetchone() is not None)
 
     async def declined_since(self, visitor: str, since_ms: int) -> list[int]:
-        """Return the times since then at which a visitor's user declined, the oldest first."""
+        """Return the times after `since_ms` at which a visitor's user declined, the oldest first."""
 
         def work(rows: Rows) -> list[int]:
             query = "SELECT at_ms, facts FROM event WHERE state IN (?,?) AND at_ms>? ORDER BY seq"

@@ -74,7 +74,7 @@ def last_event(rows: Rows) -> Event | None:
 
 
 def all_events(rows: Rows, after: int = 0) -> Iterator[Event]:
-    """Yield the events after one, the oldest first, in pages, so that writers need not wait for the reader."""
+    """Yield the events after number `after`, the oldest first, in pages: writers need not wait for the reader."""
     while page := rows.execute("SELECT * FROM event WHERE seq>? ORDER BY seq LIMIT ?", (after, PAGE)).fetchall():
         yield from (Event(*row) for row in page)
         after = page[-1][0]

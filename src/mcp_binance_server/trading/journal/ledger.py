@@ -32,7 +32,7 @@ __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsD
 
 
 Judge = Callable[[OrderPast], Denied | None]
-"""Check of a new order against the record in the journal: returns the denial of a guard, if any."""
+"""Check of a new order with the inputs from the journal; returns the denial of a guard, if any."""
 
 
 class GuardDenied(Exception):
@@ -169,7 +169,7 @@ class HostLedger:
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return the record that guards compare a new order with."""
+        """Return the inputs of the guards from the journal."""
         return await JournalReader(self.store).past(terms, charges, now_ms, room)
 
     async def reason_of(self, intent: Intent) -> str:
@@ -204,7 +204,7 @@ class HostLedger:
         return await self.store.read(lambda rows: stopped_in(rows, self.store, account))
 
     async def own_stop(self, account: str) -> Stopped | None:
-        """Return the stop of this account alone, or the global one."""
+        """Return the stop of this account alone; for `EVERYBODY`, the global one."""
         return await self.store.read(lambda rows: own_stop(rows, self.store, account))
 
     async def stops(self) -> list[Stopped]:

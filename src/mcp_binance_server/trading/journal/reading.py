@@ -42,7 +42,7 @@ class Traded:
 
 @dataclass(frozen=True, slots=True)
 class OrderPast:
-    """The journal's record that concerns a new order: the stop, the usage of limits, and orders it could repeat."""
+    """Inputs of the guards from the journal: the stop, the usage of limits, and orders that a new one could repeat."""
 
     stopped: Stopped | None
     used: dict[str, int]
@@ -141,7 +141,7 @@ class JournalReader:
         return await self.store.read(lambda rows: [to_intent(row) for row in rows.execute(query, given)])
 
     async def events_since(self, seq: int) -> list[Event]:
-        """Return the events after this one, the oldest first."""
+        """Return the events after number `seq`, the oldest first."""
         query = "SELECT * FROM event WHERE seq>? ORDER BY seq"
         return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (seq,))])
 
@@ -167,7 +167,7 @@ class JournalReader:
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return the record that guards compare a new order with."""
+        """Return the inputs of the guards from the journal."""
 
         def work(rows: Rows) -> OrderPast:
             with one_moment(rows):
@@ -202,7 +202,7 @@ class JournalReader:
 def past_of(  # noqa: PLR0917 - all inputs of a limit
     rows: Rows, store: Store, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
 ) -> OrderPast:
-    """Read the record that guards compare a new order with. Work for the store's thread."""
+    """Read the inputs of the guards from the journal. Work for the store's thread."""
     return OrderPast(
         stopped_in(rows, store, terms.account),
         {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},

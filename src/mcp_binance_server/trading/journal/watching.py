@@ -1,4 +1,4 @@
-"""Unfinished business of a journal: open orders, cancels without a result, recent troubles."""
+"""Open orders, unfinished cancels and recent troubles of a journal."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -30,7 +30,7 @@ class CancelLeft:
 
 @dataclass(frozen=True, slots=True)
 class OrderWatch:
-    """Open orders, unfinished cancels and recent troubles of one journal."""
+    """Records and queries of everything in one journal that is not finished."""
 
     store: Store
 

@@ -27,7 +27,7 @@ _COMMITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Wholeness:
-    """Size of a journal, and its problems."""
+    """Number of events and orders in a journal, and its problems."""
 
     events: int
     orders: int

@@ -56,7 +56,7 @@ class Leg(NamedTuple):
         return self.client_order_id.endswith(ENTRY)
 
     def knows(self, order: Order) -> bool:
-        """Return True if the order says nothing new: it is known, or older. A final status stays."""
+        """Return True if the order contains nothing new: it is known, or older. A final status stays."""
         is_same = (order.status, order.executed) == (self.status, self.executed)
         return is_same or self.is_final or order.executed < self.executed
 

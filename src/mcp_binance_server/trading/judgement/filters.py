@@ -138,7 +138,7 @@ def _aligned(rules: SymbolRules, intent: OrderIntent) -> tuple[OrderIntent, tupl
 def _broken(rules: SymbolRules, asked: OrderIntent, order: OrderIntent, market: _Market) -> Iterator[Broken]:
     for bound in _bounds(rules, order, market):
         measured = order.amounts[bound.argument] * bound.unit
-        # The requested amount says more than its rounded value. A product exists only for the rounded value.
+        # Report the requested amount rather than its rounded value. A product exists only for the rounded value.
         received = asked.amounts[bound.argument] if bound.unit == ONE else measured
         if bound.least is not None and measured < bound.least:
             yield Broken(bound.rule, bound.argument, received, "at least", bound.least)

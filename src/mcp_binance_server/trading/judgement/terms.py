@@ -23,7 +23,7 @@ PreviewId = NewType("PreviewId", str)
 PREVIEW_ID = r"^[a-z2-7]{20}$"
 ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
-# Terms are read again at each step of an order, and by checks of the orders in the next seconds.
+# Size of the cache: terms are read again at each step of an order, and by checks of the orders in the next seconds.
 MOST_READ = 1_024
 LATER = ("exits", "replaces", "amends")
 # Domain separation: no other message signed with these keys can be taken for one of these.
@@ -157,7 +157,7 @@ def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
 def preview_of(client_order_id: str, mode: TradingMode, network: str) -> PreviewId | None:
     """Return the preview of an order of this mode and network; None if its ID was not made here.
 
-    An order of a list has its own ID here: its list may be lost, so that the order is alone.
+    An order of a list keeps its own ID: its list may be lost, so the order is treated as a single one.
     """
     prefix = _prefix(mode, network)
     rest = client_order_id.removeprefix(prefix)

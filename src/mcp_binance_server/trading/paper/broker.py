@@ -46,7 +46,7 @@ class PaperBroker:
     wake: Callable[[], None] = lambda: None
     """Callback when there is something to match, or no longer."""
     horizon_ms: int = 0
-    """Time that a sent order can stay unseen: none, because it is in the file or it is not."""
+    """Time that a sent order can stay unseen: none, because it is in the tables or it is not."""
 
     async def place(self, request: Written, gate: Gate) -> Outcome:
         pair = await self.pair_of(request.symbol)

@@ -55,7 +55,7 @@ def problem_of(listed: WrittenList) -> str:
 
 
 def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
-    """Return which order's price the market has already passed; "" if none."""
+    """Return a message about the first order whose price the market has already passed; "" if none."""
     for order in orders:
         is_passed = last is not None and (order.level <= last if order.waits_above else order.level >= last)
         if is_passed and last is not None:

@@ -116,7 +116,7 @@ class SymbolMatcher:
         return self._learn(await self.store.read(lambda rows: open_rows(rows, symbol=self.symbol)))
 
     def skip_to(self, newest: Trade) -> None:
-        """Move the tape position to a trade, which no order needs to be matched with."""
+        """Move the tape position to a trade without matching it with orders."""
         self.seen = SeenPrint(newest.trade_id, newest.time_ms)
         self.last_was(newest)
 

@@ -64,13 +64,13 @@ class PaperOrder:
 
     @property
     def awaits_entry(self) -> bool:
-        """Whether it starts when the entry of its list is filled; the exchange has PENDING_NEW for such an order."""
+        """Whether it starts when the entry of its list is filled; the exchange's status for that is PENDING_NEW."""
         part = self.part
         return self.status == PENDING and part is not None and part.shape != "OCO" and not part.is_entry
 
     @property
     def is_on_its_way(self) -> bool:
-        """Whether it has not arrived at the market yet, which is PENDING_NEW here too."""
+        """Whether it has not arrived at the market yet; its status here is PENDING_NEW too."""
         return self.status == PENDING and not self.awaits_entry
 
     @property

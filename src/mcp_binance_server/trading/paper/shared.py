@@ -43,7 +43,7 @@ LOST = (
     "accounts on paper began anew on {:%Y-%m-%d at %H:%M} UTC: the state that the servers share was emptied, "
     "and all that was on paper before is gone"
 )
-# Attempts of a write; each fails because another worker wrote first.
+# Most attempts of a write; an attempt fails if another worker wrote first.
 TRIES = 50
 
 

@@ -1,1 +1,1 @@
-"""A whole market at once: its columns, the conditions on them, who moved, and how many."""
+"""Scan of a whole market: columns, conditions on them, movers, and breadth."""

@@ -1,4 +1,4 @@
-"""Columns that a board itself has: numbers of the texts a question names, and which pairs it is about."""
+"""Columns computed from a board alone: numbers parsed from its texts, and the pairs that a question covers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -12,9 +12,10 @@ _YEAR_HOURS = 8_760
 
 
 def board_values(board: Board, column: str) -> Values:
-    """Return a column of stage board by place on the board, None where the exchange said nothing or nonsense.
+    """Return a column of stage board by place on the board; None for missing or invalid values of the exchange.
 
-    `funding_apr` needs the contract's interval on the board: without it there is none, and never a usual one.
+    `funding_apr` needs the contract's interval on the board. Without it the value is None; no usual interval is
+    assumed.
 
     Raises:
         KeyError: the board has no such column.
@@ -23,14 +24,14 @@ def board_values(board: Board, column: str) -> Values:
 
 
 def board_numbers(board: Board, field: BoardField, *, shift: int = 0) -> Values:
-    """Return a field as numbers, times ten to the power of `shift`."""
+    """Return a field as numbers, multiplied by ten to the power of `shift`."""
     return [_number(text, shift) for text in board.texts(field)]
 
 
 def listed_places(
     board: Board, *, quote: str | None = None, min_volume: float = 0.0, underlying: Underlying | None = None
 ) -> list[int]:
-    """Return the places of the pairs a question is about; on spot everything counts as crypto."""
+    """Return the places of the pairs that a question covers; on spot every pair counts as crypto."""
     kept = range(board.count)
     if quote is not None:
         quotes = board.texts("quote")
@@ -44,7 +45,7 @@ def listed_places(
 
 def _number(text: str, shift: int = 0) -> float | None:
     try:
-        # In the text a shift is exact: 100 x 0.00007 is not the float 0.007.
+        # Shifted in the text, so that it is exact: 100 x 0.00007 is not the float 0.007.
         value = float(f"{text}e{shift}" if shift else text)
     except ValueError:
         return _shifted(text, shift) if text and shift else None
@@ -85,7 +86,7 @@ def _spread(board: Board) -> Values:
 
 
 def _apr(board: Board) -> Values:
-    # A rate has eight decimals: as a whole number it stays exact, and the one division rounds once.
+    # A rate has eight decimals: as a whole number it stays exact, and the single division rounds once.
     rates = board_numbers(board, "funding", shift=8)
     return [
         None if rate is None or hours is None or hours <= 0 else _finite(rate * _YEAR_HOURS / (1e6 * hours))

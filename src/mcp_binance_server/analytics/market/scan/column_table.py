@@ -1,4 +1,4 @@
-"""The columns a screen may name: what each means, its unit, where it is from, and the bars it needs."""
+"""Columns that a screen can name: meaning, unit, source, and the bars they need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ INTERVAL_MS: Mapping[ScanInterval, int] = MappingProxyType(
 )
 
 Stage = Literal["board", "daily", "interval", "interest"]
-"""In which step of a screen a column is known; the first costs nothing beyond the board."""
+"""The step of a screen at which a column is known; the first needs no reads beyond the board."""
 ColumnUnit = Literal["price", "quote", "count", "percent", "bps", "ratio", "score_0_100"]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
-    """One column; with fewer closed bars than `bars` a pair has no value there."""
+    """One column. A pair with fewer closed bars than `bars` has no value in it."""
 
     name: str
     stage: Stage
@@ -75,5 +75,5 @@ COLUMNS: Mapping[str, ColumnSpec] = MappingProxyType({each.name: each for each i
 
 
 def columns_of(market: BoardMarket) -> tuple[str, ...]:
-    """Return the names of the columns that a market has, in the order of the table."""
+    """Return the names of a market's columns, in the order of the table."""
     return tuple(name for name, each in COLUMNS.items() if market == "perpetual" or not each.perpetual_only)

@@ -1,4 +1,4 @@
-"""The numbers of one series of candles: closed ones only, and none from fewer candles than a number needs."""
+"""Columns of one candle series: from closed candles only, and None below the candles a column needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from mcp_binance_server.analytics.market.scan.column_table import COLUMNS, INTER
 from mcp_binance_server.domain.derivatives import InterestPoint
 
 SeriesLine = tuple[int, float, float, float, float, float]
-"""Opening time, open, high, low, close, and what was traded in the quote asset."""
+"""Opening time, open, high, low, close, and volume in the quote asset."""
 
-# More is never looked at: one request, and a Wilder average of 14 has forgotten its start to 3e-8.
+# Maximum candles: one request, after which a Wilder average of 14 has forgotten its start to 3e-8.
 MOST_BARS = 250
 MEDIAN_DAYS = 20
 _WILDER_BARS = 14
-# No price or volume of any market; within them no sum and no quotient of two prices leaves the floats.
+# Bounds beyond any market's price or volume. Within them no sum or quotient of two prices overflows a float.
 _LEAST, _MOST = 1e-30, 1e30
 _LEVELS = {f"vs_{level}": level for level in ("sma_20", "sma_50", "sma_200", "high_20", "low_20")}
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesColumns:
-    """What is kept of a series: when its last candle closed, how many there were, and 13 numbers or None.
+    """The stored columns of a series: close time of its last candle, number of candles, and 13 numbers or None.
 
-    Changes, range and deviation in %; the five levels are prices, for the `vs_` columns take the price of now.
+    Changes, range and deviation are in %. The five levels are prices, because the `vs_` columns use the current price.
     """
 
     closed_ms: int | None
@@ -70,13 +70,13 @@ class DayColumns:
     median_volume: float | None
 
     def rel_volume_24h(self, quote_volume_24h: float | None) -> float | None:
-        """Return how many usual days the last 24 hours were."""
+        """Return the volume of the last 24 hours as a multiple of the usual day."""
         return _ratio(quote_volume_24h, self.median_volume)
 
 
 @dataclass(frozen=True, slots=True)
 class InterestColumns:
-    """Open contracts at the newest hourly stamp, and their change in % since the stamp a day before."""
+    """Open contracts at the newest hourly stamp, and their change in % over 24 hours."""
 
     stamp_ms: int | None
     n: int
@@ -84,12 +84,12 @@ class InterestColumns:
     oi_change_24h: float | None
 
     def oi_value(self, mark: float | None) -> float | None:
-        """Return what the contracts are worth at a mark price."""
+        """Return the value of the contracts at a mark price."""
         return None if self.contracts is None or mark is None else _finite(self.contracts * mark)
 
 
 def series_columns(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> SeriesColumns:
-    """Compute the columns of one series; the running candle and whatever lies before a broken row are left out."""
+    """Compute the columns of one series, without the running candle and the candles before a broken row."""
     bars = closed_bars(rows, now_ms, interval_ms)
     if not bars:
         return SeriesColumns(None, 0)
@@ -115,7 +115,7 @@ def series_columns(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) ->
 
 
 def day_columns(rows: Sequence[SeriesLine], now_ms: int) -> DayColumns:
-    """Find the usual volume of a day."""
+    """Return the usual volume of a day."""
     day_ms = INTERVAL_MS["1d"]
     bars = closed_bars(rows, now_ms, day_ms)[-MEDIAN_DAYS:]
     enough = len(bars) >= COLUMNS["rel_volume_24h"].bars
@@ -124,7 +124,7 @@ def day_columns(rows: Sequence[SeriesLine], now_ms: int) -> DayColumns:
 
 
 def interest_columns(points: Sequence[InterestPoint], now_ms: int) -> InterestColumns:
-    """Compare the newest hour of open interest with the same hour a day before; nothing of a list that is stale."""
+    """Compare the newest hour of open interest with the hour a day before. A stale list gives no values."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     if stamp is None or not is_fresh(stamp, now_ms):
@@ -135,7 +135,7 @@ def interest_columns(points: Sequence[InterestPoint], now_ms: int) -> InterestCo
 
 
 def closed_bars(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> list[SeriesLine]:
-    """Return the newest whole candles that are closed, by time, each once; none from before one that is broken."""
+    """Return the newest closed and valid candles by time, without duplicates; none from before a broken one."""
     closed = [row for row in rows if row[0] + interval_ms <= now_ms]
     times = [row[0] for row in closed]
     if times != sorted(set(times)):
@@ -148,7 +148,7 @@ def closed_bars(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> li
 
 
 def change_percent(now: float | None, before: float | None) -> float | None:
-    """Return by how many percent a price differs from another, None where one is missing or no price."""
+    """Return the difference of a price from another in percent; None if one is missing or not positive."""
     if now is None or before is None or not (now > 0 and before > 0):
         return None
     return _finite(100 * (now - before) / before)
@@ -158,7 +158,7 @@ def _are_whole(bars: Sequence[SeriesLine]) -> bool:
     if not bars:
         return True
     _, _, highs, lows, closes, volumes = zip(*bars, strict=True)
-    # A number that is none fails every comparison, and min and max may pass it by.
+    # NaN fails every comparison here, but min and max can ignore it.
     in_order = all(map(le, lows, closes)) and all(map(le, closes, highs)) and all(map(le, repeat(0.0), volumes))
     return in_order and min(lows) >= _LEAST and max(highs) <= _MOST and max(volumes) <= _MOST
 
@@ -197,7 +197,7 @@ def _rsi(closes: Sequence[float]) -> float | None:
     if len(closes) <= _WILDER_BARS:
         return None
     moves = list(map(sub, closes[1:], closes))
-    # Gains less losses over gains and losses: with both averaged by the same weights, that is all of the RSI.
+    # Gains minus losses over gains plus losses: with equal weights in both averages, that is the RSI.
     rise, way = _wilder(moves), _wilder(list(map(abs, moves)))
     return 50 * (1 + rise / way) if way else 50.0
 
@@ -215,6 +215,6 @@ def _wilder(values: Sequence[float]) -> float:
 
 @lru_cache(maxsize=MOST_BARS)
 def _wilder_weights(count: int) -> tuple[float, ...]:
-    """Return how much of each value is in Wilder's average, which begins with the plain average of the first 14."""
+    """Return the weight of each value in Wilder's average, which starts with the mean of the first 14."""
     kept = [(1 - 1 / _WILDER_BARS) ** back / _WILDER_BARS for back in range(count - _WILDER_BARS + 1)]
     return (*[kept[-1]] * _WILDER_BARS, *kept[-2::-1])

@@ -1,4 +1,4 @@
-"""What a screen found, ready to be shown."""
+"""Result of a screen, ready for display."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class ScanRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanReport:
-    """What a screen found: of `listed` pairs `screened` were traded enough, and `matched` pass every condition."""
+    """The result of a screen: of `listed` pairs `screened` have enough volume, and `matched` pass every condition."""
 
     question: ScanQuestion
     view: BoardView
@@ -35,7 +35,7 @@ class ScanReport:
     screened: int
     matched: int
     waiting: int
-    """Pairs of which something is still to be read; a later question finds it done."""
+    """Pairs with data still to be read; a later request gets it."""
     rows: tuple[ScanRow, ...]
     losers: tuple[ScanRow, ...] = ()
     young: Mapping[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
@@ -46,7 +46,7 @@ class ScanReport:
 
 
 def report_on(screen: Screen, view: BoardView) -> ScanReport:
-    """Tell what is known of a screen now."""
+    """Return the current state of a screen."""
     question, judgement = screen.question, screen.judged()
     rows, losers = shown_places(screen, judgement.matched, question.limit)
     lacking = {place for place, _ in screen.missing([*rows, *losers])}
@@ -69,7 +69,7 @@ def report_on(screen: Screen, view: BoardView) -> ScanReport:
 
 
 def shown_places(screen: Screen, matched: Sequence[int], limit: int) -> tuple[list[int], list[int]]:
-    """Return which pairs are shown: those in order, or who rose and who fell most."""
+    """Return the pairs to show: in sort order, or the largest gainers and losers."""
     if not screen.question.is_about_movers:
         return screen.ordered(matched)[:limit], []
     numbers = screen.numbers

@@ -1,4 +1,4 @@
-"""What a screen asks of a board, and what is known of each pair so far: judged, still to read, or out."""
+"""Screen of a board, and the state of each pair: matched, still to read, or out."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +15,17 @@ from mcp_binance_server.domain.board import Board, BoardMarket
 from mcp_binance_server.domain.derivatives import Underlying
 
 ScanStep = ScanInterval | Literal["interest"]
-"""What is read of a pair beyond the board: candles of an interval, or its open interest."""
+"""Data read for a pair beyond the board: candles of an interval, or its open interest."""
 STEPS: tuple[ScanStep, ...] = (*reversed(SCAN_INTERVALS), "interest")
 VOLUME = ColumnRef("quote_volume_24h")
 USUAL_COLUMNS = (ColumnRef("change_24h"), VOLUME)
-# Each is a request of a counter that has two hundred a minute.
+# Maximum pairs with open interest. Each is a request, from a quota of two hundred a minute.
 MOST_INTEREST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class PairColumns:
-    """What is kept of one series of a pair; the usual day only of daily candles."""
+    """The stored columns of one series of a pair; `days` is set for daily candles only."""
 
     series: SeriesColumns
     days: DayColumns | None = None
@@ -37,7 +37,7 @@ AtHand = Callable[[ScanStep, str], ReadColumns | None]
 
 @dataclass(frozen=True, slots=True)
 class ScanQuestion:
-    """One screen, as it was asked; without conditions and an order it is about who rose and fell most."""
+    """One screen as requested. Without conditions and an order it shows the largest gainers and losers."""
 
     market: BoardMarket
     quote: str
@@ -54,7 +54,7 @@ class ScanQuestion:
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
-        """What each row shows beside its price, in the order in which it was named."""
+        """The columns of each row in addition to its price, in the order they were named."""
         named = [condition.ref for condition in self.where]
         named += [] if self.sort is None else [self.sort.ref]
         named += self.show or USUAL_COLUMNS
@@ -62,7 +62,7 @@ class ScanQuestion:
 
     @property
     def steps(self) -> tuple[tuple[ScanStep, tuple[Condition, ...]], ...]:
-        """What is read to judge a pair, in the order of work: a pair that fails a step is not read any further."""
+        """The reads that judge a pair, in order of work. A pair that fails a step is not read further."""
         conditions: dict[ScanStep, list[Condition]] = {}
         for condition in self.where:
             if (step := step_of(condition.ref)) is not None:
@@ -73,7 +73,7 @@ class ScanQuestion:
 
 
 def step_of(ref: ColumnRef) -> ScanStep | None:
-    """Return what must be read for a column; nothing for one that is on the board."""
+    """Return the read that a column needs; None for a column of the board."""
     match ref.spec.stage:
         case "board":
             return None
@@ -86,7 +86,7 @@ def step_of(ref: ColumnRef) -> ScanStep | None:
 
 
 class BoardNumbers:
-    """The columns of a board as numbers, each made once, when a question names it."""
+    """The columns of a board as numbers, each computed once, on first use."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -125,21 +125,21 @@ class BoardNumbers:
 
 @dataclass(frozen=True, slots=True)
 class ScreenState:
-    """What is known of the pairs of a screen: places on the board, those that are traded most first."""
+    """The state of a screen's pairs; places on the board, the most traded first."""
 
     matched: list[int]
     to_read: list[tuple[int, ScanStep]]
-    """What must be read next; of a pair its first step that is missing."""
+    """The next reads: for each pair, its first missing step."""
     waiting: int
     unread: int
     beyond: int
     young: Mapping[tuple[int, str], int]
-    """How many have fewer closed candles than a condition needs, by that number and the interval."""
+    """Number of pairs with fewer closed candles than a condition needs, by that number and the interval."""
 
 
 @dataclass
 class Screen:
-    """One question on one board, judged by whatever columns are at hand."""
+    """One question on one board, judged by the columns already read."""
 
     question: ScanQuestion
     numbers: BoardNumbers
@@ -152,23 +152,23 @@ class Screen:
 
     @property
     def is_on_the_board(self) -> bool:
-        """Whether the board alone says all that is asked for."""
+        """Whether the board alone answers the question."""
         return not any(map(step_of, self.question.columns))
 
     @cached_property
     def listed(self) -> list[int]:
-        """The pairs of the question, whatever is traded in them, the most traded first."""
+        """All pairs of the question, whatever their volume, the most traded first."""
         return self.numbers.listed(self.question.quote, self.question.underlying)
 
     @cached_property
     def screened(self) -> list[int]:
-        """Those of them in which enough is traded."""
+        """The listed pairs with enough volume."""
         volumes = self.numbers.values(VOLUME.column)
         return [place for place in self.listed if (volumes[place] or 0.0) >= self.question.min_volume]
 
     @cached_property
     def candidates(self) -> list[int]:
-        """Those that pass what the board itself says."""
+        """The screened pairs that pass the conditions on board columns."""
         places = self.screened
         for condition in self.question.where:
             if step_of(condition.ref) is None:
@@ -177,7 +177,7 @@ class Screen:
         return places
 
     def judged(self) -> ScreenState:
-        """Say what is known now; a pair that cannot be read is neither in nor out."""
+        """Return the current state. A pair that cannot be read neither matches nor fails."""
         if not self.steps:
             return ScreenState(self.candidates, [], 0, 0, 0, {})
         matched: list[int] = []
@@ -201,24 +201,24 @@ class Screen:
             else:
                 to_read.append((place, verdict))
         waiting = len(to_read)
-        # Whose open interest is asked for is known when nothing else is missing.
+        # Open interest comes last: its pairs are known only when nothing else is missing.
         before = [each for each in to_read if each[1] != "interest"]
         return ScreenState(matched, before or to_read, waiting, unread, beyond, young)
 
     def further(self, place: int) -> ScanInterval | None:
-        """Return which candles of a pair are missing next; none once it is judged by all of them."""
+        """Return the interval of the candles that a pair needs next; None once its candles are complete."""
         verdict = self._verdict(place, Counter())
         return next((each for each in SCAN_INTERVALS if each == verdict), None)
 
     def ordered(self, places: Sequence[int]) -> list[int]:
-        """Put pairs in the order that was asked for; by default they stay as they are, the most traded first."""
+        """Sort pairs by the requested column. By default their order stays, the most traded first."""
         sort = self.question.sort
         if sort is None:
             return [*places]
         return in_order(places, self.numbers.symbols, self._values(sort.ref, places), largest_first=sort.largest_first)
 
     def missing(self, places: Sequence[int]) -> list[tuple[int, ScanStep]]:
-        """Return what must still be read for rows to show all their columns."""
+        """Return the reads still needed to show all columns of the rows."""
         steps = {step for ref in self.question.columns if (step := step_of(ref)) is not None}
         return [
             (place, step)
@@ -229,7 +229,7 @@ class Screen:
         ]
 
     def value(self, place: int, ref: ColumnRef) -> float | None:
-        """Return a column of a pair; None where it has none, or it is not at hand."""
+        """Return a column of a pair; None if the pair has no value or it was not read yet."""
         step = step_of(ref)
         if step is None:
             return self.numbers.values(ref.column)[place]
@@ -237,7 +237,7 @@ class Screen:
         return None if columns is None else self._value(place, ref, columns)
 
     def closes(self) -> dict[ScanInterval, int]:
-        """Return by interval when the candles that were looked at had closed; the oldest, if they differ."""
+        """Return the close time of the candles read, by interval; the oldest if they differ."""
         steps = {*map(step_of, self.question.columns)}
         found: dict[ScanInterval, int] = {}
         for interval in SCAN_INTERVALS:

@@ -1,4 +1,4 @@
-"""A market at a glance: how many rose, who moved and traded most, and what perpetuals pay for funding."""
+"""Market overview: breadth, movers, the most traded pairs, and the funding of perpetuals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mcp_binance_server.domain.board import BoardView
 
 @dataclass(frozen=True, slots=True)
 class FundingRow:
-    """The estimate of one contract in % per interval, and what it would be in a year of such intervals."""
+    """The estimate of one contract in % per interval, and extrapolated to a year of such intervals."""
 
     symbol: str
     rate: float
@@ -24,7 +24,7 @@ class FundingRow:
 
 @dataclass(frozen=True, slots=True)
 class FundingSummary:
-    """Where the estimates of all contracts lie, by what each is in a year, and both ends."""
+    """The distribution of all contracts' estimates as annual rates, and both ends."""
 
     aprs: Quartiles
     highest: tuple[FundingRow, ...]
@@ -33,7 +33,7 @@ class FundingSummary:
 
 @dataclass(frozen=True, slots=True)
 class MarketSummary:
-    """One market against one asset: of `listed` pairs those with enough volume count."""
+    """One market against one asset. Of `listed` pairs only those with enough volume count."""
 
     view: BoardView
     listed: int
@@ -46,7 +46,7 @@ class MarketSummary:
 
 @dataclass(frozen=True, slots=True)
 class MarketOverview:
-    """Spot, and perpetuals where they are offered; `missing` says why they are not told of although they are."""
+    """Spot, and perpetuals if offered; `missing` is the reason if offered perpetuals could not be read."""
 
     quote: str
     min_volume: float
@@ -58,7 +58,7 @@ class MarketOverview:
 def summarised(
     numbers: BoardNumbers, view: BoardView, *, quote: str, min_volume: float, count: int
 ) -> MarketSummary | None:
-    """Sum up the pairs of a board against an asset; None if there are none."""
+    """Summarise the pairs of a board against an asset; None if there are none."""
     listed = numbers.listed(quote, "crypto")
     if not listed:
         return None

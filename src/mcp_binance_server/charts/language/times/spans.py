@@ -91,9 +91,9 @@ def read_counted(found: re.Match[str], text: str) -> Counted | None:
 
 
 def range_text(counted: Counted) -> str | timedelta | None:
-    """Return a span as a range:
+    """Return a span as a range, or None if impossible.
 
-    a name for days, months and years, a duration for hours and minutes; None if impossible.
+    Days, months and years become a name, hours and minutes a duration.
     """
     count, unit = counted.count, counted.unit
     if count < 1 or counted.minutes > _LONGEST_YEARS * MINUTES["Y"]:

@@ -1,1 +1,1 @@
-"""Lines, boxes and plans that somebody drew into a chart."""
+"""Drawings in a chart: lines, boxes and plans."""

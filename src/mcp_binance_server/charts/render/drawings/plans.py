@@ -1,4 +1,4 @@
-"""Drawings by kind; plans with a target and a stop."""
+"""Drawings by kind, and plans with a target and a stop."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ LEAST_WIDTH = 60
 
 
 def position(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw entry, target and stop with what is won, lost, and their ratio."""
+    """Draw entry, target and stop of a position with gain, loss and their ratio."""
     target, stop, entry = planned = planned_prices(drawing, sketch.options, sketch.write)
     left, right = _span(sketch, drawing)
     canvas, rows = sketch.stage.canvas, {each.price: round(sketch.y(each.price)) for each in planned}
@@ -46,7 +46,7 @@ def position(sketch: Sketch, drawing: DrawingSpec) -> None:
         canvas.lines([(left, rows[each.price] + 0.5, right, rows[each.price] + 0.5)], each.line)
     middle = (left + right) / 2
     for each in planned:
-        # Outside of the box when there is room: above what lies above the entry, below what lies below.
+        # Outside of the box if there is room: above for prices above the entry, below for prices below it.
         row = rows[each.price]
         away = 0 if each.price == entry.price else (-12 if row < rows[entry.price] else 12)
         half = width_of(each.words, 12) / 2 + 8
@@ -59,7 +59,7 @@ def position(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw the levels between two points: one is where the move began, nought where it ended."""
+    """Draw the levels between two points: level 1 is the start of the move, level 0 its end."""
     levels = fib_levels(drawing, sketch.options, sketch.write)
     xs = sorted((sketch.x(drawing.points[0].time_ms or 0), sketch.x(drawing.points[1].time_ms or 0)))
     left, right = xs[0], max(xs[1], xs[0] + LEAST_WIDTH)
@@ -86,7 +86,7 @@ def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) -> bool:
-    """Say whether labels beside the levels cover fewer bars at the right than at the left."""
+    """Return True if labels next to the levels cover fewer bars on the right than on the left."""
     area, stage, reach = sketch.stage.area, sketch.stage, 120
     covered = [len(rows) * (left - reach < area.left), len(rows) * (right + reach > area.right)]
     for x, high, low in zip(stage.grid.centres, stage.bars.highs, stage.bars.lows, strict=False):
@@ -97,7 +97,7 @@ def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) ->
 
 
 def _bars_under(sketch: Sketch, middle: float, half: float, row: float) -> int:
-    """Count the bars a label would cover."""
+    """Count the bars that a label would cover."""
     bars = sketch.stage.bars
     return sum(
         middle - half < x < middle + half and sketch.y(high) - 8 < row < sketch.y(low) + 8
@@ -117,7 +117,7 @@ def _span(sketch: Sketch, drawing: DrawingSpec) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How one kind is drawn, and what its points must have."""
+    """The draw function of one kind, and the requirements on its points."""
 
     draw: Callable[[Sketch, DrawingSpec], None]
     points: int
@@ -151,7 +151,7 @@ def prices_of(drawing: DrawingSpec) -> list[float]:
 
 
 def refusal(drawing: DrawingSpec) -> str | None:
-    """Say why a drawing cannot be drawn here, None when it can."""
+    """Return the reason why a drawing cannot be drawn here, or None."""
     kind = KINDS.get(drawing.name)
     if kind is None:
         return f"drawing_not_local: the local renderer has no {drawing.name}; it was left out."
@@ -169,7 +169,7 @@ def refusal(drawing: DrawingSpec) -> str | None:
 
 
 def out_of_view(drawing: DrawingSpec, stage: Stage) -> bool:
-    """Say whether nothing of a drawing would be seen."""
+    """Return True if no part of a drawing would be visible."""
     area, axis = stage.area, stage.axis
     rows = [axis.y(price) for price in prices_of(drawing)]
     xs = [
@@ -184,7 +184,7 @@ def out_of_view(drawing: DrawingSpec, stage: Stage) -> bool:
 def draw(
     stage: Stage, drawings: Sequence[DrawingSpec], write: Callable[[float], str]
 ) -> tuple[list[Sketch], list[str]]:
-    """Draw each and return what waits for a place, and the overrides that changed nothing."""
+    """Draw each drawing; return the sketches with their pending labels, and warnings of overrides without effect."""
     sketches: list[Sketch] = []
     warnings: list[str] = []
     for drawing in drawings:

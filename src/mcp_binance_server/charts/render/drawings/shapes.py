@@ -1,4 +1,4 @@
-"""Drawings as lines, boxes, labels, marks and tags at times and prices, for a page that knows nothing else."""
+"""Drawings as lines, boxes, labels, marks and tags at times and prices, for a page that knows only these shapes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,12 +28,13 @@ from mcp_binance_server.charts.render.spec import Anchor, DrawingSpec
 from mcp_binance_server.charts.render.stage import FONT, words_size
 
 Shape = dict[str, Any]
-At = tuple[int | None, float | None]  # no time: an edge of the pane, left for a beginning; no price: top or bottom
+# no time: the pane's left edge for a start, else the right; no price: top or bottom
+At = tuple[int | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What drawings stand on: the bars, the free columns after them, and how prices and moments are written."""
+    """Context of drawings: the bars, the free columns after them, and the formats of prices and times."""
 
     times: Sequence[int]
     step_ms: int
@@ -43,12 +44,12 @@ class Ground:
 
     @property
     def end_ms(self) -> int:
-        """Where the last free column is."""
+        """The time of the last free column."""
         return self.times[-1] + self.future * self.step_ms
 
 
 def drawing_members(drawings: Sequence[DrawingSpec], ground: Ground) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return each drawing as shapes, and the overrides that changed nothing."""
+    """Return each drawing as shapes, and warnings of overrides without effect."""
     members: list[dict[str, Any]] = []
     warnings: list[str] = []
     for drawing in drawings:
@@ -76,7 +77,7 @@ def _vertical(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> 
     shapes = [_line((time_ms, None), (time_ms, None), line)]
     if options.flag("showTime", default=True) and ground.times[0] <= time_ms <= ground.end_ms:
         words, ink = moment_words(time_ms, ground.zone), Colour(ink_on(line.ink))
-        # At the bottom, as near to the time axis as words can be.
+        # At the bottom, as close to the time axis as text can be.
         shapes.append(_label(words, (time_ms, None), ink, "above", OverrideReader({}), plate=line.ink))
     return shapes + _words(drawing.text, (time_ms, None), words_ink(options, line.ink), "below", options)
 
@@ -153,7 +154,7 @@ def _fib(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> list[
         if level.fill
     ]
     shapes.append(_line(_at(first), _at(last), DrawnLine(GREY, 1, MOVE_DASH)))
-    # Beside the levels where they end, inside of them where they reach the edge.
+    # Next to the levels at their end, or inside if the levels reach the edge.
     side = "left" if right is None else "right"
     for level in levels:
         shapes.append(_line((left, level.price), (right, level.price), DrawnLine(level.ink, 1, "")))

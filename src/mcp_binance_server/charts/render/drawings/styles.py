@@ -1,4 +1,4 @@
-"""What a drawing is made of, whoever draws it: its pens, its fills and its words."""
+"""Styles of drawings, common to all renderers: pens, fills and text."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from mcp_binance_server.charts.render.spec import DrawingSpec
 
 BLUE, GREEN, RED, GREY = Colour("#2962ff"), Colour("#089981"), Colour("#f23645"), Colour("#787b86")
 ARROW_WIDTH = 2
-MOVE_DASH = "4 4"  # from where a move began to where it ended
+MOVE_DASH = "4 4"  # from the start of a move to its end
 LEVELS = (
     (0.0, "#787b86"), (0.236, "#f23645"), (0.382, "#ff9800"), (0.5, "#4caf50"), (0.618, "#089981"),
     (0.786, "#00bcd4"), (1.0, "#787b86"),
@@ -27,7 +27,7 @@ class DrawnLine:
 
 @dataclass(frozen=True, slots=True)
 class DrawnZone:
-    """A rectangle's frame and what fills it."""
+    """A rectangle's frame and its fill."""
 
     ink: Colour
     width: float
@@ -36,7 +36,7 @@ class DrawnZone:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPrice:
-    """One price of a plan: its line, and what its plate says."""
+    """One price of a plan: its line, and the text of its plate."""
 
     price: float
     words: str
@@ -77,7 +77,7 @@ def text_ink(options: OverrideReader) -> Colour:
 
 
 def words_ink(options: OverrideReader, ink: Colour) -> Colour:
-    """Return the colour of the words of a drawing in this ink."""
+    """Return the colour of a drawing's text; `ink` is the default."""
     return options.colour("textColor", ink)
 
 
@@ -86,14 +86,14 @@ def pointer_ink(options: OverrideReader, *, up: bool) -> Colour:
 
 
 def shows_value(options: OverrideReader) -> bool:
-    """Say whether a price of the drawing is written on the axis."""
+    """Return whether a price of the drawing is written on the axis."""
     return options.flag("showPrice", default=True)
 
 
 def planned_prices(
     drawing: DrawingSpec, options: OverrideReader, write: Callable[[float], str]
 ) -> tuple[PlannedPrice, PlannedPrice, PlannedPrice]:
-    """Return the target, the stop and the entry of a position with what is won, lost, and their ratio."""
+    """Return the target, the stop and the entry of a position with gain, loss and their ratio."""
     entry = drawing.points[0].price or 0.0
     target, stop = drawing.target or entry, drawing.stop or entry
     profit = options.colour("profitBackground", GREEN.faded(0.2))
@@ -111,7 +111,7 @@ def planned_prices(
 
 
 def fib_levels(drawing: DrawingSpec, options: OverrideReader, write: Callable[[float], str]) -> list[FibLevel]:
-    """Return the levels between two points: one is where the move began, nought where it ended."""
+    """Return the levels between two points: level 1 is the start of the move, level 0 its end."""
     first, last = drawing.points[0].price or 0.0, drawing.points[1].price or 0.0
     if options.flag("reverseLevel", default=False):
         first, last = last, first

@@ -1,1 +1,1 @@
-"""What is drawn of a market: its price, its studies, its volume by price."""
+"""Drawing of a market's data: price, studies, volume by price."""

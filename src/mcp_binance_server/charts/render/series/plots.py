@@ -43,7 +43,7 @@ def draw_levels(stage: Stage, view: StudyView) -> None:
 
 
 def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
-    """Stand volumes on the bottom of the price pane, the tallest as high as told."""
+    """Draw volumes at the bottom of the price pane, the tallest `height` pixels high."""
     stage = shared_columns(stage)
     bars, body, bottom = stage.bars, stage.grid.body, stage.area.bottom
     most = max(bars.volumes)
@@ -59,17 +59,17 @@ def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
 
 
 def volume_ink(colour: Colour) -> Colour:
-    """Return the colour volumes stand in: translucent, for prices may lie behind them."""
+    """Return the colour of volumes: translucent, because prices can lie behind them."""
     return colour if colour.alpha < 1 else colour.faded(VOLUME_ALPHA)
 
 
 def rising_tints(bars: Columns) -> list[int | None]:
-    """Say of each bar which of two colours its volume has: the first if it rose."""
+    """Return the colour index of each bar's volume: 0 if it rose, else 1."""
     return [0 if bars.rose(bar) else 1 for bar in range(len(bars))]
 
 
 def tints(line: Line, colours: int) -> list[int | None]:
-    """Say which of its colours each column has: of two by rising or falling, of four by its sign too."""
+    """Return each column's colour index: of two colours by rising or falling, of four also by its sign."""
     found: list[int | None] = []
     before: float | None = None
     for value in line:
@@ -110,7 +110,7 @@ def _runs(stage: Stage, line: Line, *, anchored: bool = False) -> list[list[Poin
 
 
 def new_periods(bars: Columns) -> set[int]:
-    """Return the bars at which a line that begins anew with each day or month does so."""
+    """Return the bars at which a line that restarts with each day or month does so."""
     anchor = usual_anchor(bars.step_ms)
     starts = [period_start(time_ms, anchor) for time_ms in bars.times]
     return {bar for bar in range(1, len(starts)) if starts[bar] != starts[bar - 1]}
@@ -124,7 +124,7 @@ def _band(stage: Stage, upper: Line, lower: Line, colours: Sequence[Colour]) -> 
 
 
 def _slices(grid: Grid, upper: Line, lower: Line, *, split: bool) -> list[tuple[bool, list[Point], list[Point]]]:
-    """Cut two lines where one ends, and where they cross when the colour changes there."""
+    """Cut two lines at gaps, and at their crossings if the colour changes there."""
     slices: list[tuple[bool, list[Point], list[Point]]] = []
     open_slice = False
     for x, high, low in zip(grid.centres, upper, lower, strict=False):

@@ -1,4 +1,4 @@
-"""The price itself, in the style asked for."""
+"""The price series in the requested style."""
 
 from collections.abc import Callable
 
@@ -22,19 +22,19 @@ _SOURCES: dict[str, Callable[[Columns, int], float]] = {
 
 
 def curve(bars: Columns, source: str) -> list[float]:
-    """Return the one price per bar that a line is drawn through."""
+    """Return the price of each bar for a line."""
     rule = _SOURCES.get(source)
     return [rule(bars, bar) for bar in range(len(bars))] if rule else bars.closes
 
 
 def base_price(bars: Columns, part: float) -> float:
-    """Return the price a baseline divides at: this part of the way from the lowest low to the highest high."""
+    """Return the dividing price of a baseline: this share of the way from the lowest low to the highest high."""
     low, high = min(bars.lows), max(bars.highs)
     return low + part * (high - low)
 
 
 def draw_price(stage: Stage, style: Style, look: PriceLook) -> None:
-    """Draw the price in one of the seven styles; bars without a column of their own share one."""
+    """Draw the price in one of the seven styles. Bars on a common pixel column share one bar."""
     if style not in CURVES:
         stage = shared_columns(stage)
     if style in CURVES:
@@ -113,7 +113,7 @@ def _candles(stage: Stage, look: PriceLook, *, hollow: bool) -> None:
         sides[not _coloured_up(bars, bar, hollow=hollow)].append((x, bar))
     if look.draw_wick:
         for chosen, ink in zip(sides, look.wick, strict=True):
-            # A body no wider than its wick is told from it by the stronger colour.
+            # A body no wider than its wick is distinguished from it by the stronger colour.
             stage.canvas.lines(_stems(stage, chosen), ink if body > 1 else ink.faded(THIN))
     for side, chosen in enumerate(sides):
         rects = [_body(stage, x, bar) for x, bar in chosen]
@@ -133,7 +133,7 @@ def _candles(stage: Stage, look: PriceLook, *, hollow: bool) -> None:
 
 
 def _coloured_up(bars: Columns, bar: int, *, hollow: bool) -> bool:
-    # A hollow candle says two things: filled or not by its own body, its colour by the close before.
+    # A hollow candle shows two facts: filled or not by its own body, its colour by the previous close.
     return bars.closes[bar] >= bars.closes[bar - 1] if hollow and bar else bars.rose(bar)
 
 

@@ -1,4 +1,4 @@
-"""Volume by price over the bars shown: rows at the edge of the price pane, the value area and the busiest marked."""
+"""Volume by price over the bars shown: rows at the edge of the price pane, with value area and busiest price marked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _BARS, _AREA, _POC = "graphics.hhists.histBars2", "graphics.hhists.histBarsVA", 
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """What rising and falling bars traded between two prices."""
+    """Volume of rising and falling bars between two prices."""
 
     low: float
     high: float
@@ -32,7 +32,7 @@ class ProfileRow:
 
 @dataclass(frozen=True, slots=True)
 class ProfileView:
-    """A profile with its look; the prices are None when nothing was traded."""
+    """A profile with its look; the prices are None without volume."""
 
     settled: Settled
     rows: tuple[ProfileRow, ...]
@@ -49,7 +49,7 @@ class ProfileView:
 
 
 def profile_view(settled: Settled, candles: Sequence[Candle], decimals: int, options: OverrideReader) -> ProfileView:
-    """Compute the profile of these bars as the tools do, and look up what the overrides say of it."""
+    """Compute the profile of these bars as the tools do, with the look from the overrides."""
     tick = Price(Decimal(1).scaleb(-decimals))
     asked = replace(
         DEFAULTS,

@@ -111,10 +111,7 @@ class OneDecision:
         return None
 
     def _is_same_browser(self, request: PageRequest) -> bool:
-        """Return whether the request comes from the browser that opened the address first;
-
-        a process list can leak the address.
-        """
+        """Return whether the request comes from the first browser to open the address; process lists can leak it."""
         if not self._is_opened and request.method == "GET":
             self._is_opened = True
             return True
