@@ -34,7 +34,7 @@ mcp-binance-server ask TOOL NAME=VALUE …   asks one; with nothing behind TOOL 
 """
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-# Pages read for one CSV file; a page of trades has up to a thousand rows.
+# Maximum number of pages for one CSV file; a page of trades has up to a thousand rows.
 MOST_PAGES = 200
 
 DEMO_SEED = 7
@@ -350,10 +350,12 @@ async def _app(options: argparse.Namespace, settings: Settings) -> AsyncGenerato
         async with running_app(settings) as app:
             yield app
         return
-    from mcp_binance_server.cli.demo import offline_app  # noqa: PLC0415 - the true exchange needs no simulator
+    from mcp_binance_server.cli.demo import demo_settings  # noqa: PLC0415 - needed only with --demo
+    from mcp_binance_server.cli.offline import offline_app  # noqa: PLC0415 - as above
 
-    async with offline_app(Verbosity.of(options), seed=DEMO_SEED) as app:
-        yield app
+    with demo_settings() as offline:
+        async with offline_app(offline, seed=DEMO_SEED) as app:
+            yield app
 
 
 def _unknown(name: str, tools: Sequence[ToolSpec[Any]]) -> str:

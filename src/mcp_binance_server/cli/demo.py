@@ -6,21 +6,22 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import anyio
-import httpx2
 
-from mcp_binance_server.app import App, running_app
-from mcp_binance_server.cli.interruption import LastMoment, run, told_to_end
-from mcp_binance_server.cli.serve import prepare_logging
+from mcp_binance_server.cli.interruption import LastMoment, run
+from mcp_binance_server.cli.serve import prepare_logging, serve_early
 from mcp_binance_server.cli.terminal import Verbosity
-from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.endpoints import OFFLINE
-from mcp_binance_server.settings import read_settings, refuse_unknown_variables, surroundings
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
-from mcp_binance_server.transports.stdio import serve_stdio
+from mcp_binance_server.loading import uncollected
+from mcp_binance_server.settings import Settings, read_settings, refuse_unknown_variables, surroundings
+from mcp_binance_server.transports.stdio import SideThread
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from mcp_binance_server.app import App
 
 GREETING = "A simulated Binance with moving prices: no key, no network, no real money."
 HOST = "127.0.0.1"
@@ -76,55 +77,61 @@ def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None) -> int
 
 
 async def _serve_stdio(verbosity: Verbosity, seed: int) -> None:
-    async with offline_app(verbosity, seed=seed, trades=True) as app:
-        await serve_stdio(app.server, told_to_end())
+    with demo_settings(trades=True) as settings:
+        prepare_logging(settings, verbosity)
+        await serve_early(settings, OFFLINE, partial(_app, settings, seed))
+
+
+@asynccontextmanager
+async def _app(settings: Settings, seed: int, loading: SideThread) -> "AsyncGenerator[App]":
+    offline_app = await loading.run(_load)
+    async with offline_app(settings, seed=seed) as app:
+        yield app
+
+
+def _load() -> "Callable[..., AbstractAsyncContextManager[App]]":
+    with uncollected():
+        from mcp_binance_server.cli.offline import offline_app  # noqa: PLC0415 - not needed for a greeting
+
+    return offline_app
 
 
 async def _serve_http(verbosity: Verbosity, seed: int, port: int, last_moment: LastMoment) -> None:
-    from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - a pipe needs no web server
-    from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - likewise
-    from mcp_binance_server.transports.http.admission.hosts import allow  # noqa: PLC0415 - likewise
-    from mcp_binance_server.transports.http.app import Authentication  # noqa: PLC0415 - likewise
-    from mcp_binance_server.transports.http.assembly import HttpOptions  # noqa: PLC0415 - likewise
-    from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - stdio needs no web server
+    from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - as above
+    from mcp_binance_server.transports.http.admission.hosts import allow  # noqa: PLC0415 - as above
+    from mcp_binance_server.transports.http.app import Authentication  # noqa: PLC0415 - as above
+    from mcp_binance_server.transports.http.assembly import HttpOptions  # noqa: PLC0415 - as above
+    from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - as above
 
     options = HttpOptions(
         authentication=Authentication(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
     )
-    async with offline_app(verbosity, seed=seed, trades=True) as app:
-        await serve_at(ListenOn(HOST, port), app, options, partial(_announce, verbosity.tell), last_moment)
+    with demo_settings(trades=True) as settings:
+        prepare_logging(settings, verbosity)
+        async with _load()(settings, seed=seed) as app:
+            await serve_at(ListenOn(HOST, port), app, options, partial(_announce, verbosity.tell), last_moment)
 
 
 def _announce(tell: Callable[[str], None], port: int) -> None:
     tell(HTTP_BANNER.format(address=f"http://{HOST}:{port}", greeting=GREETING, ask=ASK))
 
 
-@asynccontextmanager
-async def offline_app(verbosity: Verbosity, *, seed: int, trades: bool = False) -> AsyncGenerator[App]:
-    """Run the server on an exchange in the same process, without sockets between them.
-
-    With `trades` it trades on paper and without a key; otherwise it reads the account of the simulated exchange.
-    """
-    clock = SystemClock()
-    exchange = SimulatedExchange(clock, seed=seed)
+@contextmanager
+def demo_settings(*, trades: bool = False) -> Generator[Settings]:
+    """Yield the settings of a demo. With `trades` it trades on paper, in a temporary folder."""
     around = surroundings()
     refuse_unknown_variables(around)
     heeded = {name: around[name] for name in HEEDED if name in around}
-    keys = {"BINANCE_API_KEY": exchange.account.api_key, "BINANCE_SECRET_KEY": exchange.account.secret_key}
     # No key for the simulated chart service: its pictures are noise, the local renderer shows the market.
     charts = {"CHART_IMG_URL": OFFLINE.rest_url, "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs"}
     with _paper(heeded) if trades else nullcontext(dict[str, str]()) as paper:
-        settings = read_settings({**heeded, **charts, **(paper or keys)})
-        prepare_logging(settings, verbosity)
-        transport = httpx2.ASGITransport(build_app(exchange))
-        dialer = Loopback(exchange)
-        async with running_app(settings, clock=clock, network=OFFLINE, transport=transport, dialer=dialer) as app:
-            yield app
+        yield read_settings({**heeded, **charts, **paper})
 
 
 @contextmanager
 def _paper(heeded: Mapping[str, str]) -> Generator[dict[str, str]]:
-    """Create a temporary trading folder for one demo; without the trading tools there is none."""
+    """Yield the trading settings of one demo, with a temporary journal folder; none without the trading tools."""
     shown = read_settings(heeded).toolsets
     if not {"orders", "trade"} <= {*shown}:
         yield {}

@@ -1,6 +1,8 @@
 """Serving over stdio, and the start-up shared by all transports."""
 
 import sys
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -24,11 +26,14 @@ from mcp_binance_server.telemetry.logs import configure_logging
 from mcp_binance_server.transports.stdio import SideThread, serve_stdio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
     from contextlib import AbstractAsyncContextManager
 
     from mcp_binance_server.app import App
+    from mcp_binance_server.exchange.endpoints import Network
     from mcp_binance_server.upstream import Upstream
+
+    OpenApp = Callable[[SideThread], AbstractAsyncContextManager[App]]
 
 
 HEAD_START_MS = 50.0
@@ -53,7 +58,9 @@ def run_stdio(verbosity: Verbosity) -> int:
     settings = prepare(verbosity)
     if sys.stdin.isatty():
         verbosity.tell(WAITING)
-    run(_serve, settings, secs=longest_end(MOMENT_SECS, has_orders=settings.trading != "off"))
+    open_app = partial(_app, settings)
+    longest_secs = longest_end(MOMENT_SECS, has_orders=settings.trading != "off")
+    run(serve_early, settings, network_of(settings), open_app, secs=longest_secs)
     return 0
 
 
@@ -70,16 +77,17 @@ def prepare_logging(settings: Settings, verbosity: Verbosity) -> None:
     secrets += settings.proxies.secrets
     configure_logging(verbosity.level(settings.log_level), secrets, as_json=settings.log_format == "json")
     if settings.otlp_url is not None:
-        from mcp_binance_server.telemetry.logs import start_tracing  # noqa: PLC0415 - few have a collector
+        from mcp_binance_server.telemetry.logs import start_tracing  # noqa: PLC0415 - needed only with a collector
 
         start_tracing(settings.otlp_url)
 
 
-async def _serve(settings: Settings) -> None:
+async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp") -> None:
+    """Serve stdio: greet the client at once, and build the server in the background."""
     opening = Opening()
     shown = frozenset(settings.toolsets)
-    tells_of_orders = settings.trading != "off" and ORDERS in shown
-    has_updates = tells_of_orders or (MARKET in shown and streams_markets(settings, network_of(settings)))
+    updates_orders = settings.trading != "off" and ORDERS in shown
+    has_updates = updates_orders or (MARKET in shown and streams_markets(settings, network))
     has_views = CHARTS in shown and shows_live_chart(settings)
     server = build_early_server(
         opening,
@@ -91,27 +99,19 @@ async def _serve(settings: Settings) -> None:
         round_key=round_key_of(settings, "rounds"),
     )
     async with anyio.create_task_group() as group:
-        group.start_soon(_open, settings, opening)
+        group.start_soon(_open, open_app, opening)
         await serve_stdio(server, told_to_end(longest_end(TERMINATED_SECS, has_orders=settings.trading != "off")))
         opening.end()
 
 
-async def _open(settings: Settings, opening: Opening) -> None:
+async def _open(open_app: "OpenApp", opening: Opening) -> None:
     """Load the server in a thread after a client's greeting; the event loop keeps answering."""
     if not await opening.is_needed():
         return
     loading = SideThread("loading")
     try:
-        opened_upstream = await loading.run(_load_upstream)
-        async with opened_upstream(settings) as upstream, anyio.create_task_group() as tasks:
-            # Connecting to the exchange and loading the rest take time, so both run at once. The connection gets a
-            # short head start, because a loading thread takes half of the processor time.
-            tasks.start_soon(upstream.prepare)
-            await SystemClock().sleep_ms(HEAD_START_MS)
-            app_on = await loading.run(_load_app)
-            async with app_on(upstream, settings) as app:
-                await opening.keep(app.dispatcher)
-            tasks.cancel_scope.cancel()
+        async with open_app(loading) as app:
+            await opening.keep(app.dispatcher)
     except Exception as failure:
         # The thread that reads standard input cannot be cancelled: the client must receive the error and disconnect
         # first.
@@ -121,15 +121,29 @@ async def _open(settings: Settings, opening: Opening) -> None:
         loading.close()
 
 
+@asynccontextmanager
+async def _app(settings: Settings, loading: SideThread) -> "AsyncGenerator[App]":
+    opened_upstream = await loading.run(_load_upstream)
+    async with opened_upstream(settings) as upstream, anyio.create_task_group() as tasks:
+        # Connecting to the exchange and loading the rest take time, so both run at once. The connection gets a short
+        # head start, because a loading thread takes half of the processor time.
+        tasks.start_soon(upstream.prepare)
+        await SystemClock().sleep_ms(HEAD_START_MS)
+        app_on = await loading.run(_load_app)
+        async with app_on(upstream, settings) as app:
+            yield app
+        tasks.cancel_scope.cancel()
+
+
 def _load_upstream() -> "Callable[[Settings], AbstractAsyncContextManager[Upstream]]":
     with uncollected():
-        from mcp_binance_server.upstream import opened_upstream  # noqa: PLC0415 - a greeting needs none of it
+        from mcp_binance_server.upstream import opened_upstream  # noqa: PLC0415 - not needed for a greeting
 
     return opened_upstream
 
 
 def _load_app() -> "Callable[[Upstream, Settings], AbstractAsyncContextManager[App]]":
     with uncollected():
-        from mcp_binance_server.app import app_on  # noqa: PLC0415 - likewise
+        from mcp_binance_server.app import app_on  # noqa: PLC0415 - as above
 
     return app_on
