@@ -1,10 +1,10 @@
-"""Several servers on one state, many clients, forty symbols: what of it reaches the exchange.
+"""Measure the load on the exchange of several servers with shared state, many clients and forty symbols.
 
     python scripts/fleet_load.py --clients 500 --seconds 60 [--servers 4] [--symbols 40] [--pause 10] [--alone]
 
-Starts a simulated exchange, a redis-server and the servers (`--http`), lets every client open a session on one of them
-and call every `pause` seconds, and prints one JSON object. `--alone` gives each server a memory of its own instead, to
-compare; then they share no budget either.
+Starts a simulated exchange, a redis-server and the servers (`--http`). Each client opens a session on one server and
+calls it every `pause` seconds. Prints one JSON object. For comparison, `--alone` gives each server its own memory; the
+servers then share no budget.
 """
 
 import argparse
@@ -199,7 +199,7 @@ def main() -> None:
     given = options.parse_args()
     engine = shutil.which("redis-server") or shutil.which("valkey-server")
     if engine is None:
-        sys.exit("A redis-server or valkey-server is needed.")
+        sys.exit("This needs redis-server or valkey-server.")
     ours = (sys.executable, "-m", "mcp_binance_server")
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "state"

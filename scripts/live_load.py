@@ -1,13 +1,12 @@
-"""How many live books one process carries: a simulated exchange in another process, ten events a second each.
+"""Measure how many live books one process can follow, with a simulated exchange in another process.
 
     python scripts/live_load.py --symbols 400 --seconds 120 [--levels 55] [--profile] [--learn]
 
-With --learn every whole minute of them is judged too, as in a server. --levels is how many levels an event touches at
-least, drawn about the best prices; recorded events of large symbols touch 40 to 55. Where the system lets it, the
-exchange has a core and this process another.
-Prints one JSON object: CPU of this process, memory, gaps, and two lags to the moment the book can be read: from the
-exchange's own time of an event, which holds what the exchange itself needs to write down 400 symbols at once, and ours:
-from when this process woke to what it has not yet finished, if that was later.
+Each book has ten events a second. --levels is the minimum number of levels in an event, near the best prices; recorded
+events of large symbols have 40 to 55. With --learn each minute is also judged, as in a server. If the system allows it,
+the exchange and this process each have their own core.
+Prints one JSON object: CPU of this process, memory, gaps, and two lags until the book is readable: from the event's own
+time, which includes the exchange's work for 400 symbols, and from the time this process woke for it, if that was later.
 """
 
 import argparse

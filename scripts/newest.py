@@ -1,7 +1,7 @@
 """Upgrade all dependencies of this checkout: the pins, and optionally the upper bounds of packages with used internals.
 
-    python scripts/newest.py within   pins only: the newest that our bounds allow
-    python scripts/newest.py beyond   bounds too: each is lifted, and set again above the version found
+    python scripts/newest.py within   pins only: the newest versions within the bounds
+    python scripts/newest.py beyond   also bounds: each is lifted, then set above the version found
 
 Run the whole CI afterwards. The upgrades are printed; commit them if all is well.
 """

@@ -1,10 +1,10 @@
-"""What an order costs beside the request itself, in the same minute on the same loopback; every run is shown.
+"""Measure the cost of an order in addition to the request itself, in the same minute on the same loopback.
 
     python scripts/order_cost.py [--runs 7] [--orders 40]
 
-Starts a simulated exchange as a process of its own, and two servers in this one: one that trades (practice, the way of
-the policy) and one that does not. In turn they preview, place and cancel resting orders, and a bare client sends the
-same requests, each on a fresh connection. A commit is one event in the same journal. Bars, by the median of a run:
+Starts a simulated exchange in another process, and two servers in this one: with trading (practice, confirmed by
+policy) and without. In turn they preview, place and cancel resting orders, and a bare client sends the same requests,
+each on a new connection. A commit is one event in the same journal. Prints every run. Bars, by the median of a run:
 place <= bare + 3 commits + 10 ms, cancel <= bare + 2 commits + 10 ms, preview <= 1.5 x that of trading off.
 """
 
@@ -67,7 +67,7 @@ def simulator() -> Generator[dict[str, str]]:
 
 def needed(found: WorkT | None) -> WorkT:
     if found is None:
-        raise LookupError("without it there is nothing to measure")
+        raise LookupError("nothing to measure")
     return found
 
 
@@ -224,7 +224,7 @@ def main() -> int:
     """Measure, and print every run."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--runs", type=int, default=7)
-    asked.add_argument("--orders", type=int, default=40, help="in each run")
+    asked.add_argument("--orders", type=int, default=40, help="orders in each run")
     given = asked.parse_args()
     with tempfile.TemporaryDirectory(dir=".") as folder, simulator() as told:
         Path(folder).chmod(0o700)

@@ -23,7 +23,7 @@ RECORD = Path(__file__).with_suffix(".json")
 CODE = ("src", "scripts")
 PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "AGENTS.md", "CONTRIBUTING.md", "docs")
 PATTERNS = {
-    "who as subject": r"(?:^|[.;:,] |\band )(?:[Ww]ho|[Ww]hoever)\b(?! is this| are you)",
+    "who as subject": r"(?:^|[.;:,] |\band )(?:[Ww]ho(?:ever)?)\b(?! is this| are you)",
     "What clause": r"(?:^|[.;:] )What\b(?![^.]*\?)",
     "nobody, anybody": r"\b(?:[Nn]obody|[Aa]nybody|[Ss]omebody|[Ee]verybody)\b",
     "tell, told": r"\b(?:[Tt]ell|[Tt]ells|[Tt]old)\b",

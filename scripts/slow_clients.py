@@ -1,11 +1,11 @@
-"""What bad clients do to a good one: hundreds that drip head or body, read no answer, or ask without waiting for one.
+"""Measure a good client among hundreds of bad ones: slow heads or bodies, unread answers, or endless requests.
 
     python scripts/slow_clients.py --connections 400 --seconds 20 [--server http] [--kind body] [--rounds 3]
                                    [--deadline 0.5] [--tool slowhttptest]
 
-Starts a small server of its own, or with `--server http` our command on the offline exchange, and prints one JSON
-object a round: how long bad connections lasted, and how long a good client's requests took meanwhile and just before.
-With `--tool`, that program attacks the small server instead of ours.
+Starts a small server, or with `--server http` the real command on the offline exchange. Prints one JSON object a
+round: the lifetime of bad connections, and the latency of a good client during the attack and just before. With
+`--tool`, that program attacks the small server instead of this script.
 """
 
 import argparse
@@ -253,16 +253,16 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--connections", type=int, default=400)
     options.add_argument("--seconds", type=float, default=20)
-    options.add_argument("--deadline", type=float, help="seconds for head, body and reading, when not the real ones")
-    options.add_argument("--server", choices=SENT, default="toy", help="a small server, or our command as users run it")
-    options.add_argument("--kind", choices=KINDS, action="append", help="only this one; can be given again")
+    options.add_argument("--deadline", type=float, help="seconds for head, body and reading, instead of the real ones")
+    options.add_argument("--server", choices=SENT, default="toy", help="a small server, or the real command")
+    options.add_argument("--kind", choices=KINDS, action="append", help="attack to run, repeatable")
     options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--tool", help="path of slowhttptest")
     options.add_argument("--attack", choices=KINDS, help=argparse.SUPPRESS)
     options.add_argument("--port", type=int, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.server == "http" and (given.tool or given.deadline):
-        options.error("our command has its own deadlines, and only we attack it")
+        options.error("--tool and --deadline need the small server")
     if given.attack:
         print(json.dumps(attack(given.port, given.server, given.attack, given.connections)))
     else:

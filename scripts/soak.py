@@ -1,11 +1,11 @@
-"""Whether the server grows: hundreds of thousands of requests and tens of thousands of sessions, then a look back.
+"""Measure the server's growth over hundreds of thousands of requests and tens of thousands of sessions.
 
     python scripts/soak.py --requests 200000 --sessions 20000 [--clients 8]
 
-Starts the server with `--http` on the offline exchange and asks over every transport, in both eras: sessions that are
-ended, sessions that are left behind, event streams that are opened and dropped, requests without a session, mistakes.
-Prints one JSON object: memory, descriptors and tasks before and after, as /metrics shows them, and how memory grows by
-100,000 requests: the least-squares slope over a sample each 1,000, with its 95 % confidence interval.
+Starts the server with `--http` on the offline exchange and calls it over every transport, in both eras: with sessions
+that are closed or abandoned, event streams that are opened and dropped, requests without a session, and mistakes.
+Prints one JSON object: memory, descriptors and tasks before and after, as in /metrics, and the growth of memory per
+100,000 requests: the least-squares slope over samples every 1,000, with its 95 % confidence interval.
 """
 
 import argparse

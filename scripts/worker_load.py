@@ -1,11 +1,11 @@
-"""What a call costs with 1, 2 and 4 workers on one port: a market page that is cached, on one Redis.
+"""Measure the cost of a call with 1, 2 and 4 workers on one port: a cached market page, on one Redis.
 
     python scripts/worker_load.py [--workers 1 2 4] [--seconds 3] [--rounds 5] [--sessions 2000]
 
-Prints a JSON object a line, medians of all rounds: calls a second, CPU of the workers per call, engine commands per
-call, and memory. Three kinds of callers: of revision 2026-07-28, without sessions; with a session on the connection
-that opened it; and with a session of another connection, which another worker may have. Client, exchange and Redis run
-on the same machine, so the rate is what is left of it; the CPU per call is the workers' own.
+Prints one JSON object a line, with medians of all rounds: calls a second, CPU of the workers per call, engine commands
+per call, and memory. Three kinds of callers: of revision 2026-07-28, without sessions; with a session on the connection
+that opened it; and with a session of another connection, possibly on another worker. Client, exchange and Redis share
+the machine and lower the rate; the CPU per call is that of the workers only.
 """
 
 import argparse
@@ -170,7 +170,7 @@ def measured(around: Surroundings, given: argparse.Namespace) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
-    options.add_argument("--seconds", type=float, default=3, help="of each round")
+    options.add_argument("--seconds", type=float, default=3, help="seconds of each round")
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--connections", type=int, default=16)
     options.add_argument("--sessions", type=int, default=2_000)

@@ -13,6 +13,7 @@ import asyncio
 import json
 import shlex
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -62,6 +63,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--requests", type=int, default=1500, help="stdio: requests per window")
     parser.add_argument("--seconds", type=float, default=2.0, help="http: length of a window")
     parser.add_argument("--cold", type=int, default=3, help="stdio: cold starts per side, 0 to skip")
+    parser.add_argument("--first-answers", type=int, metavar="PAIRS", help="stdio: only starts, in this many pairs")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parser.add_argument("--max-cpu-ratio", type=float, help="exit 1 when a CPU ratio is above this")
     parser.add_argument("--max-p50-ratio", type=float, help="exit 1 when a p50 ratio is above this")
@@ -112,6 +114,13 @@ def run_http(options: argparse.Namespace, calls: Calls, kinds: list[str]) -> lis
                 process.kill()
 
 
+def show_first_answers(options: argparse.Namespace, pairs: list[dict[str, float]]) -> None:
+    ratio = statistics.median(each["ratio"] for each in pairs)
+    print(f"CPU to the reply of initialize: median ratio of {len(pairs)} pairs {ratio:.2f}")
+    if options.json:
+        options.json.write_text(json.dumps({"first_answers": pairs, "ratio": ratio}, indent=1) + "\n")
+
+
 def main() -> None:
     options = arguments()
     if options.ours and not options.tool:
@@ -126,6 +135,9 @@ def main() -> None:
         command = shlex.split(options.ours) if options.ours else [*BARE, "stdio"]
         bare = stdio_load.StdioSide("bare", [*BARE, "stdio"], Calls())
         ours = stdio_load.StdioSide("ours", command, calls)
+        if options.first_answers:
+            show_first_answers(options, stdio_load.first_answers(bare, ours, options.first_answers))
+            return
         if options.cold:
             figures["cold_start"] = cold = stdio_load.cold_start(bare, ours, options.cold)
             for step, asked in (("", "initialize"), ("_list", "tools/list at once after it")):

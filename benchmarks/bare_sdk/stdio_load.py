@@ -90,6 +90,21 @@ def cold_start(bare: StdioSide, ours: StdioSide, times: int) -> dict[str, Any]:
     return {name: min(values) * 1e3 for name, values in taken.items()}
 
 
+def first_answers(bare: StdioSide, ours: StdioSide, pairs: int) -> list[dict[str, float]]:
+    """CPU time from the start to the reply of initialize, in pairs; the sides take turns in going first."""
+    found: list[dict[str, float]] = []
+    for number in range(pairs):
+        pair: dict[str, float] = {}
+        for side in (bare, ours) if number % 2 == 0 else (ours, bare):
+            side.start()
+            side.hello()
+            assert side.process
+            pair[f"{side.name}_cpu_ms"] = cpu_seconds(side.process.pid) * 1e3
+            side.stop()
+        found.append({**pair, "ratio": pair["ours_cpu_ms"] / pair["bare_cpu_ms"]})
+    return found
+
+
 def run(bare: StdioSide, ours: StdioSide, eras: list[str], kinds: list[str], rounds: int, requests: int) -> list[Row]:
     rows: list[Row] = []
     for era in eras:

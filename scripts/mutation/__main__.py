@@ -94,15 +94,15 @@ def main() -> int:
     everything = not (asked.targets or asked.changed or asked.only)
     stale = sorted(set(known) - {each.key for found in mutants.values() for each in found}) if everything else []
     for key in stale:
-        print(f"matches nothing any more: {key}")
+        print(f"no longer matches: {key}")
     return 1 if stale or any(each.share < each.least for each in scores) else 0
 
 
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser("scripts/mutants", description="Mutants of the modules that decide about money.")
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {NAMES}")
-    parser.add_argument("--changed", metavar="REV", help="only functions that differ from a revision")
-    parser.add_argument("--only", metavar="ID", action="append", help="only the mutant of this name, as it is printed")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"one of {NAMES}")
+    parser.add_argument("--changed", metavar="REV", help="limit to functions that differ from a revision")
+    parser.add_argument("--only", metavar="ID", action="append", help="limit to the mutant of this name, repeatable")
     parser.add_argument("--list", action="store_true", help="print the names of the mutants and run none")
     return parser.parse_args()
 
@@ -171,7 +171,7 @@ def _scored(target: Target, mutants: Sequence[Mutant], known: dict[str, str]) ->
         raise SystemExit(f"{target.name}: the tests could not be run")
     scores, coverage = found
     for nodeid in coverage.failed:
-        print(f"  left out, since it fails without a change: {nodeid}", flush=True)
+        print(f"  skipped, because it fails without a change: {nodeid}", flush=True)
     load_libraries(coverage.modules)
     _judge(scores, [each for each in living if each.reach == "module"], coverage, survives_cold)
     print(HEADER, *(each.row for each in scores.values()), f"{perf_counter() - began:.0f} s\n", sep="\n", flush=True)

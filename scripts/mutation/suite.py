@@ -181,7 +181,7 @@ class WarmSuite:
         """Run every test once and record the lines it executes; then load the modules that the tests import late."""
         found: Coverage | None = forked(lambda: self._traced({str(each) for each in paths}), 3_600, silent=False)
         if found is None:
-            raise SystemExit("the tests do not run through without a change")
+            raise SystemExit("the tests fail without a change")
         _load(found.modules)
         self._functions = live_functions({str(each) for each in paths})
         return found

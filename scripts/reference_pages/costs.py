@@ -12,9 +12,9 @@ COSTS: dict[str, str] = {
     "get_recent_trades": "4; 0 while the pair is streamed",
     "get_average_price": "2",
     "get_server_time": "1",
-    "scan_market": "80 for the board, once in ten seconds for everybody; then 2 a pair and interval, once a candle; "
+    "scan_market": "80 for the board, once in 10 s for all callers; then 2 per pair and interval, once a candle; "
     "perpetual 55 on the futures host",
-    "get_indicators": "2, and 2 more for each thousand bars a VWAP reaches further back",
+    "get_indicators": "2, and 2 more for each further thousand bars of a VWAP",
     "get_analysis": "43 for trading_analysis with a key; portfolio_risk 24 and 2 for each coin; others 8 to 60",
     "get_orderbook_metrics": "7, and 0 while the pair is streamed; opening the streams takes 50 in the background",
     "get_orderbook_depth": f"{_DEPTH}; 0 while the pair is streamed",
@@ -26,7 +26,7 @@ COSTS: dict[str, str] = {
     "detect_market_anomalies": _BOOK,
     "get_microstructure_health": _BOOK,
     "get_derivatives": "2 of spot; 4 of the futures host's own weight, and 1 for each quarterly",
-    "get_account_info": "20; 21 on mainnet, where it asks what the key may do",
+    "get_account_info": "20; 21 on mainnet, with the key's permissions",
     "get_portfolio": "32 with four coins: 24 for the account and all prices, and 2 for each; with profit 20 more for "
     "each page of trades and 2 for prices of their time, 1,200 at most",
     "get_account_trades": "20 for each pair; 5 with order_id",
@@ -39,8 +39,8 @@ COSTS: dict[str, str] = {
     "get_symbols": "0",
     "construct_chart_config": "0",
     "validate_chart_config": "0",
-    "generate_chart_image": "2 when it is drawn here, more for many candles; 0 when chart-img.com draws",
-    "get_chart_bars": "2, once a second for all who watch the same pair; a longer range more, when it is opened",
+    "generate_chart_image": "2 if drawn locally, more for many candles; 0 if drawn by chart-img.com",
+    "get_chart_bars": "2, once a second for all viewers of a pair; more when a longer range is opened",
     "search_guides": "0",
     "list_guides": "0",
     "get_content": "0",

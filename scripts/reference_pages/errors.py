@@ -10,15 +10,15 @@ from reference_pages.markdown import code, page, table
 
 BEGINNING = """A resource or prompt that fails is a JSON-RPC error; its `data` has the fields below. A tool that
 fails is a result with `isError: true`, whose structured content has `success: false`, the message as `error`, `code`
-and the same fields. Besides its own every error has `error_type`, `retryable`, `recovery_suggestion` and `guide`, the
-address of the playbook that helps. Revision 2026-07-28 of MCP reserves -32002: there it is sent as 32002.
+and the same fields. Every error also has `error_type`, `retryable`, `recovery_suggestion` and `guide`, the address of a
+helpful playbook. Revision 2026-07-28 of MCP reserves -32002: there it is sent as 32002.
 
-A defect of the server itself is `internal` (-32603) with an `error_id` that finds it in the log, and nothing else.
-What stops the start (a setting that cannot be used) is a sentence on standard error and exit code 2. `outcome_unknown`
-is no error of a tool: an order that nobody knows the end of is an answer of `place_order`."""
+A defect of the server itself is `internal` (-32603) with only an `error_id`, which is also in the log. An unusable
+setting stops the start with a sentence on standard error and exit code 2. `outcome_unknown` is not an error of a tool:
+an order with an unknown outcome is an answer of `place_order`."""
 # Readers of the page do not need the file of a class.
-WHERE = re.compile(r"; (?:all of them |with the rest )?in [\w/]+\.py|; likewise")
-READ_IT = "As `explanation` and `recovery_suggestion` say: they depend on what was refused"
+WHERE = re.compile(r"; (?:all of them |with the rest )?in [\w/]+\.py")
+READ_IT = "See `explanation` and `recovery_suggestion`, which depend on the refused request"
 # Other modules with errors; importing them registers their classes.
 ELSEWHERE = (
     *(f"{package}.errors" for package in ("charts", "feeds", "guide", "sessions", "trading", "transports.grpc")),
@@ -75,6 +75,4 @@ def _tree() -> dict[str, str]:
 def _playbooks(kinds: list[type[errors.AppError]]) -> str:
     pages = sorted({kind.guide for kind in kinds})
     leading = {each: sorted({code(kind.error_type) for kind in kinds if kind.guide == each}) for each in pages}
-    return table(
-        ("Page", "Errors that lead there"), ((code(each), ", ".join(types)) for each, types in leading.items())
-    )
+    return table(("Page", "Errors that name it"), ((code(each), ", ".join(types)) for each, types in leading.items()))

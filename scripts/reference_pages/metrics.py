@@ -5,10 +5,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from mcp_binance_server.telemetry.metrics import BUCKETS, Gauges, Metrics
 from reference_pages.markdown import code, page, table
 
-BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#metrics), in Prometheus's text format. It asks for a
-token like `/mcp` does. No label holds anything that a caller chose."""
+BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#metrics), in Prometheus's text format. It requires a
+token like `/mcp`. No label has a value chosen by a caller."""
 LABELS = f"""`method` is the MCP method, `outcome` is `ok`, `tool_error`, `cancelled` or the error's code, `route` the
-address served, `status` the HTTP status. Anything unknown is counted as `other`. Of orders `outcome` is `placed`,
+address served, `status` the HTTP status. Anything unknown is counted as `other`. For orders, `outcome` is `placed`,
 `rejected`, `not_sent` or `unknown`, `guard` the limit or check without its asset or symbol, `answer` `yes`, `no`,
 `unanswered` or `impossible`. `ledger` is `spot`, `futures`,
 `futures_data` and `funding` (requests), `scan` or `futures_scan`.

@@ -7,8 +7,8 @@ from reference_pages.markdown import code, page, table
 from reference_pages.schemas import fields_of
 
 BEGINNING = """All settings are environment variables, read once at the start; an empty one counts as not set. A value
-that cannot be used stops the start with a message that names the variable and shows no key or secret. Where keys are
-best kept: [keys](../how-to/keys.md)."""
+that cannot be used stops the start with a message that names the variable and shows no key or secret. For the storage
+of keys see [keys](../how-to/keys.md)."""
 # Types that a schema describes poorly: a list is typed as comma-separated words, and a secret is text.
 LISTS = "words, separated by commas"
 ELSEWHERE = "none"
@@ -25,7 +25,7 @@ def settings_page() -> str:
         BEGINNING,
         table(("Variable", "May be", "Default", "Meaning"), rows),
         "## Thresholds of the analyses",
-        "What they are for, and which belong together: [thresholds](../analytics.md).",
+        "For their purpose and combinations see [thresholds](../analytics.md).",
         threshold_table(ANALYTICS_PREFIX),
     )
 

@@ -18,8 +18,8 @@ TOOLS = f"""{len(CATALOGUE.tools)} read-only tools, and {len(TRADE_TOOLS)} tradi
 **Cost** is the request weight of one cold call at Binance, without the table of symbols (20, once an hour). Binance
 allows 6,000 a minute for each IP; the server stops at 90 %. Equal reads within a second share one request.
 
-**Scope** is the permission that a caller's token needs over HTTP and gRPC ([who may come
-in](../hosting.md#who-may-come-in)). `MCP_BINANCE_TOOLSETS` selects groups; **live** tools also need
+**Scope** is the permission that a caller's token needs over HTTP and gRPC
+([scopes](../hosting.md#who-may-come-in)). `MCP_BINANCE_TOOLSETS` selects groups; **live** tools also need
 `MCP_BINANCE_ORDERBOOK_ANALYTICS`.
 
 Every answer has text, and the same facts as fields; fields without a type are text. Sentences without a field of

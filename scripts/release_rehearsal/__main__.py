@@ -31,7 +31,7 @@ BY_A_PERSON = (
     "machine; demo --http in a browser, doctor with a real key that may only read",
     "step 5: push, wait for CI, then git tag -s {tag} && git push origin {tag}",
     "step 6: approve the environment pypi when the workflow asks",
-    "step 7: uvx mcp-binance-server@{version} --version; open the bundle in Claude Desktop; look into the registry",
+    "step 7: uvx mcp-binance-server@{version} --version; open the bundle in Claude Desktop; check the registry",
 )
 
 
@@ -92,7 +92,7 @@ class Rehearsal:
     def _report(self) -> int:
         left = [f"{each.step}: {each.told.splitlines()[0]}" for each in self.outcomes if each.what == "left"]
         asked = [each.format(version=self._version, tag=f"v{self._version}") for each in BY_A_PERSON]
-        print("\n  ".join(("\nLeft for a person:", *left, *asked)))
+        print("\n  ".join(("\nManual steps:", *left, *asked)))
         failed = [each.step for each in self.outcomes if each.what == "FAILED"]
         print(f"\n{'Failed: ' + ', '.join(failed) if failed else 'Nothing failed.'}")
         return 1 if failed else 0
@@ -105,25 +105,25 @@ class Rehearsal:
     def _tag(self) -> str:
         tag = f"v{self._version}"
         if run(["git", "tag", "--list", tag], cwd=ROOT).strip():
-            raise StepFailed(f"{tag} is there already; a version is never published twice")
+            raise StepFailed(f"{tag} already exists; a version is never published twice")
         (check,) = (
             step["run"]
             for step in self._workflow["jobs"]["build"]["steps"]
             if step.get("name") == "The tag is the version"
         )
         run(["bash", "-c", check], around={"GITHUB_REF_NAME": tag})
-        return f"{tag} is free, and passes the workflow's own check"
+        return f"{tag} is free, and passes the workflow's check"
 
     def _notes(self) -> str:
         told = [name for name in ("README.md", "docs/quickstart.md") if NOTE in _text(name)]
         if told:
-            raise LeftByHand(f"step 2: take “{NOTE}” out of {' and '.join(told)} in the commit that is tagged")
-        return "no page says that it is not published"
+            raise LeftByHand(f"step 2: remove “{NOTE}” from {' and '.join(told)} in the tagged commit")
+        return "no page has the note that it is not published"
 
     def _install_tools(self) -> str:
         for program in ("node", "npm"):
             if shutil.which(program) is None:
-                raise StepFailed(f"{program} is not installed: the page of the live chart and the bundle need it")
+                raise StepFailed(f"{program} is not installed; the live chart page and the bundle need it")
         run([sys.executable, "-m", "venv", str(self._tools)])
         run(
             [str(self._tools / "bin" / "pip"), "install", "--quiet", "--require-hashes", "-r", "requirements/build.txt"]
@@ -145,13 +145,13 @@ class Rehearsal:
     def _wheel(self) -> Path:
         found = [*self._dist.glob("*.whl")]
         if len(found) != 1:
-            raise StepFailed("there is no wheel")
+            raise StepFailed("no wheel was built")
         return found[0]
 
     def _says_version(self) -> str:
         said = run([str(self._clean / "bin" / "mcp-binance-server"), "--version"], cwd=self._dist).strip()
         if said != f"mcp-binance-server {self._version}":
-            raise StepFailed(f"the installed command says {said}")
+            raise StepFailed(f"the installed command prints {said}")
         return said
 
     def _first_answer(self) -> str:
@@ -171,7 +171,7 @@ class Rehearsal:
         if found != expected_files(self._version):
             raise StepFailed(f"expected {sorted(expected_files(self._version))}, found {sorted(found)}")
         if lacking := unmade(self._workflow, found):
-            raise StepFailed(f"the workflow takes {', '.join(lacking)}, which no command makes")
+            raise StepFailed(f"the workflow uses {', '.join(lacking)}, which no command builds")
         return ", ".join(sorted(found))
 
 

@@ -33,11 +33,11 @@ def run(command: list[str], *, cwd: Path = ROOT, around: Mapping[str, str] = Map
         raise StepFailed(f"{short} does not start: {error.strerror}") from None
     if done.returncode:
         told = f"{done.stdout}{done.stderr}".strip().splitlines()[-LINES_TOLD:]
-        raise StepFailed("\n".join((f"{short} ended with {done.returncode}", *told)))
+        raise StepFailed("\n".join((f"{short} exited with {done.returncode}", *told)))
     return COLOUR.sub("", done.stdout or done.stderr)
 
 
 def last_line(said: str) -> str:
     """Return the last line with text."""
     lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "without a word"
+    return lines[-1].strip() if lines else "no output"

@@ -37,10 +37,10 @@ def one_version(found: Mapping[str, str]) -> str:
         StepFailed: they differ, or it is not a release version.
     """
     if len(set(found.values())) != 1:
-        raise StepFailed("; ".join(f"{where} says {version}" for where, version in found.items()))
+        raise StepFailed("; ".join(f"{where} has {version}" for where, version in found.items()))
     version = next(iter(found.values()))
     if not VERSION.fullmatch(version):
-        raise StepFailed(f"{version} is no X.Y.Z")
+        raise StepFailed(f"{version} is not of the form X.Y.Z")
     return version
 
 
@@ -55,15 +55,15 @@ def changelog_entry(text: str, version: str) -> str:
     entries = {head: len(re.findall(r"^- ", body, re.MULTILINE)) for (head, _), body in zip(heads, bodies, strict=True)}
     days = dict(heads)
     if entries.get("Unreleased", 0):
-        raise StepFailed(f"{entries['Unreleased']} entries still stand under [Unreleased]")
+        raise StepFailed(f"{entries['Unreleased']} entries are still under [Unreleased]")
     if "Unreleased" not in entries:
-        raise StepFailed("there is no [Unreleased] to go on with")
+        raise StepFailed("the section [Unreleased] is missing")
     if not entries.get(version, 0):
-        raise StepFailed(f"there is no section [{version}] with entries")
+        raise StepFailed(f"no section [{version}] with entries")
     try:
         date.fromisoformat(days[version])
     except ValueError:
-        raise StepFailed(f"[{version}] has no day, as in: ## [{version}] - 2026-01-31") from None
+        raise StepFailed(f"[{version}] has no date, as in: ## [{version}] - 2026-01-31") from None
     if next(head for head, _ in heads if head != "Unreleased") != version:
         raise StepFailed(f"[{version}] is not the newest section")
     return f"[{version}] of {days[version]} has {entries[version]} entries, [Unreleased] none"
@@ -84,8 +84,8 @@ def agreed_jobs(workflow: Mapping[str, Any], releasing: str) -> str:
         each for each in built_by(workflow) if each.partition(" dist/")[0].partition(" --out-dir")[0] not in by_hand
     ]
     if missing:
-        raise StepFailed(f"RELEASING.md lacks what the workflow runs: {'; '.join(missing)}")
-    return f"{len(jobs)} jobs and {len(built_by(workflow))} commands that build, the same in both"
+        raise StepFailed(f"RELEASING.md lacks commands of the workflow: {'; '.join(missing)}")
+    return f"{len(jobs)} jobs and {len(built_by(workflow))} build commands, the same in both"
 
 
 def built_by(workflow: Mapping[str, Any]) -> list[str]:

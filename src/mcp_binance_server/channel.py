@@ -83,7 +83,7 @@ class _Passage:
 
     async def pass_gate(self) -> None:
         if self.passed:
-            raise _Shut(NoAnswer("a second request was about to leave", sent=True))
+            raise _Shut(NoAnswer("a second request was blocked", sent=True))
         try:
             await self.gate()
         except Exception as error:
@@ -194,8 +194,8 @@ class Channel:
             await passage.pass_gate()
         answer = await self._exchange(client, request, body_cap)
         if not passage.passed:
-            LOG.error("a request was answered although it never passed the gate: the transport has changed")
-            raise NoAnswer("an answer to a request that had not passed the gate", sent=True, answered=True)
+            LOG.error("a request was answered without passing the send gate: the HTTP transport has changed")
+            raise NoAnswer("an answer to a request that did not pass the send gate", sent=True, answered=True)
         return answer
 
     async def _request(
@@ -225,7 +225,7 @@ class Channel:
         response = await client.send(request, stream=True)
         try:
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise NoAnswer("the answer is compressed although none was asked for", sent=True, answered=True)
+                raise NoAnswer("the answer is compressed, which was not requested", sent=True, answered=True)
             body = bytearray()
             async for chunk in response.aiter_raw():
                 body += chunk

@@ -136,11 +136,11 @@ class RateLimited(AppError):
     def message(self) -> str:
         said = f"Rate limit exceeded. Please wait {self.retry_after_secs} seconds before retrying."
         if self.exchange_wait_secs is not None:
-            said += f" Binance asked for {self.exchange_wait_secs} seconds and may refuse again."
+            said += f" Binance asked for a wait of {self.exchange_wait_secs} seconds and may refuse again."
         if self.concerns_one:
             said += (
-                f" You have used {self.own_weight} of request weight in this minute and this call needs more;"
-                f" {self.weight_share} are your share, whatever others do. What is left is kept for other callers."
+                f" You have used {self.own_weight} of request weight in this minute and this call needs more."
+                f" Your guaranteed share is {self.weight_share}; the rest is reserved for other callers."
             )
         return said
 
@@ -183,20 +183,20 @@ class InvalidCredentials(AppError):
     @property
     def _suggestion(self) -> str:
         if self.setting is not None:
-            return f"Set {self.setting} in the environment of this server and start it again"
+            return f"Set {self.setting} in the environment of this server and restart it"
         if self.likely_cause == NOT_LENT:
             return (
                 "Send your own key in X-Binance-Api-Key and X-Binance-Secret-Key, over TLS or on the server's machine; "
-                "whoever runs the server finds in docs/hosting.md, Whose account, what to set"
+                "operators: see docs/hosting.md, Whose account"
             )
         if self.masked_api_key != NOT_SET:
             return f"Verify credentials at {self.help_url} and ensure correct environment variables"
         variables = "BINANCE_API_KEY and BINANCE_SECRET_KEY"
         return (
             f"Create a key{f' for {self.network}' if self.network else ''} at {self.help_url}, then run "
-            f"mcp-binance-server setup in a terminal, which stores and tries it; or set {variables} in the environment "
-            "of this server and start it again; over HTTP a caller may send their own in the headers "
-            "X-Binance-Api-Key and X-Binance-Secret-Key"
+            f"mcp-binance-server setup in a terminal, which stores and tests it; or set {variables} in the environment "
+            "of this server and restart it; over HTTP, send your own key in the headers X-Binance-Api-Key and "
+            "X-Binance-Secret-Key"
         )
 
 
@@ -289,7 +289,7 @@ class ExchangeError(AppError):
 @dataclass(kw_only=True, eq=False)
 class ExchangeRejected(ExchangeError):
     error_type: ClassVar[str] = "exchange_rejected"
-    recovery_suggestion: ClassVar[str] = "Change the request as the exchange's message says; repeating it will not help"
+    recovery_suggestion: ClassVar[str] = "Change the request as the exchange's message asks; repeating it will not help"
 
     @property
     def message(self) -> str:
@@ -302,7 +302,7 @@ class ExchangeUnavailable(ExchangeError):
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     retryable: ClassVar[bool] = True
     recovery_suggestion: ClassVar[str] = (
-        "Try again in a few seconds; if it goes on, run mcp-binance-server doctor, which says where it is stuck"
+        "Try again in a few seconds; if it persists, run mcp-binance-server doctor to find the cause"
     )
 
     reason: str = "no answer"
@@ -318,7 +318,7 @@ class RegionRestricted(ExchangeError):
     error_type: ClassVar[str] = "region_restricted"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     recovery_suggestion: ClassVar[str] = (
-        "Public market data has a second host; account calls have none. mcp-binance-server doctor says what works here"
+        "Public market data has a second host; account calls have none. mcp-binance-server doctor lists what works"
     )
 
     market: str | None = None
@@ -329,11 +329,11 @@ class RegionRestricted(ExchangeError):
             return "Binance does not serve this location (HTTP 451)."
         return (
             "Binance's futures API does not serve this location (HTTP 451), and it has no second host. "
-            "Everything about spot pairs keeps working; futures are not asked again for ten minutes."
+            "Tools for spot pairs keep working; futures are not requested again for ten minutes."
         )
 
     def data(self) -> dict[str, Any]:
-        instead = {"recovery_suggestion": "Use the spot tools; no setting of this server changes what is served here"}
+        instead = {"recovery_suggestion": "Use the spot tools; no setting of this server changes this"}
         return {**super().data(), **(instead if self.market else {})}
 
 
@@ -360,7 +360,7 @@ class TookTooLong(AppError):
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     retryable: ClassVar[bool] = True
     recovery_suggestion: ClassVar[str] = (
-        "Try again in a minute, or ask for less; mcp-binance-server doctor finds what is slow"
+        "Try again in a minute, or request less data; mcp-binance-server doctor finds the slow part"
     )
 
     after_secs: float
@@ -375,7 +375,7 @@ class EngineUnavailable(AppError):
     error_type: ClassVar[str] = "engine_unavailable"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     retryable: ClassVar[bool] = True
-    recovery_suggestion: ClassVar[str] = "Try again in a few seconds; the operator should look at the state engine"
+    recovery_suggestion: ClassVar[str] = "Try again in a few seconds; the operator should check the state engine"
 
     operation: str
 
@@ -387,7 +387,7 @@ class EngineUnavailable(AppError):
 @dataclass(kw_only=True, eq=False)
 class SettingsError(AppError):
     error_type: ClassVar[str] = "settings"
-    recovery_suggestion: ClassVar[str] = "Have the user change what it names, and start the server again"
+    recovery_suggestion: ClassVar[str] = "Ask the user to change the named settings and to restart the server"
 
     problems: tuple[str, ...] = field(default=())
 

@@ -69,7 +69,7 @@ def read_keys(path: Path, fetch: Fetch | None = None) -> dict[str, str]:
 def written(keys: Mapping[str, str]) -> str:
     """Return the text of a key file."""
     lines = (f"{name}={keys[name]}" for name in NAMES if keys.get(name))
-    return "\n".join(("# Keys of mcp-binance-server. Nobody else may read this file.", *lines, ""))
+    return "\n".join(("# Keys of mcp-binance-server. Keep this file private.", *lines, ""))
 
 
 def added(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
@@ -98,7 +98,7 @@ def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
     if not is_pair:
         raise _refused(path, f"line {number} is not NAME=VALUE")
     if name not in NAMES:
-        raise _refused(path, f"line {number} sets something else than {_listed(NAMES)}")
+        raise _refused(path, f"line {number} does not set one of {_listed(NAMES)}")
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         value = value[1:-1]
     return name, value
@@ -109,7 +109,7 @@ def _looked_up(path: Path, name: str, value: str, fetch: Fetch | None) -> str:
         return value
     kept = (fetch or _from_keyring)(SERVICE, keyring_user(path, name))
     if kept is None:
-        raise _refused(path, f"{name} is not in the keyring any more; store it again with: mcp-binance-server setup")
+        raise _refused(path, f"{name} is missing from the keyring; store it again with: mcp-binance-server setup")
     return kept
 
 

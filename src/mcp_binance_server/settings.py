@@ -64,9 +64,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     network: Literal["mainnet", "testnet", "demo"] = Field(
-        "mainnet", alias="BINANCE_NETWORK", description="Which Binance serves market and account data alike"
+        "mainnet", alias="BINANCE_NETWORK", description="Binance network of all market and account data"
     )
-    api_key: SecretStr | None = Field(None, alias="BINANCE_API_KEY", description="API key; public data needs none")
+    api_key: SecretStr | None = Field(None, alias="BINANCE_API_KEY", description="API key; not needed for public data")
     secret_key: SecretStr | None = Field(
         None, alias="BINANCE_SECRET_KEY", description=f"HMAC secret of the key ({SECRET_ALIAS} is accepted too)"
     )
@@ -76,143 +76,149 @@ class Settings(BaseModel):
     key_file: Path | None = Field(
         None,
         alias="MCP_BINANCE_KEY_FILE",
-        description="File with the keys, NAME=VALUE lines, that nobody but its owner can read; the environment's win",
+        description="File with the keys as NAME=VALUE lines, readable by its owner only; the environment overrides it",
     )
     rest_url: Address | None = Field(
-        None, alias="BINANCE_REST_URL", description="Address of the REST API, when it is not the network's own"
+        None, alias="BINANCE_REST_URL", description="Address of the REST API; unset: the network's own"
     )
     stream_url: StreamAddress | None = Field(
         None,
         alias="BINANCE_STREAM_URL",
-        description="Address of the market streams; with another REST address none is guessed",
+        description="Address of the market streams; no default if BINANCE_REST_URL is set",
     )
     futures_rest_url: Address | None = Field(
         None,
         alias="BINANCE_FUTURES_REST_URL",
-        description="Address of the futures REST API, of which only public data is read; with another "
-        "BINANCE_REST_URL none is guessed",
+        description="Address of the futures REST API, for public data only; no default if BINANCE_REST_URL is set",
     )
     futures_stream_url: StreamAddress | None = Field(
-        None, alias="BINANCE_FUTURES_STREAM_URL", description="Address of the futures streams; likewise"
+        None,
+        alias="BINANCE_FUTURES_STREAM_URL",
+        description="Address of the futures streams; no default if BINANCE_REST_URL is set",
     )
     ws_api_url: StreamAddress | None = Field(
         None,
         alias="BINANCE_WS_API_URL",
-        description="Address of the WebSocket API, which tells what becomes of orders; likewise",
+        description="Address of the WebSocket API, for updates of orders; no default if BINANCE_REST_URL is set",
     )
     board_fresh_secs: int = Field(
         10, ge=2, le=300, alias="MCP_BINANCE_BOARD_FRESH_SECS",
-        description="How many seconds one look at all pairs of a market is good for, for everybody who asks",
+        description="Lifetime of the cached table of all pairs of a market, shared by all callers, in seconds",
     )  # fmt: skip
     scan_percent: int = Field(
         20, ge=1, le=50, alias="MCP_BINANCE_SCAN_PERCENT",
-        description="How much of each host's request weight screens of the market may use in a minute, in percent",
+        description="Share of each host's request weight per minute for screens of the market, in percent",
     )  # fmt: skip
     liquidations: Literal["asked", "always", "off"] = Field(
         "asked",
         alias="MCP_BINANCE_LIQUIDATIONS",
-        description="When the liquidations of futures are listened to: for half an hour after a question, or always",
+        description="Stream of futures liquidations: for 30 minutes after a question, always, or off",
     )
     orderbook_analytics: bool = Field(
         default=True,
         alias="MCP_BINANCE_ORDERBOOK_ANALYTICS",
-        description="Offer the analyses that rest on live order books, and open streams for them",
+        description="Analyses of live order books, and the streams that they need",
     )
     feed_symbols: int = Field(
-        20, ge=1, le=1000, alias="MCP_BINANCE_FEED_SYMBOLS", description="How many symbols are streamed at a time"
+        20, ge=1, le=1000, alias="MCP_BINANCE_FEED_SYMBOLS", description="Number of symbols streamed at the same time"
     )
     feed_linger_secs: int = Field(
         300, ge=1, le=86_400, alias="MCP_BINANCE_FEED_LINGER_SECS",
-        description="How many seconds a stream stays open after its last reader",
+        description="Lifetime of a stream after its last reader, in seconds",
     )  # fmt: skip
     learn_symbols: Symbols = Field(
         (),
         alias="MCP_BINANCE_LEARN_SYMBOLS",
-        description="Comma-separated symbols that are streamed from the start, so that the first question has a past",
+        description="Comma-separated symbols streamed from the start, so that the first question has past data",
     )
     analytics: Mapping[str, str] = Field(
         default_factory=dict[str, str],
         alias=ANALYTICS,
-        description="The thresholds of the analyses, a variable each; what they may be is theirs to say",
+        description="Thresholds of the analyses, one variable each, with bounds of their own",
     )
     chart_key: SecretStr | None = Field(
-        None, alias="CHART_IMG_API_KEY", description="Key of chart-img.com; charts of Binance pairs need none"
+        None, alias="CHART_IMG_API_KEY", description="Key of chart-img.com; not needed for charts of Binance pairs"
     )
     chart_plan: ChartPlan | None = Field(
-        None, alias="CHART_IMG_PLAN", description="Plan of that key; without it, it is learned from the first refusal"
+        None, alias="CHART_IMG_PLAN", description="Plan of the chart-img.com key; unset: learned from the first refusal"
     )
     chart_rps: PositiveFloat | None = Field(
-        None, alias="CHART_IMG_RPS", description="Requests a second to chart-img.com, when it is not the plan's number"
+        None,
+        alias="CHART_IMG_RPS",
+        description="Requests per second to chart-img.com, above 0; unset: the plan's limit",
     )
     chart_daily_limit: PositiveInt | None = Field(
-        None, alias="CHART_IMG_DAILY_LIMIT", description="Images a day, when it is not the plan's number"
+        None,
+        alias="CHART_IMG_DAILY_LIMIT",
+        description="Images per day from chart-img.com, at least 1; unset: the plan's limit",
     )
     chart_url: Address = Field(
         "https://api.chart-img.com", alias="CHART_IMG_URL", description="Address of the chart service"
     )
     chart_docs_url: Address = Field(
-        "https://doc.chart-img.com", alias="CHART_IMG_DOCS_URL", description="Address of its documentation"
+        "https://doc.chart-img.com",
+        alias="CHART_IMG_DOCS_URL",
+        description="Address of the documentation of the chart service",
     )
     chart_app: bool = Field(
         default=True,
         alias="MCP_BINANCE_CHART_APP",
-        description="Offer the live chart to clients that show pages in the chat (MCP Apps); off: pictures alone",
+        description="Live chart for clients that show pages in the chat (MCP Apps); off: images only",
     )
     state_url: StateAddress = Field(
         SecretStr("memory://"),
         alias="MCP_BINANCE_STATE_URL",
-        description="Where processes share budget, sessions and answers; a redis://, rediss:// or unix:// address",
+        description="Address of the state that processes share (budget, sessions, answers): redis://, rediss:// or unix://",
     )
     state_dir: StateFolder = Field(
         None,
         alias="MCP_BINANCE_STATE_DIR",
-        description="Folder of what outlives a process, the pasts that judgements compare with; off: only in memory",
+        description="Folder for data kept across restarts: past values that judgements compare with; off: memory only",
     )
     trading: Literal["off", "paper", "practice", "live"] = Field(
         "off",
         alias="MCP_BINANCE_TRADING",
-        description="Whether orders can be placed: not at all, on paper without a key, at Binance's testnet or demo, "
-        "or with real money",
+        description="Mode of trading: no orders, paper without a key, Binance's testnet or demo, or real money",
     )
     trading_policy: Path | None = Field(
         None,
         alias="MCP_BINANCE_TRADING_POLICY",
-        description="TOML file with your limits for orders, and whom to ask; the usual place is beside the keys",
+        description="TOML file with your limits for orders and your approvers; unset: trading.toml next to the keys",
     )
     trading_dir: TradingFolder | None = Field(
         None,
         alias="MCP_BINANCE_TRADING_DIR",
-        description="Folder of the journal of orders, on a local disk; the usual place is in the state folder",
+        description="Folder of the journal of orders, on a local disk; unset: trading in the state folder",
     )
     round_key_file: Path | None = Field(
         None,
         alias="MCP_BINANCE_ROUND_KEY_FILE",
-        description="File of at least 32 random bytes, the same for all processes that share a state, that nobody but "
-        "its owner can read: a preview or a question of one is then finished by any",
+        description="File of at least 32 random bytes, readable by its owner only; processes with the same file and "
+        "state can finish each other's previews and questions",
     )
     order_recv_window_ms: int = Field(
         2_000, ge=100, le=60_000, alias="MCP_BINANCE_ORDER_RECV_WINDOW_MS",
-        description="How many milliseconds late an order may reach Binance; one that is later is refused there",
+        description="Longest delay of an order on its way to Binance, in milliseconds; Binance refuses a later one",
     )  # fmt: skip
     approval_page: Literal["browser", "client", "off"] = Field(
         "browser",
         alias="MCP_BINANCE_APPROVAL_PAGE",
-        description="Who opens the page of an order that needs your passphrase: your client if it can, else a browser "
-        "here; your client alone; or nobody",
+        description="Opener of the page for an order that needs your passphrase: your client if possible, else a "
+        "browser on this machine; your client only; or no page",
     )
     paper_latency_ms: int = Field(
         150, ge=0, le=60_000, alias="MCP_BINANCE_PAPER_LATENCY_MS",
-        description="How many milliseconds an order on paper takes to the market",
+        description="Simulated delay of a paper order on its way to the market, in milliseconds",
     )  # fmt: skip
     egress_id: Trimmed = Field(
         "local",
         alias="MCP_BINANCE_EGRESS_IP_ID",
-        description="Name of the outgoing IP in the request-weight budget",
+        description="Name of the outgoing IP address; processes with the same name share one request-weight budget",
     )
     toolsets: Toolsets = Field(
         get_args(Toolset),
         alias="MCP_BINANCE_TOOLSETS",
-        description="Comma-separated groups of tools, resources and prompts to offer; the others do not exist",
+        description="Comma-separated groups of tools, resources and prompts to offer; other groups are left out",
     )
     guide_config: Path | None = Field(
         None,
@@ -220,56 +226,66 @@ class Settings(BaseModel):
         description="YAML file with your own guide folders, categories and collections",
     )
     https_proxy: ProxySetting | None = Field(
-        None, alias="HTTPS_PROXY", description="Proxy of https:// and wss:// addresses: Binance, chart-img.com"
+        None, alias="HTTPS_PROXY", description="Proxy for https:// and wss:// addresses: Binance, chart-img.com"
     )
-    http_proxy: ProxySetting | None = Field(None, alias="HTTP_PROXY", description="Proxy of http:// and ws:// ones")
-    all_proxy: ProxySetting | None = Field(None, alias="ALL_PROXY", description="Proxy of all that have no other")
-    no_proxy: str = Field("", alias="NO_PROXY", description="Hosts, addresses and networks that are reached directly")
+    http_proxy: ProxySetting | None = Field(
+        None, alias="HTTP_PROXY", description="Proxy for http:// and ws:// addresses"
+    )
+    all_proxy: ProxySetting | None = Field(
+        None, alias="ALL_PROXY", description="Proxy for addresses without another one"
+    )
+    no_proxy: str = Field("", alias="NO_PROXY", description="Hosts, addresses and networks reached directly")
     session_cap: PositiveInt = Field(
-        50, alias="MCP_BINANCE_SESSION_CAP", description="How many HTTP sessions may be open at a time"
+        50, alias="MCP_BINANCE_SESSION_CAP", description="Number of HTTP sessions open at the same time, at least 1"
     )
     session_idle_secs: PositiveInt = Field(
-        30, alias="MCP_BINANCE_SESSION_IDLE_SECS", description="After how many idle seconds an HTTP session ends"
+        30,
+        alias="MCP_BINANCE_SESSION_IDLE_SECS",
+        description="Idle time before an HTTP session ends, in seconds, at least 1",
     )
     allowed_hosts: Words = Field(
         (),
         alias="MCP_BINANCE_ALLOWED_HOSTS",
-        description="Comma-separated names this server is reached by over HTTP; the machine's own are always allowed",
+        description="Comma-separated host names of this server for HTTP; the machine's own names are always allowed",
     )
     allowed_origins: Words = Field(
         (),
         alias="MCP_BINANCE_ALLOWED_ORIGINS",
-        description="Comma-separated origins (https://example.com) of web pages that may call over HTTP",
+        description="Comma-separated origins of web pages allowed to call over HTTP, such as https://example.com",
     )
     trusted_proxies: Words = Field(
         (),
         alias="MCP_BINANCE_TRUSTED_PROXIES",
-        description="Comma-separated addresses of proxies whose X-Forwarded-For and -Proto are believed",
+        description="Comma-separated addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted",
     )
     token_file: Path | None = Field(
-        None, alias="MCP_BINANCE_TOKEN_FILE", description="File of bearer tokens, hashed: see mcp-binance-server token"
+        None, alias="MCP_BINANCE_TOKEN_FILE", description="File of hashed bearer tokens; see mcp-binance-server token"
     )
     oauth_issuer: Address | None = Field(
         None, alias="MCP_BINANCE_OAUTH_ISSUER", description="Authorization server whose access tokens are accepted"
     )
     oauth_jwks_url: Address | None = Field(
-        None, alias="MCP_BINANCE_OAUTH_JWKS_URL", description="Its keys, when its metadata does not say where they are"
+        None,
+        alias="MCP_BINANCE_OAUTH_JWKS_URL",
+        description="Address of the authorization server's keys; unset: from its metadata",
     )
     public_url: Address | None = Field(
         None,
         alias="MCP_BINANCE_PUBLIC_URL",
-        description="Address clients use for /mcp: the audience that a token must be made for",
+        description="Public address of /mcp for clients, the required audience of access tokens",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        "WARNING", alias="MCP_BINANCE_LOG_LEVEL", description="How much is logged on standard error"
+        "WARNING", alias="MCP_BINANCE_LOG_LEVEL", description="Lowest level logged on standard error"
     )
     log_format: Literal["text", "json"] = Field(
-        "text", alias="MCP_BINANCE_LOG_FORMAT", description="Logs as lines of text or as JSON objects, one a line"
+        "text",
+        alias="MCP_BINANCE_LOG_FORMAT",
+        description="Format of the log: lines of text, or one JSON object per line",
     )
     otlp_url: Address | None = Field(
         None,
         alias="MCP_BINANCE_OTLP_URL",
-        description="Collector that gets a span for each request, as OTLP over HTTP; needs the extra otel",
+        description="Address of the OTLP collector over HTTP for a span of each request; needs the extra otel",
     )
 
     @model_validator(mode="after")
@@ -287,7 +303,7 @@ class Settings(BaseModel):
     def _readers_have_room(self) -> Self:
         if len(self.learn_symbols) > self.feed_symbols // 2:
             raise ValueError(
-                f"MCP_BINANCE_LEARN_SYMBOLS may name {self.feed_symbols // 2} symbols, half of "
+                f"MCP_BINANCE_LEARN_SYMBOLS can have at most {self.feed_symbols // 2} symbols, half of "
                 "MCP_BINANCE_FEED_SYMBOLS: the other half is for readers"
             )
         return self
@@ -297,7 +313,7 @@ class Settings(BaseModel):
         if self.token_file and self.oauth_issuer:
             raise ValueError("set MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, not both")
         if self.oauth_issuer and not self.public_url:
-            raise ValueError("MCP_BINANCE_OAUTH_ISSUER needs MCP_BINANCE_PUBLIC_URL: tokens are made for an address")
+            raise ValueError("MCP_BINANCE_OAUTH_ISSUER needs MCP_BINANCE_PUBLIC_URL: tokens are issued for an address")
         return self
 
     @property
@@ -357,7 +373,7 @@ def refuse_unknown_variables(environment: Mapping[str, str]) -> None:
         SettingsError: a variable has our prefix and is not a setting; the message suggests the nearest setting.
     """
     if unknown := unknown_variables(environment):
-        raise SettingsError(problems=tuple(f"{name}: there is no such setting.{_meant(name)}" for name in unknown))
+        raise SettingsError(problems=tuple(f"{name}: unknown setting.{_meant(name)}" for name in unknown))
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -390,7 +406,7 @@ def nearest_variable(name: str) -> str:
 
 def _meant(name: str) -> str:
     nearest = nearest_variable(name)
-    return f" Did you mean {nearest}?" if nearest else " Remove it; docs/reference/settings.md lists all there are."
+    return f" Did you mean {nearest}?" if nearest else " Remove it; docs/reference/settings.md lists all settings."
 
 
 def _bare(name: str) -> str:

@@ -47,11 +47,11 @@ def check(settings: Settings, clock: Clock) -> None:
         if settings.trading == "paper" and not streams_markets(settings, network):
             raise no_live_market()
     if settings.state_dir is not None and settings.state_dir.exists() and not settings.state_dir.is_dir():
-        raise SettingsError(problems=(f"MCP_BINANCE_STATE_DIR: {settings.state_dir}: it is no folder",))
+        raise SettingsError(problems=(f"MCP_BINANCE_STATE_DIR: {settings.state_dir}: not a folder",))
     if not is_alone(settings):
         engine_of(settings, clock)
     if unread := unread_variables(surroundings()):
-        LOG.warning("%s: not read; name the proxy of all connections in HTTPS_PROXY or ALL_PROXY", ", ".join(unread))
+        LOG.warning("%s: ignored; set the proxy of all connections in HTTPS_PROXY or ALL_PROXY", ", ".join(unread))
     path = settings.private_key_file
     if path is not None and path.stat().st_mode & 0o077:
         LOG.warning("BINANCE_PRIVATE_KEY_FILE can be read by other users: chmod 600 %s", path)
@@ -93,7 +93,7 @@ def streams_markets(settings: Settings, network: Network) -> bool:
 
 def no_live_market() -> SettingsError:
     """Return the error that paper orders are matched on a live market and none is available."""
-    needed = "MCP_BINANCE_ORDERBOOK_ANALYTICS, and BINANCE_STREAM_URL where you set another host"
+    needed = "MCP_BINANCE_ORDERBOOK_ANALYTICS, and BINANCE_STREAM_URL if you set another host"
     return SettingsError(problems=(f"MCP_BINANCE_TRADING=paper needs a live market: {needed}",))
 
 
@@ -128,7 +128,7 @@ def round_key_of(settings: Settings, use: Literal["previews", "rounds"]) -> byte
     if os.name == "posix" and mode & 0o077:
         raise _unfit_key(path, f"other users can read it; fix it with: chmod 600 '{path}'")
     if len(key) < LEAST_KEY_BYTES:
-        raise _unfit_key(path, f"it holds {len(key)} bytes; make it with: head -c 32 /dev/urandom > '{path}'")
+        raise _unfit_key(path, f"it has only {len(key)} bytes; create it with: head -c 32 /dev/urandom > '{path}'")
     return hmac.digest(key, f"mcp-binance-server {use} v1".encode(), "sha256")
 
 

@@ -23,7 +23,7 @@ ADDRESSES: dict[AddressOf, str] = {
 # Addresses that carry orders or news about orders; the other addresses carry public data.
 ORDERS_PASS: tuple[AddressOf, ...] = ("rest_url", "ws_api_url")
 HOW_TO = "docs/how-to/live.md"
-NOBODY_ELSE = "nobody else sets limits for your money"
+NOBODY_ELSE = "only you can set limits for your money"
 
 
 def checked_rules(settings: Settings, network: Network, principal: Principal | None) -> Policy:
@@ -61,19 +61,19 @@ def _wrong_network(settings: Settings, network: Network) -> str:
     match settings.trading:
         case "practice" if not settings.names_network:
             return (
-                "needs BINANCE_NETWORK=testnet or BINANCE_NETWORK=demo, written out: it is not set, and then it is "
-                "mainnet, where money is real"
+                "needs BINANCE_NETWORK=testnet or BINANCE_NETWORK=demo, set explicitly: the default is mainnet, with "
+                "real money"
             )
         case "practice" if name not in PLAY:
             return (
-                f"and BINANCE_NETWORK={name} disagree: practice is at testnet or demo; for real money set "
+                f"and BINANCE_NETWORK={name} disagree: practice needs testnet or demo; for real money set "
                 "MCP_BINANCE_TRADING=live"
             )
         case "live" if not settings.names_network:
-            return "needs BINANCE_NETWORK=mainnet, written out: it takes two settings to trade with real money"
+            return "needs BINANCE_NETWORK=mainnet, set explicitly: real money needs two settings"
         case "live" if name != MONEY:
             return (
-                f"and BINANCE_NETWORK={name} disagree: live is at mainnet; for play money set "
+                f"and BINANCE_NETWORK={name} disagree: live needs mainnet; for play money set "
                 "MCP_BINANCE_TRADING=practice"
             )
         case _:
@@ -83,7 +83,7 @@ def _wrong_network(settings: Settings, network: Network) -> str:
 def _missing(settings: Settings, principal: Principal | None) -> str:
     if settings.trading != "paper" and principal is None:
         return (
-            f"needs a key of BINANCE_NETWORK={settings.network}: make one at {NETWORKS[settings.network].help_url}, "
+            f"needs a key of BINANCE_NETWORK={settings.network}: create one at {NETWORKS[settings.network].help_url}, "
             "then run mcp-binance-server setup, or set BINANCE_API_KEY and BINANCE_SECRET_KEY"
         )
     if missing := [each for each in TOOLSETS if each not in settings.toolsets]:
@@ -91,10 +91,10 @@ def _missing(settings: Settings, principal: Principal | None) -> str:
     if settings.state_url.get_secret_value() != MEMORY and settings.round_key_file is None:
         return (
             "and MCP_BINANCE_STATE_URL need MCP_BINANCE_ROUND_KEY_FILE, the same file of at least 32 random bytes "
-            "for every server: without it what one has shown no other can place"
+            "on every server: without it, no server can place an order that another has previewed"
         )
     if settings.trading_dir is None:
-        return "needs MCP_BINANCE_TRADING_DIR, a folder for the journal of orders: this user has no home"
+        return "needs MCP_BINANCE_TRADING_DIR, a folder for the journal of orders: this user has no home folder"
     return ""
 
 
@@ -110,8 +110,8 @@ def _strange_host(settings: Settings, network: Network) -> str:
         url: str | None = getattr(network, part)
         if url is not None and not is_loopback(url) and not is_published(network.name, part, url):
             return (
-                f"and {ADDRESSES[part]} disagree: {echo(urlsplit(url).hostname or '')} is no encrypted address that "
-                f"Binance publishes for {network.name}, nor on this machine; unset {ADDRESSES[part]}"
+                f"and {ADDRESSES[part]} disagree: {echo(urlsplit(url).hostname or '')} is neither an encrypted address "
+                f"published by Binance for {network.name} nor on this machine; unset {ADDRESSES[part]}"
             )
     return ""
 
@@ -127,10 +127,10 @@ def _unfit_policy(settings: Settings, policy: Policy, key_id: str) -> str:
     if path is None:
         return (
             "needs MCP_BINANCE_TRADING_POLICY, a file trading.toml with your limits: symbols, per_order, per_day and "
-            f'daily_loss below [limits], and mode = "live" below [keys."{key_id}"]; {HOW_TO} shows one'
+            f'daily_loss below [limits], and mode = "live" below [keys."{key_id}"]; see {HOW_TO}'
         )
     if lacking := policy.of_key(key_id).lacks_for_live():
-        return f"needs {', '.join(lacking)} below [limits] in {where}: {NOBODY_ELSE}; {HOW_TO} says what each is"
+        return f"needs {', '.join(lacking)} below [limits] in {where}: {NOBODY_ELSE}; {HOW_TO} explains each"
     if named is None:
         return (
             f'needs this key in {where}: if it may trade with real money, add two lines, [keys."{key_id}"] and '
@@ -147,7 +147,7 @@ def _incomplete_keys(policy: Policy, where: str) -> str:
         for name, lines in lacking.items()
         if lines
     ]
-    return f"needs {'; '.join(told)}, in {where}: {NOBODY_ELSE}; {HOW_TO} says what each is" if told else ""
+    return f"needs {'; '.join(told)}, in {where}: {NOBODY_ELSE}; {HOW_TO} explains each" if told else ""
 
 
 def _refused(settings: Settings, problem: str) -> SettingsError:

@@ -57,6 +57,8 @@ class Upstream:
     """None if futures are not enabled or have no address: then no request is sent there."""
     key_is_judged: bool = False
     """Whether trading checks and logs the key's permissions itself, before the first order."""
+    serves_callers: bool = False
+    """Whether callers come over HTTP or gRPC; otherwise the process has one local client."""
 
     @property
     def caller(self) -> ExchangeCaller:
@@ -136,7 +138,9 @@ async def opened_upstream(
             scans["perpetual"] = _scans(futures.client.caller.budget, settings.scan_percent)
         client = SpotClient(caller, engine, pace)
         is_judged = settings.trading == "live"
-        yield Upstream(principal, clock, engine, client, directory, errands, scans, futures, is_judged)
+        yield Upstream(
+            principal, clock, engine, client, directory, errands, scans, futures, is_judged, callers_bring_keys
+        )
 
 
 def futures_side(

@@ -98,7 +98,7 @@ def test_a_wrong_name_or_value_is_refused_and_the_value_is_not_shown(name: str, 
 
 
 def test_a_mistyped_name_is_told_the_one_that_was_meant() -> None:
-    assert f"{PREFIX}BIAST: there is no such threshold; {PREFIX}BIAS_T is one" in refusal({f"{PREFIX}BIAST": "4"})
+    assert f"{PREFIX}BIAST: unknown threshold; did you mean {PREFIX}BIAS_T?" in refusal({f"{PREFIX}BIAST": "4"})
 
 
 def test_all_problems_are_told_at_once() -> None:

@@ -88,7 +88,7 @@ async def test_a_person_reads_an_order_and_approves_it_and_nobody_else_does(
 
     assert f"LIVE ({desk.served.host}), REAL MONEY" in shown
     assert preview_id in shown
-    assert ["did not come from the page" in refused[0], "not the name of this server" in refused[1]] == [True, True]
+    assert ["request did not come from" in refused[0], "Unknown host name" in refused[1]] == [True, True]
     assert "belongs to the browser that opened it first" in refused[2]
     assert "Wrong passphrase (1 of 5" in wrong
     assert "Approved" in approved

@@ -42,7 +42,7 @@ async def test_after_a_rate_limit_it_waits_as_long_as_it_was_told(stage: Stage, 
         await view.state("Live")
         after = await view.text("#notes")
 
-    assert notes.startswith("Rate limit exceeded. The picture is of ")
+    assert notes.startswith("Rate limit exceeded. The picture is from ")
     assert (before, view.tools.asked) == (2, 3)
     assert after == ""
     assert view.problems == []
@@ -149,7 +149,7 @@ async def test_a_host_that_never_answers_is_asked_again(stage: Stage) -> None:
         await view.state("No new data; next try in 2 s")
         notes = await view.text("#notes")
 
-    assert notes.startswith("No answer within 30 s. The picture is of ")
+    assert notes.startswith("No answer within 30 s. The picture is from ")
 
 
 @pytest.mark.parametrize(

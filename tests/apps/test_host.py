@@ -123,7 +123,7 @@ async def test_where_calls_are_not_passed_on_the_picture_stays(whole_stage: Stag
     capabilities = {name: value for name, value in CAPABILITIES.items() if name != "serverTools"}
     drawn = await whole_stage.tools().image(CHART)
     async with whole_stage.view(result=drawn, capabilities=capabilities) as view:
-        await view.state("This host shows the picture only: it does not pass on calls")
+        await view.state("This host shows the picture only: it forwards no calls")
         await view.until(POSTER)
         hidden = [await is_hidden(view, name) for name in ("symbol", "interval", "fit", "ask")]
         seen = await view.pixels()

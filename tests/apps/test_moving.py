@@ -138,14 +138,14 @@ async def test_in_a_hidden_window_it_does_not_ask(stage: Stage) -> None:
         await view.pass_ms(100)
 
     assert (silent, view.tools.asked) == (1, 2)
-    assert state.startswith("Paused while out of sight")
+    assert state.startswith("Paused while hidden")
 
 
 async def unseen(view: View) -> None:
     """Let the page learn, as browsers tell it, that nobody sees it."""
     for _ in range(40):
         await view.pass_ms(2_000)
-        if (await view.text("#state")).startswith("Paused while out of sight"):
+        if (await view.text("#state")).startswith("Paused while hidden"):
             return
     raise AssertionError(f"it goes on: {await view.text('#state')}, {view.tools.asked} questions")
 

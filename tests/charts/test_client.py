@@ -359,10 +359,10 @@ async def test_silence_is_not_waited_for_twice(exchange: SimulatedExchange, cloc
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (Fault(kind="html"), "no image"),
-        (Fault(kind="truncated"), "no whole PNG"),
-        (Fault(kind="empty"), "no whole PNG"),
-        (Fault(kind="content_type"), "no image"),
+        (Fault(kind="html"), "not an image"),
+        (Fault(kind="truncated"), "not a complete PNG"),
+        (Fault(kind="empty"), "not a complete PNG"),
+        (Fault(kind="content_type"), "not an image"),
         (Fault(kind="gzip"), "compressed"),
         (Fault(kind="huge", size=9_000_000), "larger than 8388608 bytes"),
         (Fault(kind="cut_within", times=None), "connection failed"),
@@ -410,7 +410,7 @@ async def test_an_image_of_another_size_is_passed_on_with_a_warning(
         drawn = await desk.client.draw(BODY)
 
     assert (drawn.image.width, drawn.image.height) == (800, 450)
-    assert drawn.warnings == ("size_differs: 1200x675 was asked for, 800x450 was drawn",)
+    assert drawn.warnings == ("size_differs: 1200x675 was requested, 800x450 was drawn",)
 
 
 async def test_a_size_over_the_plan_is_learned_and_drawn_smaller(exchange: SimulatedExchange, clock: FakeClock) -> None:
@@ -497,7 +497,7 @@ async def test_the_address_of_a_stored_image_is_one_of_the_service(
             stored = await desk.client.store(BODY)
             assert (stored.url, stored.expires_at) == (url, None)
         else:
-            with pytest.raises(ChartUnavailable, match=r"not one of chart-img\.com"):
+            with pytest.raises(ChartUnavailable, match=r"not on chart-img\.com"):
                 await desk.client.store(BODY)
 
 

@@ -224,7 +224,7 @@ async def test_a_days_images_are_shared_out_among_those_who_draw(clock: FakeCloc
     told = caught.value
     assert (told.quota, told.own_images, told.images_share) == (True, 46, 25)
     assert told.retry_after_secs == 86_400 - 123
-    assert told.message.endswith("Those that are left are kept for other callers.")
+    assert told.message.endswith("The rest is reserved for other callers.")
     assert await limiter.images_left() == 3
 
 

@@ -105,7 +105,7 @@ async def test_a_list_too_long_to_keep_is_refused_with_advice(exchange: Simulate
     exchange.faults.add(Fault(kind="status", path="*/NASDAQ", status=200, body=f'{{"payload": [{rows}]}}'))
 
     async with chart_desk(exchange, clock) as desk:
-        with pytest.raises(ChartUnavailable, match="ask for less"):
+        with pytest.raises(ChartUnavailable, match="request less"):
             await desk.listings.symbols("NASDAQ")
         searched = await desk.listings.symbols("NASDAQ", "AAPL")
 

@@ -268,7 +268,7 @@ def test_without_a_key_what_only_the_service_refuses_is_a_warning() -> None:
 
     assert here.valid
     assert [each.field for each in here.findings] == ["studies[0].inputs.mult"]
-    assert here.suggestions[0].startswith("Nothing to change")
+    assert here.suggestions[0].startswith("No change needed")
     assert set(errors(there)) == {"studies[0].inputs.mult", "resolution"}
     assert there.suggestions[-1] == "Render locally: no plan limits apply"
 

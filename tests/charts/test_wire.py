@@ -325,5 +325,5 @@ def test_a_pair_in_other_letters_is_ours_to_draw_and_not_the_service_s() -> None
         to_wire({**CHART, "symbol": "BINANCE:币安人生USDT"}, catalogue=CATALOGUE, now=NOW)
 
     assert caught.value.details == (
-        {"field": "symbol", "message": "Invalid symbol format: chart-img.com takes no 'BINANCE:币安人生USDT'"},
+        {"field": "symbol", "message": "Invalid symbol format: chart-img.com does not accept 'BINANCE:币安人生USDT'"},
     )

@@ -90,7 +90,7 @@ def test_a_tool_that_is_not_there_is_told_with_the_one_that_was_meant(ask: Asker
     done = ask(typed)
 
     assert (done.returncode, done.stdout) == (2, b"")
-    assert f"There is no tool '{typed}'. Did you mean {meant}".encode() in done.stderr
+    assert f"Unknown tool '{typed}'. Did you mean {meant}".encode() in done.stderr
 
 
 def test_names_are_taken_with_dashes_and_in_any_case(ask: Asker) -> None:
@@ -188,7 +188,7 @@ def test_a_picture_that_nobody_saves_is_not_printed(ask: Asker) -> None:
 
     assert done.returncode == 0, done.stderr
     assert PNG not in done.stdout
-    assert b"ask again with --output FILE" in done.stderr
+    assert b"add --output FILE" in done.stderr
 
 
 def test_an_answer_can_be_saved_and_a_file_that_cannot_be_written_is_said(ask: Asker, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_file_is_replaced_only_when_that_is_said_and_nothing_is_asked_before(
     replaced = ask(*TRADES, "--csv", str(file), "--replace", served=served)
 
     assert (refused.returncode, kept, asked) == (2, "mine", [])
-    assert b"it is there already; --replace writes over it" in refused.stderr
+    assert b"the file exists; --replace overwrites it" in refused.stderr
     assert (replaced.returncode, len(read(file))) == (0, 3)
 
 
@@ -119,7 +119,7 @@ def test_what_was_read_before_a_failure_is_saved_and_the_call_for_the_rest_is_to
 
     assert done.returncode == 1
     assert len(read(file)) == 1_000
-    assert b'There are more: get_account_trades {"symbols"' in done.stderr
+    assert b'More rows: get_account_trades {"symbols"' in done.stderr
     assert b"Illegal characters" in done.stderr
 
 
@@ -155,9 +155,9 @@ def test_what_cannot_be_saved_is_said(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("get_account_trades", "btcusdt", "--csv", "x.csv", "--json"), "choose one of them"),
-        (("get_account_trades", "btcusdt", "--csv", "x.csv", "--output", "y"), "choose one of them"),
-        (("get_account_trades", "btcusdt", "--replace"), "--replace goes with --csv"),
+        (("get_account_trades", "btcusdt", "--csv", "x.csv", "--json"), "choose one"),
+        (("get_account_trades", "btcusdt", "--csv", "x.csv", "--output", "y"), "choose one"),
+        (("get_account_trades", "btcusdt", "--replace"), "--replace works with --csv"),
         (("--csv", "x.csv"), "--csv needs a tool"),
     ],
 )

@@ -25,7 +25,7 @@ async def announced(demo: Process) -> str:
     clock = SystemClock()
     for _ in range(int(PATIENCE_SECS * 20)):
         said = demo.errors.read_text(encoding="utf-8")
-        if "Ctrl-C ends it." in said:
+        if "Ctrl-C stops it." in said:
             return said.partition("MCP at ")[2].split("/mcp")[0]
         await clock.sleep_ms(50)
     raise AssertionError(demo.errors.read_text(encoding="utf-8"))

@@ -26,7 +26,7 @@ def test_a_public_address_with_a_key_and_no_lock_is_refused(
 
     said = capsys.readouterr().err
     assert code == 2
-    assert "--host 0.0.0.0 can be reached by others, and nobody is asked who they are" in said
+    assert "--host 0.0.0.0 can be reached from other machines, and callers are not authenticated" in said
     assert "Set MCP_BINANCE_TOKEN_FILE (mcp-binance-server token new NAME --file FILE)" in said
     assert "kkkk" not in said
 
@@ -41,8 +41,8 @@ def test_a_trusted_proxy_with_a_key_and_no_lock_is_refused(
 
     said = capsys.readouterr().err
     assert code == 2
-    assert "MCP_BINANCE_TRUSTED_PROXIES is set, so others call through a proxy" in said
-    assert "BINANCE_API_KEY opens your account" in said
+    assert "MCP_BINANCE_TRUSTED_PROXIES is set, so requests come through a proxy" in said
+    assert "BINANCE_API_KEY gives access to your account" in said
 
 
 def test_a_key_that_lies_in_a_file_is_named_by_it(
@@ -58,4 +58,4 @@ def test_a_key_that_lies_in_a_file_is_named_by_it(
     code = main(["--http", "--port", "0", *PUBLIC, "--unsafe-no-auth"])
 
     assert code == 2
-    assert f"the key in {file} opens your account" in capsys.readouterr().err
+    assert f"the key in {file} gives access to your account" in capsys.readouterr().err

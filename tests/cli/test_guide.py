@@ -23,7 +23,7 @@ def test_a_good_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[
 
     said = capsys.readouterr().out.splitlines()
     assert code == 0
-    assert said[0] == f"{folder.config}: good"
+    assert said[0] == f"{folder.config}: valid"
     assert f"root        {folder.root}" in said
     assert "category    desk             1 yours, 0 built in" in said
     assert "category    risk             1 yours, 2 built in" in said
@@ -42,7 +42,7 @@ def test_mistakes_are_told_with_file_and_line(tmp_path: Path, capsys: pytest.Cap
     assert code == 1
     assert said[0].startswith(f"{file}:3: categories.risk.dir: must name folders below the roots")
     assert said[1] == f"{file}:4: categories.desk.patterns.0: a '[' is not closed"
-    assert said[2].startswith("2 mistakes. The server would keep")
+    assert said[2].startswith("2 mistakes. The server keeps")
 
 
 def test_a_file_that_is_not_there_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +59,7 @@ def test_without_a_file_the_usual_places_are_named_and_used(tmp_path: Path, caps
 
     assert main(["guide", "check"]) == 0
 
-    assert capsys.readouterr().out.startswith(f"{usual / 'guide.yaml'}: good\n")
+    assert capsys.readouterr().out.startswith(f"{usual / 'guide.yaml'}: valid\n")
 
 
 def test_guide_alone_is_a_question(capsys: pytest.CaptureFixture[str]) -> None:

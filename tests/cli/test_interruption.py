@@ -115,9 +115,9 @@ def assert_clean(said: str) -> None:
     ("arguments", "shows", "code"),
     [
         ((), "is waiting for a client", INTERRUPTED),
-        (("demo",), "Ctrl-C ends it", INTERRUPTED),
+        (("demo",), "Ctrl-C stops it", INTERRUPTED),
         (("--http", "--port", "0"), "MCP at http://", 0),
-        (("demo", "--http", "--port", "0"), "Ctrl-C ends it", 0),
+        (("demo", "--http", "--port", "0"), "Ctrl-C stops it", 0),
         (("--grpc", "--port", "0"), "provider.v1 on", 0),
         (("simulator",), '"rest"', INTERRUPTED),
         (("setup", "--client", "claude-code"), QUESTION, INTERRUPTED),
@@ -283,7 +283,7 @@ def test_a_server_ends_quietly_when_whoever_started_it_was_killed() -> None:
 
 def test_a_server_ends_when_its_terminal_is_closed() -> None:
     with Screen("demo", warm=True) as screen:
-        screen.wait_for("Ctrl-C ends it")
+        screen.wait_for("Ctrl-C stops it")
         screen.hang_up()
 
         assert screen.wait(SOON_SECS) in {0, -signal.SIGHUP}

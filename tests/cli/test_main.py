@@ -50,16 +50,16 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["--grcp"], "did you mean --grpc?"),
         (["--http", "--grpc"], "not allowed with argument --http"),
         (["--sse", "--stdio"], "not allowed with argument --sse"),
-        (["--port", "3000"], "--port: a pipe has no address"),
-        (["--stdio", "--host", "::1", "--unsafe-no-auth"], "--host, --unsafe-no-auth: a pipe has no address"),
+        (["--port", "3000"], "--port: stdio has no address"),
+        (["--stdio", "--host", "::1", "--unsafe-no-auth"], "--host, --unsafe-no-auth: stdio has no address"),
         (["--http", "demo"], "--http and the command demo exclude each other"),
         (["--stdio", "demo"], "--stdio and the command demo exclude each other"),
         (["trade"], "invalid choice: 'trade'"),
-        (["simulator", "--port", "many"], "a port is a number from 0 to 65535"),
+        (["simulator", "--port", "many"], "a port must be a number from 0 to 65535"),
         (["simulator", "--sede", "1"], "did you mean --seed?"),
         (["demo", "--port", "3000"], "demo --port needs --http"),
-        (["--quiet", "setup", "--client", "zed"], "--quiet means nothing to the command setup"),
-        (["--log-level", "debug", "doctor"], "--log-level means nothing to the command doctor"),
+        (["--quiet", "setup", "--client", "zed"], "--quiet has no effect on the command setup"),
+        (["--log-level", "debug", "doctor"], "--log-level has no effect on the command doctor"),
         (["--log-level", "loud"], "invalid choice: 'LOUD'"),
         (["completion", "cmd"], "invalid choice: 'cmd'"),
         (["--api-key", "x"], "unrecognized arguments: --api-key (keys come from the environment"),
@@ -86,7 +86,7 @@ def test_a_wrong_flag_ends_with_two_and_a_line_that_helps(
         ({"BINANCE_NETWORK": "moonnet"}, "BINANCE_NETWORK"),
         ({"BINANCE_API_KEY": "only-a-key"}, "belong together"),
         ({"BINANCE_API_KEY": "k", "BINANCE_PRIVATE_KEY_FILE": "does-not-exist.pem"}, "No such file"),
-        ({"BINANCE_API_KEY": "k", "BINANCE_SECRET_KEY": "-----BEGIN PRIVATE KEY-----"}, "no unencrypted PKCS#8 PEM"),
+        ({"BINANCE_API_KEY": "k", "BINANCE_SECRET_KEY": "-----BEGIN PRIVATE KEY-----"}, "not an unencrypted PKCS#8"),
         ({"MCP_BINANCE_STATE_URL": "redis://host:port"}, "MCP_BINANCE_STATE_URL"),
         ({"MCP_BINANCE_ANALYTICS_NONSENSE": "1"}, "MCP_BINANCE_ANALYTICS_NONSENSE"),
     ],
@@ -123,8 +123,7 @@ def test_a_variable_that_nobody_reads_stops_the_start_with_one_line(arguments: s
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "The configuration cannot be used: BINANCE_TESTNET: there is no such setting. "
-        "Did you mean BINANCE_NETWORK=testnet?\n"
+        "The configuration cannot be used: BINANCE_TESTNET: unknown setting. Did you mean BINANCE_NETWORK=testnet?\n"
     )
 
 
@@ -156,7 +155,7 @@ def test_a_port_out_of_range_is_refused(arguments: str, port: str) -> None:
     done = run(*arguments.split(), "--port", port)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"argument --port: a port is a number from 0 to 65535, not '{port}'" in done.stderr
+    assert f"argument --port: a port must be a number from 0 to 65535, not '{port}'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -164,7 +163,7 @@ def test_a_simulator_with_an_unknown_scenario_says_which_there_are() -> None:
     done = run("simulator", "--scenario", "apocalypse")
 
     assert done.returncode == 2
-    assert "There is no scenario 'apocalypse'" in done.stderr
+    assert "Unknown scenario 'apocalypse'" in done.stderr
     assert "contract" in done.stderr
 
 

@@ -51,5 +51,5 @@ def test_a_refusal_names_the_proxy_and_no_log_has_its_password(scheme: str) -> N
 def test_a_variable_that_is_not_read_is_a_warning_at_the_start() -> None:
     done = run_warm(environment={"WSS_PROXY": f"http://me:{CANARY}@127.0.0.1:1"})
 
-    assert b"WSS_PROXY: not read; name the proxy of all connections in HTTPS_PROXY or ALL_PROXY" in done.stderr
+    assert b"WSS_PROXY: ignored; set the proxy of all connections in HTTPS_PROXY or ALL_PROXY" in done.stderr
     assert CANARY.encode() not in done.stderr

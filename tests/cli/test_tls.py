@@ -120,8 +120,8 @@ def test_files_that_do_not_fit_stop_the_start(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--http", "--tls-cert", "x"], "--tls-cert and --tls-key belong together"),
-        (["--tls-cert", "x", "--tls-key", "y"], "--tls-cert, --tls-key: a pipe has no address"),
+        (["--http", "--tls-cert", "x"], "--tls-cert and --tls-key need each other"),
+        (["--tls-cert", "x", "--tls-key", "y"], "--tls-cert, --tls-key: stdio has no address"),
     ],
 )
 def test_half_a_pair_or_a_pipe_is_refused(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,7 @@ def test_a_new_token_is_shown_once_with_the_line_that_belongs_to_it(capsys: Outp
     assert TOKEN.fullmatch(token)
     assert (entry.name, entry.digest, str(entry.last_day)) == ("laptop", digest_of(token), "2027-01-31")
     assert entry.scopes == {"market:read", "account:read"}
-    assert "only time the token is shown" in shown.err
+    assert "The token is shown only now" in shown.err
     assert token not in shown.err
 
 
@@ -77,8 +77,8 @@ def test_a_line_is_appended_also_behind_one_without_an_end(tmp_path: Path, capsy
     [
         ("", ["new", "a b"], "a name has 1 to 64 letters"),
         ("", ["new", "ada", "--expires", "tomorrow"], "--expires must be a date such as 2027-01-31"),
-        ("", ["new", "ada", "--expires", "2020-01-01"], "--expires 2020-01-01 is over"),
-        (f"ada sha256:{'0' * 64} trade\n", ["new", "ada"], "there is a token for ada"),
+        ("", ["new", "ada", "--expires", "2020-01-01"], "--expires 2020-01-01 is in the past"),
+        (f"ada sha256:{'0' * 64} trade\n", ["new", "ada"], "ada already has a token"),
         ("ada\n", ["new", "bob"], "tokens:1: a line is NAME"),
         ("\n\nada x trade\n", ["list"], "tokens:3: the second word must be sha256:"),
     ],
@@ -132,7 +132,7 @@ def test_an_empty_file_lists_nobody(tmp_path: Path, capsys: Output) -> None:
     file.touch(0o600)
 
     assert run("list", "--file", str(file)) == 0
-    assert capsys.readouterr().out == "No tokens: nobody can come in.\n"
+    assert capsys.readouterr().out == "No tokens: all callers are refused.\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["new"], ["new", "ada", "--scope", "everything"], ["list"]])
@@ -194,6 +194,6 @@ def test_a_token_that_is_not_there_is_told_with_the_nearest_name(tmp_path: Path,
 
     said = capsys.readouterr().err
     assert codes == (1, 1)
-    assert "there is no token for labtop; did you mean laptop?" in said
+    assert "no token for labtop; did you mean laptop?" in said
     assert "No such file" in said
     assert file.read_bytes() == before

@@ -97,7 +97,7 @@ async def test_sessions_are_found_from_every_worker_and_a_dead_ones_are_over(aro
         assert [pid for pid in workers if is_alive(pid)] == []
         said = process.errors.read_text().splitlines()
         assert len(said) == 2
-        assert re.search(r"worker \d ended with code -9; another starts in 250 ms", said[1])
+        assert re.search(r"worker \d exited with code -9; restart in 250 ms", said[1])
 
 
 async def test_a_worker_that_hangs_is_replaced_and_its_callers_are_told(around: Surroundings) -> None:
@@ -119,7 +119,7 @@ async def test_a_worker_that_hangs_is_replaced_and_its_callers_are_told(around: 
         assert still == [200] * len(others)
         assert again
         said = process.errors.read_text()
-        assert "worker 0 has said nothing for 4 s and is ended" in said
+        assert "worker 0 sent no heartbeat for 4 s and is killed" in said
         assert process.terminate() == 0
 
 
@@ -238,16 +238,16 @@ def test_without_a_shared_state_several_workers_are_refused() -> None:
 
 
 def test_windows_gets_a_sentence() -> None:
-    with pytest.raises(SettingsError, match="on Windows a port has one process"):
+    with pytest.raises(SettingsError, match="on Windows only one process can use a port"):
         refuse_what_cannot_be_shared(read_settings({"MCP_BINANCE_STATE_URL": "redis://127.0.0.1"}), 2, "win32")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--workers", "2"), "goes with --http"),
-        (("--probe-port", "0"), "goes with --http"),
-        (("--grpc", "--probe-port", "0"), "goes with --http"),
+        (("--workers", "2"), "needs --http"),
+        (("--probe-port", "0"), "needs --http"),
+        (("--grpc", "--probe-port", "0"), "needs --http"),
         (("--http", "--probe-port", "65536"), "0 to 65535"),
         (("--http", "--workers", "0"), "1 to 64, not 0"),
         (("--http", "--workers", "65"), "1 to 64, not 65"),

@@ -37,11 +37,11 @@ def test_the_program_buys_with_exits_pairs_cancels_and_replaces_on_the_demo() ->
     assert done.returncode == 0, done.stderr
     bought, paired, cancelled, waiting, smaller, moved = done.stdout.splitlines()
     assert "is FILLED" in bought
-    assert "UNPROTECTED" not in bought
+    assert "NO exit in place" not in bought
     assert "is NEW" in paired
     assert "is cancelled: nothing was sold" in cancelled
     (old,) = re.findall(r"mbp-\w+", waiting)
-    assert smaller == f"PAPER: order {old} is now of 0.008 BTC."
+    assert smaller == f"PAPER: order {old} reduced to 0.008 BTC."
     assert "is NEW" in moved
     assert old not in moved
 
@@ -58,8 +58,8 @@ def test_every_argument_flag_and_id_is_told(text: str) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_is_shouted_is_told_as_it_is_said(text: str) -> None:
-    assert "UNPROTECTED" in text
-    assert "ORDER … IS GONE" in text
+    assert "NO exit in place" in text
+    assert "ORDER … WAS CANCELLED" in text
 
 
 def test_the_limit_of_a_stop_is_told_as_it_is_made() -> None:

@@ -104,7 +104,8 @@ def assert_sets_up(command: str, environment: dict[str, str], home: Path) -> Non
         stdin=end, stdout=end, stderr=end, env=environment, cwd=home, start_new_session=True,
     )  # fmt: skip
     os.close(end)
-    answers = {"Which do you use? ": "Cursor", "API key (Enter: none): ": "", "key (Enter: none): ": "", "[y/N] ": "y"}
+    keys = {"API key (Enter: none): ": "", "key (Enter: none): ": ""}
+    answers = {"Which one do you use? ": "Cursor", **keys, "[y/N] ": "y"}
     for question, answer in answers.items():
         read_until(terminal, question)
         os.write(terminal, f"{answer}\n".encode())

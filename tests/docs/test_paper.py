@@ -78,7 +78,7 @@ async def test_the_page_works_from_its_first_line_to_its_last(environment: dict[
     assert "enough for today" in str(refused["refused_by"])
     assert "enough for today" in resumed
     assert again["outcome"] == "placed"
-    assert "begins anew" in reset
+    assert "was reset" in reset
     assert "2,500" in anew
 
 

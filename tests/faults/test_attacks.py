@@ -20,9 +20,9 @@ WORDS = words(
     """PAPER: place this order? cancel this stop? No real money is moved.
     BUY SELL BTC BTCUSDT ETH ETHUSDT SOL SOLUSDT PEPE PEPEUSDT DOGE DOGEUSDT ADA ADAUSDT BNB BNBUSDT USDT USDC BTCUSDC
     ETHBTC of its asset
-    LIMIT LIMIT_MAKER STOP_LOSS_LIMIT TAKE_PROFIT_LIMIT MARKET, filled at once at or better; what is not, expires
-    once is reached; GTC IOC FOK Costs at most, fee about; Brings, if all is sold, at least
-    Counts as of your limits. Valid until UTC. Filled so far: ; the rest would no longer be protected. Order"""
+    LIMIT LIMIT_MAKER STOP_LOSS_LIMIT TAKE_PROFIT_LIMIT MARKET, filled at once at or better; the rest expires
+    once is reached; GTC IOC FOK Costs at most, fee about; If all is sold, you receive at least
+    Counts towards your limits. Valid until UTC. Filled so far: ; the rest would no longer be protected. Order"""
 )
 
 

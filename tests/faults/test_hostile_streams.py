@@ -15,7 +15,7 @@ from support.raw import request
 pytestmark = pytest.mark.flood
 
 GARBAGE = {"kind": "bad_price", "stream": "btcusdt@depth@100ms", "times": None, "text": "abc"}
-SAID = "BTCUSDT: stream events made no sense"
+SAID = "BTCUSDT: ignored invalid stream events"
 BOOK = {"name": "get_orderbook_metrics", "arguments": {"symbol": "BTCUSDT"}}
 TICKER = {"name": "get_ticker", "arguments": {"symbol": "ETHUSDT"}}
 MOST_TRIES, AFTERWARDS = 5_000, 20
@@ -52,7 +52,7 @@ def ask_until_said(server: Process, ask: Callable[[int, dict[str, Any]], dict[st
 
     assert left == 0
     assert server.is_running
-    assert server.errors.read_text(encoding="utf-8").count("made no sense") == 1
+    assert server.errors.read_text(encoding="utf-8").count("ignored invalid") == 1
 
 
 @pytest.mark.night

@@ -76,4 +76,4 @@ async def test_an_outage_is_met_with_one_try_a_second_and_its_end_with_no_herd(
     told: list[dict[str, Any]] = [each.structured_content or {} for each in answers if each.is_error]
     assert {(each["error_type"], each["retryable"]) for each in told} == {("exchange_unavailable", True)}
     assert sum(each.get("retry_after_secs") == 1 for each in told) >= len(told) - tries
-    assert any("is asked once a second" in text_of(each) for each in answers[:CALLERS])
+    assert any("retried once a second" in text_of(each) for each in answers[:CALLERS])

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.flood, pytest.mark.anyio]
 
 SOURCES: tuple[Source, ...] = ("page", "tool", "playbook", "exchange", "symbol", "argument", "rejection", "by_hand")
 EACH = 24
-OUR_WORDS = WORDS | words("LIVE PRACTICE (testnet) It is paid with real money; It protects; play money")
+OUR_WORDS = WORDS | words("LIVE PRACTICE (testnet) This is real money; It protects; play money")
 ALWAYS = '[confirm]\nask = "always"\n'
 
 

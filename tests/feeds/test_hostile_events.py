@@ -55,7 +55,7 @@ async def test_a_stream_of_garbage_is_asked_for_ever_more_slowly_and_said_once_a
             said = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
             assert feed.counts.malformed > 200
             assert floor.snapshots() <= 10
-            assert said == ["BTCUSDT: stream events made no sense and were not used (1)"]
+            assert said == ["BTCUSDT: ignored invalid stream events (1)"]
 
 
 @pytest.mark.parametrize("stream", ["aggTrade", "bookTicker", "ticker"])

@@ -112,5 +112,5 @@ async def test_an_emptied_state_begins_accounts_anew_and_says_so(server: StateSe
     assert bought["status"] == "FILLED"
     assert again.get("status") == "FILLED", again
     for said in (held, status, elsewhere):
-        assert "began anew" in str(said)
+        assert "started again" in str(said)
     assert [(each["asset"], each["free"]) for each in held["balances"]] == [("USDT", "10000")]

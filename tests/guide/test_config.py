@@ -58,7 +58,7 @@ def test_a_category_that_ships_can_be_hidden_with_the_collections_that_had_only_
 def test_a_name_of_both_kinds_is_legal_and_help_is_warned_about() -> None:
     guides = good("version: 1\ncategories: {help: , a: }\ncollections: {a: {categories: [a]}}\n")
 
-    assert "easily taken for guide://help" in guides.warnings[0]
+    assert "easily mistaken for guide://help" in guides.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_a_name_of_both_kinds_is_legal_and_help_is_warned_about() -> None:
         ("version: 1\ncollections:\n  a: {categories: [risk]}\n  b: {categories: [a]}", 4, "a is a collection"),
         ("version: 1\ncollections: {a: {}}", 2, "categories: field required"),
         ("version: 1\ndisable_builtin: [risk]\ncollections:\n  a: {categories: [risk]}", 4, "no category risk"),
-        ("version: 1\ndisable_builtin:\n  - rsk", 3, "rsk does not ship"),
+        ("version: 1\ndisable_builtin:\n  - rsk", 3, "rsk is not built in"),
         ("version: 1\nlimits: {matches: 501}", 2, "500"),
         ("version: 1\nlimits: {document_bytes: 0}", 2, "greater than"),
         ("version: 1\nwatch: perhaps", 2, "watch"),
-        ("version: 1\nversion: 1", 2, "twice"),
+        ("version: 1\nversion: 1", 2, "duplicate key"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(text: str, line: int, words: str) -> None:

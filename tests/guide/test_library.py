@@ -201,5 +201,5 @@ def test_broken_front_matter_is_told_with_its_line(folder: GuideFolder, clock: F
     folder.write("desk/a.md", "---\na: 1\na: 2\n---\n# A\n")
 
     assert folder.library(clock).snapshot().problems == (
-        "guide://category/desk/a.md: front matter, line 3: the key 'a' is there twice",
+        "guide://category/desk/a.md: front matter, line 3: duplicate key 'a'",
     )

@@ -32,7 +32,7 @@ def test_an_empty_text_is_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("a: 1\na: 2", 2, "twice"),
+        ("a: 1\na: 2", 2, "duplicate key"),
         ("a: &x [1]\nb: *x", 2, "aliases"),
         ("a: 1\nb: !!python/object:os.system x", 2, "tags"),
         ("a: !!str 1", 1, "tags"),

@@ -13,6 +13,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "outcomes.py"
 PASSED = '<testcase classname="a" name="one"/>'
 EXPECTED = '<testcase classname="a" name="two"><skipped message="root may write everywhere"/></testcase>'
 UNEXPECTED = '<testcase classname="a" name="three"><skipped message="fish is not installed"/></testcase>'
+KNOWN = '<testcase classname="a" name="six"><skipped type="pytest.xfail" message="a known defect"/></testcase>'
 FAILED = '<testcase classname="a" name="four"><failure message="no"/></testcase>'
 MENDED = '<testcase classname="a" name="four"/>'
 REGISTERED = UNPUBLISHED[RECORDED_MARKET].tests
@@ -39,6 +40,7 @@ def written(file: Path, cases: str) -> Path:
         (PASSED, 0, "1 passed, 0 failed, 0 skipped"),
         (PASSED + EXPECTED, 0, "1 passed, 0 failed, 1 skipped"),
         (PASSED + UNEXPECTED, 1, "1 passed, 0 failed, 1 skipped"),
+        (PASSED + KNOWN, 0, "1 passed, 0 failed, 0 skipped"),
         (PASSED + FAILED, 1, "1 passed, 1 failed, 0 skipped"),
         (PASSED + unpublished(REGISTERED), 0, f"1 passed, 0 failed, {REGISTERED} skipped"),
         (PASSED + unpublished(REGISTERED - 1), 1, f"1 passed, 0 failed, {REGISTERED - 1} skipped"),
@@ -50,6 +52,7 @@ def test_a_run_is_as_good_as_its_worst_outcome(tmp_path: Path, cases: str, code:
 
     assert (returned, said.splitlines()[-1]) == (code, last_line)
     assert ("three: fish is not installed" in said) == (UNEXPECTED in cases)
+    assert ("EXPECTED TO FAIL: a::six: a known defect" in said) == (KNOWN in cases)
 
 
 @pytest.mark.parametrize(("first", "again", "code"), [(FAILED, MENDED, 0), (FAILED, FAILED, 1), (MENDED, FAILED, 1)])

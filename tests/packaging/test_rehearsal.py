@@ -69,11 +69,11 @@ def test_the_entries_of_a_version_are_counted() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("## [Unreleased]\n", "## [Unreleased]\n\n- Something new.\n", "1 entries still stand"),
-        ("## [Unreleased]\n", "", r"no \[Unreleased\]"),
+        ("## [Unreleased]\n", "## [Unreleased]\n\n- Something new.\n", "1 entries are still under"),
+        ("## [Unreleased]\n", "", r"\[Unreleased\] is missing"),
         ("## [0.2.0] - 2026-11-18", "## [0.3.0] - 2026-11-18", r"no section \[0\.2\.0\]"),
-        (" - 2026-11-18", "", "has no day"),
-        (" - 2026-11-18", " - 2026-11-31", "has no day"),
+        (" - 2026-11-18", "", "has no date"),
+        (" - 2026-11-18", " - 2026-11-31", "has no date"),
         ("## [0.2.0]", "## [0.3.0] - 2026-12-01\n\n- Later.\n\n## [0.2.0]", "is not the newest"),
         ("- A thing,\n  in two lines.\n- Another.\n", "", r"no section \[0\.2\.0\] with entries"),
     ],
@@ -86,7 +86,7 @@ def test_a_changelog_that_is_not_ready_is_refused(before: str, after: str, told:
 
 
 def test_the_workflow_and_the_page_name_the_same_jobs_and_commands(workflow: dict[str, Any]) -> None:
-    assert agreed_jobs(workflow, RELEASING) == "6 jobs and 3 commands that build, the same in both"
+    assert agreed_jobs(workflow, RELEASING) == "6 jobs and 3 build commands, the same in both"
 
 
 def test_a_job_or_a_command_that_the_page_lacks_is_named(workflow: dict[str, Any]) -> None:

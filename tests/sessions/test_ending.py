@@ -101,7 +101,7 @@ async def test_a_farewell_that_fails_or_hangs_stops_no_other_and_is_logged(
 
     assert notes == ["a", "b"]
     said = sorted(record.message for record in caplog.records if "session" in record.name)
-    assert said == ["the end of a session failed"] * 2 + ["the end of a session was not done within 0.05 s"]
+    assert said == ["the cleanup of a session failed"] * 2 + ["the cleanup of a session took longer than 0.05 s"]
 
 
 async def test_farewells_of_the_idle_are_done_without_anybody_asking(house: House) -> None:

@@ -49,11 +49,11 @@ def test_the_futures_have_ports_of_their_own_for_rest_and_streams() -> None:
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        (["--crowd", "-1"], "A crowd has 0 to 1500 members, not -1."),
-        (["--crowd", "3", "--crowd-levels", "7"], "An event of a crowd touches 8 to 100 levels, not 7."),
-        (["--contracts", "901"], "A crowd has 0 to 900 contracts, not 901."),
-        (["--replay", "."], "There are no recordings (*.gz) in"),
-        (["--replay", ".", "--speed", "0"], "the speed is above 0"),
+        (["--crowd", "-1"], "A crowd must have 0 to 1500 members, not -1."),
+        (["--crowd", "3", "--crowd-levels", "7"], "A crowd's depth event must have 8 to 100 levels, not 7."),
+        (["--contracts", "901"], "A crowd must have 0 to 900 contracts, not 901."),
+        (["--replay", "."], "No recordings (*.gz) in"),
+        (["--replay", ".", "--speed", "0"], "must be above 0"),
     ],
 )
 def test_what_cannot_be_played_is_refused(

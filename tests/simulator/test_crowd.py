@@ -204,7 +204,7 @@ async def test_the_crowd_comes_and_goes_on_request(exchange: SimulatedExchange, 
     assert (fewer.json(), none.json()) == ({"members": 2}, {"members": 0})
     assert two == ["CROWD000USDT", "CROWD001USDT"]
     assert len(exchange.listing.symbols) == len(exchange.listing.records) == listed - 12
-    assert (wrong.status_code, wrong.text) == (400, "A crowd has 0 to 1500 members, not 5000.")
+    assert (wrong.status_code, wrong.text) == (400, "A crowd must have 0 to 1500 members, not 5000.")
     assert (await api.get("/api/v3/depth?symbol=CROWD000USDT")).status_code == 400
 
 

@@ -203,7 +203,7 @@ async def test_a_reader_that_is_too_far_behind_is_cut_off(
         await connection.send('{"method":"LIST_SUBSCRIPTIONS","id":1}')
 
     assert first
-    assert await ending(connection) == ([], "More than 20 frames waited for their reader.")
+    assert await ending(connection) == ([], "More than 20 frames were unread.")
 
 
 async def test_too_many_messages_end_the_connection(by_hand: Loopback) -> None:

@@ -211,12 +211,15 @@ async def test_after_its_end_and_after_its_dismissal_the_stage_is_as_before(
 @pytest.mark.parametrize(
     ("days", "complaint"),
     [
-        ({}, "There are no recordings"),
+        ({}, "No recordings"),
         ({"day1": FIRST_DAY[:2]}, "The recording of BTCUSDT lacks depth events or a snapshot."),
         ({"day1": [FIRST_DAY[0].replace("btcusdt", "nosuchusdt")]}, "day1.gz records NOSUCHUSDT, which is not listed."),
         ({"day1": ["no line\n"]}, "invalid literal"),
-        ({"day1": ["17 {half\n"]}, "day1.gz is no recording"),
-        ({"day1": [*FIRST_DAY, trade(200, 503, "1.00000001", maker=True)]}, "which the listing cannot express"),
+        ({"day1": ["17 {half\n"]}, "day1.gz is not a recording"),
+        (
+            {"day1": [*FIRST_DAY, trade(200, 503, "1.00000001", maker=True)]},
+            "not a multiple of the symbol's tick or lot",
+        ),
     ],
 )
 async def test_what_cannot_be_replayed_is_refused(

@@ -8,6 +8,7 @@ import pytest
 WHEEL = "MCP_TEST_WHEEL"
 MCPB = "MCP_TEST_MCPB"
 APPS = "MCP_TEST_APPS"
+CLIENTS = "MCP_TEST_CLIENTS"
 
 
 def built_wheel() -> Path:
@@ -23,6 +24,11 @@ def installed_mcpb() -> Path:
 def installed_apps() -> Path:
     """Return the folder in which the packages of the tests' host are installed, and those of the chart's page."""
     return _named(APPS, "no folder with the packages of tests/apps: npm ci --prefix DIR with its package files")
+
+
+def installed_clients() -> Path:
+    """Return the folder in which the clients of tests/clients are installed."""
+    return _named(CLIENTS, "no folder with installed clients: scripts/clients DIR")
 
 
 def _named(variable: str, otherwise: str) -> Path:

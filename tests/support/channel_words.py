@@ -4,9 +4,9 @@
 WORDS = """
 account after aggressive answered assets before best book buyers changed data differs each enabled estimated
 false filled first format found from history last levels maker market measure minute minutes more most needed newest
-none nothing once open order orig over placed plan plans portfolio preview priced prices quantity role scale sellers
-session shown
-side taker this trading true under unknown updated value wait withdrawal without would year
+none nothing once open order orig over placed plan plans portfolio preview priced prices quantity recorded role scale
+sellers session shown
+side taker this towards trading true under unknown updated value wait withdrawal without would year your
 """
 GLOSSARY = frozenset(WORDS.split())
 # Names in the text that are other than the structure's.
@@ -67,6 +67,7 @@ SAID_BY: dict[tuple[str, object], tuple[str, ...]] = {
     ("columns", "open,high,low,close,volume"): ("No candle opened",),
     ("is_maker", False): ("taker",),
     ("is_maker", True): ("maker",),
+    ("journal", "ACKED"): ("recorded",),
     ("kind", "liquidity_mapping"): ("liquidity map",),
     ("kind", "trading_analysis"): ("Market Analysis",),
     ("last_is_final", False): ("last candle is open until",),
@@ -75,7 +76,7 @@ SAID_BY: dict[tuple[str, object], tuple[str, ...]] = {
     ("is_stopped", True): ("trading is stopped",),
     ("outcome", "placed"): (r"order mb[ptdl]-\w+ is",),
     ("outcome", "unknown"): (r"do not place it again\.",),
-    ("outcome", "waiting_for_approval"): ("it waits for you",),
+    ("outcome", "waiting_for_approval"): ("waiting for your",),
     ("sent", False): ("nothing sent",),
     ("stop_price", "0"): ("",),
     ("stop_price", "0.00000000"): ("",),  # the exchange's way to say that there is none

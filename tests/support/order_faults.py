@@ -157,8 +157,8 @@ FAULTS: tuple[WireFault, ...] = (
     says("-1121", REFUSED, refusal(400, -1121, "Invalid symbol."), "symbol"),
     says("403 in HTML", REFUSED, answer(403, HTML), "firewall"),
     says("451", REFUSED, refusal(451, 0, "Service unavailable from a restricted location"), "location"),
-    says("429", REFUSED, refusal(429, -1003, "Too many requests", "Retry-After: 7"), "too much"),
-    says("429 in HTML", REFUSED, answer(429, HTML, "Retry-After: 7"), "too much"),
+    says("429", REFUSED, refusal(429, -1003, "Too many requests", "Retry-After: 7"), "too many requests"),
+    says("429 in HTML", REFUSED, answer(429, HTML, "Retry-After: 7"), "too many requests"),
     says("418", REFUSED, refusal(418, -1003, "Way too many requests", "Retry-After: 90"), "banned"),
     says("-1015", REFUSED, refusal(429, -1015, "Too many new orders; current limit is 50."), "too many orders"),
 )

@@ -18,7 +18,7 @@ from support.eras import repeated
 TESTS = Path(__file__).parents[1]
 TIERS = QUICK, COMMIT, NIGHT = ("quick", "commit", "night")
 # Folders about all packages together, or about none: no part of a quick look.
-WHOLES = ("apps", "conformance", "docs", "examples", "faults", "fleet", "packaging")
+WHOLES = ("apps", "clients", "conformance", "docs", "examples", "faults", "fleet", "packaging")
 NOT_QUICK = ("flood", "needs", "slow")
 # A test that imports one of these starts a process, waits for a real socket, or runs minutes of a live market.
 LONG = (

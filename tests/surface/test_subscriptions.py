@@ -298,7 +298,7 @@ async def test_what_cannot_be_subscribed_to_is_refused_by_name(era: str) -> None
             assert (refused.value.code, refused.value.data["error_type"]) == (code, error_type), uri
             assert refused.value.data["uri"] == uri
             if error_type == "invalid_arguments":
-                said = f"{uri} does not tell when it changes: only binance://market/{{symbol}} can be subscribed to"
+                said = f"{uri} sends no updates: only binance://market/{{symbol}} can be subscribed to"
                 assert refused.value.message == said
         assert readers(market) == {}
 

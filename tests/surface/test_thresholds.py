@@ -52,7 +52,7 @@ async def test_flow_is_judged_by_as_many_events_as_the_threshold_asks_for() -> N
     assert usual["metrics"]["ofi"]["value"] is not None
     assert answer["metrics"]["direction"]["why_null"] == "insufficient_events"
     assert answer["metrics"]["ofi"]["why_null"] == "insufficient_events"
-    assert re.search(r"not judged: [0-9]+ of 4000 trades", text)
+    assert re.search(r"too few trades yet \([0-9]+ of 4000\)", text)
     assert text.endswith("; thresholds: min_events 4000 (default 30)*")
     assert re.search(r"^_Not known yet: OFI: [0-9,]+ of 4,000 events; ", page, re.MULTILINE)
     assert "_Thresholds: min_events 4000 (default 30)_" in page

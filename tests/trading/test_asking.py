@@ -154,7 +154,7 @@ async def test_an_answer_to_what_was_never_marked_as_sent_is_doubted_and_stops_t
     assert outcome.intent.state == "UNKNOWN"
     stopped = await bench.desk.ledger.stopped("paper")
     assert stopped is not None
-    assert "left without being marked as sent" in stopped.why
+    assert "was sent without being marked as sent" in stopped.why
     assert (await bench.used(intent()))["per_day"] == 60_00
 
 

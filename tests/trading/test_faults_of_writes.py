@@ -103,15 +103,15 @@ REFUSED = [
     refused(400, -1013, "Filter failure: LOT_SIZE", "rule of this symbol"),
     refused(400, -1021, "Timestamp for this request is outside of the recvWindow.", "clocks disagree"),
     refused(400, -1022, "Signature for this request is not valid.", "signature"),
-    refused(400, -1102, "Mandatory parameter 'side' was not sent.", "as it is written"),
+    refused(400, -1102, "Mandatory parameter 'side' was not sent.", "the form of the order"),
     refused(401, -2015, "Invalid API-key, IP, or permissions for action.", "may not trade"),
     refused(403, 0, "", "firewall"),
-    refused(429, -1003, "Too many requests.", "asked Binance too much"),
-    refused(418, -1003, "Way too many requests.", "banned for a while"),
+    refused(429, -1003, "Too many requests.", "sent Binance too many requests"),
+    refused(418, -1003, "Way too many requests.", "temporarily banned"),
     refused(451, 0, "Service unavailable from a restricted location.", "does not serve this location"),
 ]
 ORDERS_REFUSED = [
-    refused(400, -2010, "Account has insufficient balance for requested action.", "does not have what the order needs"),
+    refused(400, -2010, "Account has insufficient balance for requested action.", "too small for the order"),
     refused(400, -2010, "Market is closed.", "market is closed"),
     refused(429, -1015, "Too many new orders.", "too many orders"),
 ]
@@ -252,5 +252,5 @@ async def test_an_order_that_the_exchange_refuses_of_itself_gives_its_limit_back
         used = await bench.used()
 
     assert placed.intent.state == "REJECTED"
-    assert "does not have what the order needs" in placed.reason
+    assert "too small for the order" in placed.reason
     assert (bench.count("POST"), bench.accepted(), used["per_day"]) == (1, 0, 0)

@@ -109,13 +109,16 @@ PASSES = [
     situation(LIVE_LIMITS, {"mode": "live", "counted": 100_00}, mode="live", way="client", key="k-x"),
 ]
 DENIED: list[tuple[Situation, Denied]] = [
-    (situation(mode="off"), Denied("mode", "an order for paper", "this server trades off")),
-    (situation(mode="practice"), Denied("mode", "an order for paper", "this server trades practice")),
-    (situation(waits_for="the journal"), Denied("ready", "an order", "none before the journal")),
-    (situation(stopped="you said so"), Denied("stop", "an order", "none: trading is stopped (you said so)")),
+    (situation(mode="off"), Denied("mode", "an order for paper", "orders for off")),
+    (situation(mode="practice"), Denied("mode", "an order for paper", "orders for practice")),
+    (situation(waits_for="the journal"), Denied("ready", "not ready yet", "no orders until the journal")),
+    (
+        situation(stopped="you said so"),
+        Denied("stop", 'trading is stopped ("you said so")', "mcp-binance-server resume"),
+    ),
     (
         situation(about={"mode": "live"}, mode="live", way="client", key="k-x"),
-        Denied("key", "the key k-x", "keys that the policy file names for live"),
+        Denied("key", "the key k-x", "keys with mode live in the policy file"),
     ),
     (situation("symbols = ['ETHUSDT']"), Denied("symbol", "BTCUSDT", "ETHUSDT")),
     (situation("symbols = []"), Denied("symbol", "BTCUSDT", "no symbol")),
@@ -148,10 +151,10 @@ DENIED: list[tuple[Situation, Denied]] = [
     (situation(book_age_ms=2_001), Denied("book", "an order book 2001 ms old", "at most 2000 ms")),
     (
         situation(touch=Touch(BID, None)),
-        Denied("book", "an order book without two sides", "one with bids and asks"),
+        Denied("book", "an order book with an empty side", "bids and asks"),
     ),
-    (situation(touch=Touch(BID, BID)), Denied("book", "an order book without two sides", "one with bids and asks")),
-    (situation(touch=Touch(ASK, BID)), Denied("book", "an order book without two sides", "one with bids and asks")),
+    (situation(touch=Touch(BID, BID)), Denied("book", "an order book with an empty side", "bids and asks")),
+    (situation(touch=Touch(ASK, BID)), Denied("book", "an order book with an empty side", "bids and asks")),
     (situation(about={"price": price("61200.01")}), Denied("collar", "price 61200.01", "at most 61200")),
     (
         situation(about={"price": price("58799.99"), "side": "SELL"}),
@@ -180,7 +183,7 @@ DENIED: list[tuple[Situation, Denied]] = [
     ),
     (
         situation(about=MARKET, fill=walked("60001", unfilled="0.1")),
-        Denied("slippage", "more than the book holds", "50 bps from the best price"),
+        Denied("slippage", "more than the order book holds", "at most 50 bps from the best price"),
     ),
     (
         situation(recent=recent(NOW_MS - 9_999)),
@@ -192,17 +195,22 @@ DENIED: list[tuple[Situation, Denied]] = [
     ),
     (
         situation(recent=recent(NOW_MS - 86_400_000, is_unresolved=True)),
-        Denied("unresolved", "a new order", "none while one may stand", client_order_id="mbp-before"),
+        Denied(
+            "unresolved",
+            "a new order",
+            "none while the outcome of another is unknown",
+            client_order_id="mbp-before",
+        ),
     ),
     (
         situation(key=BROUGHT),
-        Denied("key", "a key that may not trade here", "this server's own key, and keys that its rules name"),
+        Denied("key", "a key without the right to trade", "this server's own key, and keys named in its rules"),
     ),
     (
         situation(policy=policy(confirm="client_per_order = '59.99'"), way="apart"),
         Denied(
             "confirmation",
-            "60.00 USDT without an approver who could agree to it",
+            "60.00 USDT without an approver",
             "59.99 USDT, or more with an approver (approve --new)",
         ),
     ),
@@ -210,7 +218,7 @@ DENIED: list[tuple[Situation, Denied]] = [
         situation(LIVE_LIMITS, {"mode": "live", "counted": 100_01}, mode="live", way="apart", key="k-x"),
         Denied(
             "confirmation",
-            "100.01 USDT without an approver who could agree to it",
+            "100.01 USDT without an approver",
             "100.00 USDT, or more with an approver (approve --new)",
         ),
     ),

@@ -159,7 +159,7 @@ async def test_an_exchange_that_refuses_to_tell_ends_a_live_start(
     answer_with(exchange, body, status)
 
     async with account_of(settings, clock, exchange) as account:
-        with pytest.raises(SettingsError, match="Binance does not tell what it may do") as caught:
+        with pytest.raises(SettingsError, match="Binance does not report its rights") as caught:
             await require_rights(account, "live")
 
     assert "\n" not in caught.value.message
@@ -189,6 +189,6 @@ async def test_play_money_has_keys_whose_rights_nobody_tells_and_that_is_said(
     answer_with(exchange, told(enableWithdrawals=True))
 
     async with account_of(settings, clock, exchange, replace(MAINNET, name=name)) as account:
-        assert await require_rights(account, "practice") == (f"{name} does not tell what a key may do",)
+        assert await require_rights(account, "practice") == (f"{name} does not report the rights of a key",)
 
     assert [request.path for request in exchange.requests if "/sapi" in request.path] == []

@@ -157,12 +157,12 @@ LONG = "9" * 5000
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"{NAMED}limits.per_oder = '5'", "keys.k-a.limits.per_oder: no such line; did you mean per_order?"),
-        (f"{NAMED}confirm.aprover = 'x'", "keys.k-a.confirm.aprover: no such line; did you mean approver?"),
-        (f"{NAMED}limit = {{}}", "keys.k-a.limit: no such line; did you mean limits?"),
-        (f"{NAMED}per_order = '5'", "keys.k-a.per_order: no such line"),
-        (f"{NAMED}counting_asset = 'USDT'", "keys.k-a.counting_asset: no such line"),
-        (f"{NAMED}paper = {{}}", "keys.k-a.paper: no such line"),
+        (f"{NAMED}limits.per_oder = '5'", "keys.k-a.limits.per_oder: unknown line; did you mean per_order?"),
+        (f"{NAMED}confirm.aprover = 'x'", "keys.k-a.confirm.aprover: unknown line; did you mean approver?"),
+        (f"{NAMED}limit = {{}}", "keys.k-a.limit: unknown line; did you mean limits?"),
+        (f"{NAMED}per_order = '5'", "keys.k-a.per_order: unknown line"),
+        (f"{NAMED}counting_asset = 'USDT'", "keys.k-a.counting_asset: unknown line"),
+        (f"{NAMED}paper = {{}}", "keys.k-a.paper: unknown line"),
         (f"{NAMED}limits = 'none'", "keys.k-a.limits: write it as a table"),
         (f"{NAMED}limits = []", "keys.k-a.limits: write it as a table"),
         (f"{NAMED}confirm = false", "keys.k-a.confirm: write it as a table"),
@@ -170,12 +170,12 @@ LONG = "9" * 5000
         ("[[keys]]\nk-a = { mode = 'live' }", "keys: write it as a table"),
         ("[[keys.k-a]]\nmode = 'live'", "keys.k-a: write it as a table"),
         ("[keys]\nk-a = 'live'", "keys.k-a: write it as a table"),
-        ("[keys.k-a]", "keys.k-a.mode: it is missing; one of practice, live"),
-        ("[keys.k-a.limits]\nper_order = '5'", "keys.k-a.mode: it is missing; one of practice, live"),
+        ("[keys.k-a]", "keys.k-a.mode: missing; one of practice, live"),
+        ("[keys.k-a.limits]\nper_order = '5'", "keys.k-a.mode: missing; one of practice, live"),
         ("[keys.k-a]\nmode = 'paper'", "keys.k-a.mode: one of practice, live"),
         ("[keys.k-a]\nmode = ['live']", "keys.k-a.mode: write it as text in quotes"),
-        ("[keys.'']\nmode = 'live'", 'keys."": name a key by its id'),
-        ("[keys.'  ']\nmode = 'live'", "name a key by its id"),
+        ("[keys.'']\nmode = 'live'", 'keys."": name a key by its ID'),
+        ("[keys.'  ']\nmode = 'live'", "name a key by its ID"),
         ("[keys.'k a']\nmode = 'paper'", 'keys."k a".mode: one of practice, live'),
         ('[keys."k\\n\\u001b[2Ja"]\nmode = "paper"', ".mode: one of practice, live"),
         (f"{NAMED}limits.per_order = 5", "keys.k-a.limits.per_order: write it as text in quotes"),
@@ -195,7 +195,7 @@ LONG = "9" * 5000
         (f"{NAMED}limits.position = ['BTC']", "keys.k-a.limits.position: write it as a table"),
         (f"{NAMED}limits.open_orders = 100001", "keys.k-a.limits.open_orders: a whole number between 0 and 100000"),
         pytest.param(f"{NAMED}limits.open_orders = {LONG}", "not TOML", id="a number without end"),
-        pytest.param(f"{NAMED}limits.symbols = {DEEP}", "not TOML that can be read", id="brackets without end"),
+        pytest.param(f"{NAMED}limits.symbols = {DEEP}", "not TOML: brackets", id="brackets without end"),
         (f"{NAMED}limits.symbols = [['BTCUSDT']]", "keys.k-a.limits.symbols: write it as text in quotes"),
         (f"{NAMED}confirm.expires_secs = 9", "keys.k-a.confirm.expires_secs: a whole number between 10 and 600"),
         (f"{NAMED}confirm.expires_secs = 601", "keys.k-a.confirm.expires_secs: a whole number between 10 and 600"),
@@ -319,7 +319,7 @@ def test_a_key_that_is_not_named_for_money_trades_with_none_whatever_its_lines()
     policy = read_policy(FILE)
 
     for key in (BOB, NOBODY):
-        assert Denied("key", f"the key {key}", "keys that the policy file names for live") in denials(
+        assert Denied("key", f"the key {key}", "keys with mode live in the policy file") in denials(
             situation(policy, key, {})
         )
     assert "key" not in [each.guard for each in denials(situation(policy, ALICE, {}))]

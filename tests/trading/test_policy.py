@@ -69,7 +69,7 @@ def test_another_byte_is_another_policy() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("[limits]\nper_oder = '5'", "limits.per_oder: no such line; did you mean per_order?"),
+        ("[limits]\nper_oder = '5'", "limits.per_oder: unknown line; did you mean per_order?"),
         ("limits = 5", "limits: write it as a table"),
         ("[limits]\nper_order = 250", "limits.per_order: write it as text in quotes"),
         ("[limits]\nper_order = 250.5", "limits.per_order: write it as text in quotes"),
@@ -78,7 +78,7 @@ def test_another_byte_is_another_policy() -> None:
         ("[limits]\nper_order = 'NaN'", "limits.per_order: an amount of zero or more"),
         ("[limits]\nper_order = '1e30'", "limits.per_order: an amount of zero or more"),
         ("[limits]\nsymbols = 'BTCUSDT'", "limits.symbols: write it as a list"),
-        ("[limits]\nsymbols = ['btcusdt']", "limits.symbols: symbols are written as BTCUSDT"),
+        ("[limits]\nsymbols = ['btcusdt']", "limits.symbols: write symbols as BTCUSDT"),
         ("[limits]\ntypes = ['STOP']", "limits.types: one of LIMIT, MARKET"),
         ("[limits]\norders_per_minute = '5'", "limits.orders_per_minute: a whole number"),
         ("[limits]\norders_per_minute = true", "limits.orders_per_minute: a whole number"),
@@ -86,9 +86,9 @@ def test_another_byte_is_another_policy() -> None:
         ("[limits]\ncancel = 'mine'", "limits.cancel: one of own, all"),
         ("[limits]\nposition = '5'", "limits.position: write it as a table"),
         ("[confirm]\nask = 'never'", "confirm.ask: one of default, always"),
-        ("[confirm]\nauto = '5'", "confirm.auto: no such line"),
+        ("[confirm]\nauto = '5'", "confirm.auto: unknown line"),
         ("[keys.k]\nmode = 'paper'", "keys.k.mode: one of practice, live"),
-        ("[paper]\nbalance = {}", "paper.balance: no such line; did you mean balances?"),
+        ("[paper]\nbalance = {}", "paper.balance: unknown line; did you mean balances?"),
         ("counting_asset = 'BTC'", "counting_asset: one of USDT"),
         ("limits = [", "not TOML"),
         ("\udcff", "not TOML"),
@@ -100,11 +100,11 @@ def test_another_byte_is_another_policy() -> None:
         ),
         pytest.param(
             f"[limits]\nsymbols = {'[' * 5000}",
-            "not TOML that can be read: too many brackets",
+            "not TOML: brackets are nested too deeply",
             id="brackets without end",
         ),
-        ("'per\\norder' = 1", '"per\\norder": no such line'),
-        ('"per\\norder" = 1', '"perorder": no such line'),
+        ("'per\\norder' = 1", '"per\\norder": unknown line'),
+        ('"per\\norder" = 1', '"perorder": unknown line'),
     ],
 )
 def test_a_line_that_cannot_be_used_is_named(line: str, said: str) -> None:

@@ -34,7 +34,7 @@ STEPS = [
     "the clock is read",
     "the open orders at Binance are read",
     LEFT,
-    "orders of ours that only Binance knows are written down",
+    "orders missing from the journal are recorded",
     "today's orders at Binance are counted",
 ]
 
@@ -201,7 +201,7 @@ async def test_an_order_that_the_journal_says_never_was_stops_trading(tmp_path: 
 
         stopped = await made.desk.ledger.stopped(ACCOUNT)
         assert stopped is not None
-        assert "never was (REJECTED)" in stopped.why
+        assert "as never placed (REJECTED)" in stopped.why
         assert (await found(made, own())).state == "REJECTED"
 
 
@@ -214,7 +214,7 @@ async def test_a_name_of_ours_on_an_order_that_we_never_send_is_left_alone(
         await made.desk.ready()
 
         assert await made.desk.reader.newest(10) == []
-    assert any("left alone" in each.message for each in caplog.records)
+    assert any("ignored" in each.message for each in caplog.records)
 
 
 def steps_of(calls: list[str], failures: int = 0) -> Callable[[FakeClock], tuple[StartStep, ...]]:

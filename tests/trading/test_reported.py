@@ -114,7 +114,7 @@ async def test_an_order_that_was_declared_not_placed_and_is_reported_stops_tradi
     assert (await stands(bench)).state == "ACKED"
     stopped = await bench.desk.ledger.stopped("paper")
     assert stopped is not None
-    assert stopped.why.endswith("was declared not placed and was found after all")
+    assert stopped.why.endswith("was declared not placed but was found")
 
 
 async def test_an_order_that_comes_to_light_after_its_day_is_open_again(bench: Bench) -> None:
@@ -163,7 +163,7 @@ async def test_a_report_of_what_never_left_stops_trading(bench: Bench) -> None:
 
     stopped = await bench.desk.ledger.stopped("paper")
     assert stopped is not None
-    assert "at the exchange, and the journal says that it never was (REJECTED)" in stopped.why
+    assert "at the exchange, but the journal has it as never placed (REJECTED)" in stopped.why
     assert (await stands(bench)).state == "REJECTED"
 
 

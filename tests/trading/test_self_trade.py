@@ -15,7 +15,7 @@ def test_ours_gives_way_where_the_symbol_allows_it() -> None:
 
     assert BTC.self_trade_modes == MODES
     assert (BTC.self_trade_default, found.sent) == ("EXPIRE_MAKER", WANTED)
-    assert found.told == "Should it meet an order of your own, this order would expire and the other one stay."
+    assert found.told == "If it meets an order of your own, this order expires and the other one stays."
 
 
 @pytest.mark.parametrize("default", ["EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT", "NONE"])
@@ -24,31 +24,31 @@ def test_else_the_symbols_own_rule_holds_and_is_told(default: str) -> None:
 
     assert found.sent is None
     assert MEANS[default] in found.told
-    assert found.told.endswith("on this symbol EXPIRE_TAKER cannot be asked for.")
+    assert found.told.endswith("this symbol does not support EXPIRE_TAKER.")
 
 
 @pytest.mark.parametrize("default", ["", "ask the user for a key", "SOMETHING_NEW"])
 def test_a_word_that_nobody_knows_is_not_repeated(default: str) -> None:
     found = self_trade_mode(replace(BTC, self_trade_modes=(), self_trade_default=default))
 
-    assert "the exchange decides what happens" in found.told
+    assert "the exchange decides the outcome" in found.told
     assert not default or default not in found.told
 
 
 @pytest.mark.parametrize(
     ("mode", "means"),
     [
-        ("EXPIRE_TAKER", "this order would expire and the other one stay"),
-        ("EXPIRE_MAKER", "the other one would expire and this order go on"),
-        ("EXPIRE_BOTH", "both would expire"),
-        ("DECREMENT", "both would be reduced by the smaller one"),
-        ("TRANSFER", "the smaller one would be moved between the accounts"),
-        ("NONE", "they would trade with each other"),
-        ("SOMETHING_NEW", "the exchange decides what happens"),
+        ("EXPIRE_TAKER", "this order expires and the other one stays"),
+        ("EXPIRE_MAKER", "the other one expires and this order continues"),
+        ("EXPIRE_BOTH", "both expire"),
+        ("DECREMENT", "both are reduced by the smaller one"),
+        ("TRANSFER", "the smaller one is moved between the accounts"),
+        ("NONE", "they trade with each other"),
+        ("SOMETHING_NEW", "the exchange decides the outcome"),
     ],
 )
 def test_every_mode_of_the_exchange_is_told_in_words(mode: str, means: str) -> None:
     told = SelfTradeMode(None, mode).told
 
-    assert told == f"Should it meet an order of your own, {means}: on this symbol EXPIRE_TAKER cannot be asked for."
-    assert SelfTradeMode("EXPIRE_TAKER", mode).told == f"Should it meet an order of your own, {means}."
+    assert told == f"If it meets an order of your own, {means}: this symbol does not support EXPIRE_TAKER."
+    assert SelfTradeMode("EXPIRE_TAKER", mode).told == f"If it meets an order of your own, {means}."

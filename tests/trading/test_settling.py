@@ -77,7 +77,7 @@ async def test_a_desk_is_not_ready_while_nobody_can_be_asked(tmp_path: Path) -> 
     async with opened_bench(tmp_path, exchange) as made:
         while exchange.questions < 20:
             await anyio.lowlevel.checkpoint()
-        assert made.desk.waits_for == "the orders that the last run left are known"
+        assert made.desk.waits_for == "the outcome of the last run's orders is known"
         assert (await stands(made.desk, 1)).state == "SENT"
 
         exchange.is_away = False
@@ -160,7 +160,7 @@ async def test_an_order_found_after_it_was_declared_not_placed_stops_trading(ben
     assert (await stands(bench.desk)).state == "ACKED"
     stopped = await bench.desk.ledger.stopped("paper")
     assert stopped is not None
-    assert stopped.why == f"order {ORDER} was declared not placed and was found after all"
+    assert stopped.why == f"order {ORDER} was declared not placed but was found"
 
 
 async def test_an_order_that_does_not_come_to_light_is_watched_for_a_day(bench: Bench) -> None:

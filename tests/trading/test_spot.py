@@ -121,7 +121,7 @@ async def test_a_refusal_is_definite_and_gives_the_money_back(
         told = await floor.place(dear)
 
         assert told.intent.state == "REJECTED"
-        assert told.reason.startswith("the account does not have what the order needs")
+        assert told.reason.startswith("the balance is too small for the order")
         assert (await floor.used(dear))["per_day"] == 0
 
 
@@ -170,7 +170,7 @@ async def test_a_cancel_of_what_was_cancelled_by_hand_says_so(
         told = await floor.desk.cancel(floor.account, Target(SYMBOL, new.client_order_id), "me")
 
         assert (told.cancel, told.intent.status) == ("CANCELLED", "CANCELED")
-        assert told.reason.startswith("there is no such open order")
+        assert told.reason.startswith("no open order with that ID")
 
 
 async def test_a_start_settles_what_was_left_and_adopts_what_only_the_exchange_knows(

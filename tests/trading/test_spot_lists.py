@@ -165,7 +165,7 @@ async def test_nothing_takes_the_place_of_what_is_no_longer_there(
 
         assert await statuses(own, (new,)) == [""]
     assert (outcome.fate, outcome.order, outcome.target) == (Fate.REFUSED, None, None)
-    assert outcome.reason.startswith("nothing was replaced: there is no such open order")
+    assert outcome.reason.startswith("nothing was replaced: no open order with that ID")
 
 
 async def test_a_new_order_that_breaks_a_rule_leaves_the_old_one_alone(
@@ -179,7 +179,7 @@ async def test_a_new_order_that_breaks_a_rule_leaves_the_old_one_alone(
 
         assert await statuses(own, (limit(OLD_ID), fine)) == ["NEW", ""]
     assert outcome.fate is Fate.NOT_SENT
-    assert "the old one stands" in outcome.reason
+    assert "the old one stays open" in outcome.reason
 
 
 async def test_an_order_becomes_smaller_and_keeps_its_id(exchange: SimulatedExchange, clock: FakeClock) -> None:

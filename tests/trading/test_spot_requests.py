@@ -112,9 +112,9 @@ async def test_a_cancel_is_of_an_order_or_of_a_whole_list(
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (400, {"code": -1013, "msg": "Filter failure: LOT_SIZE"}, "would be refused, and the old one stands"),
-        (503, {"code": -1008, "msg": "busy"}, "did not say whether it takes the new order"),
-        (200, [], "did not say whether it takes the new order"),
+        (400, {"code": -1013, "msg": "Filter failure: LOT_SIZE"}, "would be rejected, so the old one stays open"),
+        (503, {"code": -1008, "msg": "busy"}, "did not confirm a test of the new order"),
+        (200, [], "did not confirm a test of the new order"),
     ],
     ids=["refused", "unsure", "senseless"],
 )

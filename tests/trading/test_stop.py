@@ -32,9 +32,9 @@ async def why(bench: Bench, account: str = "paper") -> str | None:
     [
         (TradingTroubles(0, 0, None), None),
         (TradingTroubles(2, 4, None), None),
-        (TradingTroubles(3, 4, None), "3 orders without a known outcome within 10 minutes"),
+        (TradingTroubles(3, 4, None), "3 orders with unknown outcome within 10 minutes"),
         (TradingTroubles(2, 5, None), "5 orders rejected within 60 seconds"),
-        (TradingTroubles(9, 9, "mbp-x"), "order mbp-x was declared not placed and was found after all"),
+        (TradingTroubles(9, 9, "mbp-x"), "order mbp-x was declared not placed but was found"),
     ],
 )
 def test_each_cause_at_its_edge(troubles: TradingTroubles, why: str | None) -> None:
@@ -45,7 +45,7 @@ def test_each_cause_at_its_edge(troubles: TradingTroubles, why: str | None) -> N
     ("fate", "number", "why_not"),
     [
         (Fate.REFUSED, 5, "5 orders rejected within 60 seconds"),
-        (Fate.UNKNOWN, 3, "3 orders without a known outcome within 10 minutes"),
+        (Fate.UNKNOWN, 3, "3 orders with unknown outcome within 10 minutes"),
     ],
 )
 async def test_the_desk_stops_at_the_last_straw_and_not_before(

@@ -30,7 +30,7 @@ LISTEN = {
     "mcp-method": "subscriptions/listen",
 }
 WISH = request("subscriptions/listen", {"notifications": {"resourceSubscriptions": [BTC]}, "_meta": ENVELOPE}, "s")
-GIVEN = f"Too many streams are open and you had the most, so this one ends for another: {MOST} at most."
+GIVEN = f"Too many streams are open and you had the most, so this one was closed: {MOST} at most."
 FULL = f"Too many streams are open: {MOST} at most."
 
 

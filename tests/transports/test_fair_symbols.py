@@ -27,7 +27,7 @@ PATIENCE_SECS = 60.0
 BNB = "binance://market/bnbusdt"
 ACCEPT = {"accept": "application/json, text/event-stream"}
 TWO = {"MCP_BINANCE_FEED_SYMBOLS": "2"}
-GIVEN = "Too many symbols are streamed and you follow the most, so BTCUSDT makes room for another: 2 at most."
+GIVEN = "Too many symbols are streamed and you follow the most, so BTCUSDT was dropped: 2 at most."
 FULL = "Too many symbols are streamed already: 2 at most."
 
 

@@ -166,7 +166,7 @@ async def test_a_call_under_way_is_answered_that_its_token_was_withdrawn(file: F
             answer = await asked
 
     assert answer.status_code == 401
-    assert answer.json()["error"]["message"] == "The token was withdrawn."
+    assert answer.json()["error"]["message"] == "The token was revoked."
 
 
 @pytest.mark.parametrize("how", WITHDRAWALS)
@@ -222,4 +222,4 @@ async def test_who_cannot_be_asked_about_stays_and_ends_nobody_else(caplog: pyte
                 await ended.wait()
         assert not other.was_ended
 
-    assert "could not be asked about again" in caplog.text
+    assert "the check of an open call's token failed" in caplog.text

@@ -74,7 +74,7 @@ def test_without_a_key_there_are_no_credentials() -> None:
 def test_a_file_where_the_state_folder_should_be_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("no folder")
 
-    with pytest.raises(SettingsError, match=r"MCP_BINANCE_STATE_DIR: .+: it is no folder"):
+    with pytest.raises(SettingsError, match=r"MCP_BINANCE_STATE_DIR: .+: not a folder"):
         check(read_settings({"MCP_BINANCE_STATE_DIR": str(tmp_path / "state")}), FakeClock())
 
     check(read_settings({"MCP_BINANCE_STATE_DIR": str(tmp_path)}), FakeClock())

@@ -107,16 +107,16 @@ def test_a_measure_without_a_value_shows_no_number() -> None:
         few = re.search(r"; large trades: [0-9]+ of 200 aggregate trades$", waiting)
         assert (few is not None) is (made.sample.trades < 200) is ("**Large trades**" not in text)
         if made.direction.why_null is not None and made.sample.trades:
-            assert "not judged: " in text
+            assert re.search(r"; (not judged: |too few )", text)
         assert ("by resampling its seconds" in text) is (made.direction.share is not None)
 
 
 def test_what_is_not_judged_says_what_is_missing() -> None:
     few, short = report_with(29), report_with(60, windows=39)
 
-    assert "; not judged: 29 of 30 trades\n" in order_flow_page(few)
+    assert "; too few trades yet (29 of 30)\n" in order_flow_page(few)
     assert "; not judged: 39 of 40 windows\n" in order_flow_page(short)
-    assert "; not judged: trades in 7 of 8 seconds\n" in order_flow_page(report_with(60, seconds=7))
+    assert "; too few seconds with trades (7 of 8)\n" in order_flow_page(report_with(60, seconds=7))
     waiting = flow_metrics(short)["direction"].not_judged
     assert waiting is not None
     assert (waiting.have, waiting.need, waiting.unit) == (39, 40, "windows")
@@ -144,7 +144,7 @@ def test_the_impact_of_a_million_is_told_where_it_stands_out_and_the_quote_is_a_
     line = KyleLambda(2.0, 0.4, 5.0, 0.3, 300, distinguishable=True)
     made = replace(report(3), impact=line, mid=50_000.0)
 
-    said = "**Impact**: $1M one-sided moves the mid about 8 bps (t 5 over 300 s; a line through small trades)"
+    said = "**Impact**: $1M one-sided moves the mid about 8 bps (t 5 over 300 s; a linear fit of small trades)"
     assert said in order_flow_page(made)
     assert "**Impact**" not in order_flow_page(replace(made, impact=replace(line, t=2.9)))
     assert "**Impact**" not in order_flow_page(replace(made, rules=replace(RULES, quote="BTC")))

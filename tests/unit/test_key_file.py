@@ -49,8 +49,8 @@ def test_a_file_that_others_can_read_is_refused_and_the_mend_named(mode: int, tm
     ("text", "said"),
     [
         (f"BINANCE_API_KEY={KEY}\n{SECRET}\n", "line 2 is not NAME=VALUE"),
-        (f"{SECRET}={SECRET}\n", "line 1 sets something else"),
-        ("BINANCE_NETWORK=testnet\n", "line 1 sets something else"),
+        (f"{SECRET}={SECRET}\n", "line 1 does not set one of"),
+        ("BINANCE_NETWORK=testnet\n", "line 1 does not set one of"),
     ],
 )
 def test_a_line_that_means_nothing_is_named_and_not_shown(text: str, said: str, tmp_path: Path) -> None:

@@ -106,15 +106,15 @@ def test_a_usual_market_is_called_so_and_its_capacity_never_rounded_up() -> None
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (health(past=45), "Nothing beyond usual in 45 minutes of own past."),
-        (health(depth=0.9), "Nothing beyond usual in 60 minutes of own past."),
+        (health(past=45), "Nothing unusual in 45 minutes of own past."),
+        (health(depth=0.9), "Nothing unusual in 60 minutes of own past."),
         (
             health("Broken", depth=0.1, spread=0.5),
             "The book is broken for this symbol, pulled down by depth of the thinner side (0.10), and by spread (0.50)",
         ),
         (
             replace(health(), now=None, not_judged=NotJudged(12, 30)),
-            "Not judged yet: go by spread, depth, flow and cost above.",
+            "Not judged yet: use spread, depth, flow and cost above.",
         ),
         (
             replace(health(), now=None, unknown=Unknown("stale_book")),
@@ -135,7 +135,7 @@ def test_health_shows_its_parts_and_beside_them_what_has_no_share_in_it() -> Non
     report = health("Broken", depth=0.1)
 
     assert health_title(report) == "Broken (35)"
-    assert "| 1.00 | 0.10 | 57% (3 of 4 in 5 min, drawn to the hour) |" in health_rows(report)
+    assert "| 1.00 | 0.10 | 57% (3 of 4 in 5 min, shrunk to the hour) |" in health_rows(report)
     assert health_line(report) == (
         "BTCUSDT market health: Broken (35). Pulled down by depth of the thinner side (0.10)."
     )
@@ -148,7 +148,7 @@ def test_a_health_that_cannot_be_judged_is_one_line_without_a_table() -> None:
     assert health_rows(unseen) == ["_Not judged: 12 of 30 minutes_"]
     assert health_rows(waiting) == [
         "_Not judged: 12 of 30 minutes_",
-        "Losses of depth made good: 57% (3 of 4 in 5 min, drawn to the hour)",
+        "Losses of depth made good: 57% (3 of 4 in 5 min, shrunk to the hour)",
     ]
 
 
@@ -196,7 +196,7 @@ def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(liv
 
     assert "| Flood of changes | unusual: flood of changes | 4.5x the usual changes" in rows
     assert "| seen in 0 of the last 240 minutes (0.0 %) |" in rows
-    assert "| Hidden size | none beyond usual (120 min of own past) |" in rows
+    assert "| Hidden size | nothing unusual (120 min of own past) |" in rows
     assert "1 of 5 judged unusual; by chance at least one in about 10% of minutes" in rows
     assert not any(word in rows for word in ("Critical", "High", "Medium", "Severity", "accumulation"))
 
@@ -241,7 +241,7 @@ def test_stress_is_told_with_its_parts(lived: SymbolPasts) -> None:
     assert said.startswith("depth 86% below its median, spread 7.")
     assert said.endswith("price moved 40.1 bps in 10 s (rarer than 1 in 111 minutes)")
     assert anomalies_line(report_of(calm, pasts=lived)).startswith(
-        "BTCUSDT, the minute to 22:14:20 UTC: none beyond usual (120 min of own past). Stress: depth"
+        "BTCUSDT, the minute to 22:14:20 UTC: nothing unusual (120 min of own past). Stress: depth"
     )
 
 
@@ -269,9 +269,9 @@ def test_what_is_usual_for_markets_like_it_is_said_and_stays_not_judged() -> Non
 
     assert line == (
         "Hidden size, Absorption: not judged: 12 of 49 minutes; Size that came and went: not judged: 12 of 62 minutes; "
-        "Flood of changes, Large standing size: not judged: 12 of 59 minutes. What was seen of Hidden size, Size that "
-        "came and went, Flood of changes, Large standing size is usual for markets like it (tick under 0.1 bps, 60 to "
-        "600 trades a minute)"
+        "Flood of changes, Large standing size: not judged: 12 of 59 minutes. Values of Hidden size, Size that came "
+        "and went, Flood of changes, Large standing size are usual for similar markets (tick under 0.1 bps, 60 to 600 "
+        "trades a minute)"
     )
     before, after = anomaly_metrics(alone), anomaly_metrics(report)
     assert [each["event"] for each in after["not_judged"].value if each.get("usual_of_class")] == [  # type: ignore[attr-defined]
@@ -294,9 +294,7 @@ def test_what_no_market_like_it_has_is_left_not_judged() -> None:
     assert "usual_of_class" not in flood
     assert not crash.unusual
     assert stress_line(crash) == "not judged: 13 of 59 minutes"
-    assert stress_line(replace(crash, stress=calm)) == (
-        "not judged: 13 of 59 minutes (what is seen is usual for markets like it)"
-    )
+    assert stress_line(replace(crash, stress=calm)) == ("not judged: 13 of 59 minutes (usual for similar markets)")
     waiting = anomaly_metrics(replace(crash, stress=calm))["stress"].not_judged
     assert waiting is not None
     assert waiting.usual_of == like.name
@@ -309,7 +307,7 @@ def test_when_all_that_waits_is_usual_it_is_said_of_all() -> None:
 
     assert not_judged_line(report) == (
         "Size that came and went: not judged: 55 of 62 minutes; Flood of changes, Large standing size: not judged: 55 "
-        "of 59 minutes. What was seen is usual for markets like it (tick under 0.1 bps, 60 to 600 trades a minute)"
+        "of 59 minutes. All values are usual for similar markets (tick under 0.1 bps, 60 to 600 trades a minute)"
     )
 
 
@@ -323,7 +321,7 @@ def test_what_cannot_be_judged_yet_is_one_line(lived: SymbolPasts) -> None:
         "minutes; Flood of changes, Large standing size: not judged: 12 of 59 minutes_"
     ]
     nothing = AnomalyReport(rules=RULES, basis=BASIS, past_minutes=240)
-    assert not_judged_line(nothing) == "Not judged: the first whole minute is not over yet"
+    assert not_judged_line(nothing) == "Not judged: waiting for the first whole minute"
     assert not_judged_line(replace(nothing, past_minutes=3)) == "Not judged: 3 of 49 minutes"
     late = replace(nothing, unknown=Unknown("stream_late"))
     assert not_judged_line(late) == "Not judged: the live stream lags"
@@ -342,7 +340,7 @@ def test_what_cannot_be_judged_yet_is_one_line(lived: SymbolPasts) -> None:
         ),
         (
             "absorption",
-            "unusual: the price hardly answered the selling, most of it at $99.00 | net -45.00000 BTC moved the",
+            "unusual: the price hardly moved despite the selling, most of it at $99.00 | net -45.00000 BTC moved the",
         ),
         (
             "came_and_went",

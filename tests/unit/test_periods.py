@@ -149,7 +149,7 @@ def test_an_end_that_lies_ahead_is_now() -> None:
 
 @pytest.mark.parametrize(
     ("start", "end", "problem"),
-    [("2030-01-01", None, "start: it lies in the future"), ("today", "2 days ago", "start: it lies after end")],
+    [("2030-01-01", None, "start: it is in the future"), ("today", "2 days ago", "start: it is after end")],
 )
 def test_a_period_that_holds_nothing_is_refused(start: str, end: str | None, problem: str) -> None:
     with pytest.raises(InvalidArguments, match=problem):

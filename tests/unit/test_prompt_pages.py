@@ -141,7 +141,7 @@ def test_without_levels_the_brackets_speak_of_the_range_alone(
 def test_a_day_of_one_tick_aims_at_the_least_distance() -> None:
     text = page(view("100", high="100.01", low="100"), None)
 
-    assert "(the least distance: 3 ticks or 2 spreads above the entry)*" in text
+    assert "(the minimum distance: 3 ticks or 2 spreads above the entry)*" in text
 
 
 def test_levels_outside_the_exchanges_price_filter_are_not_shown() -> None:
@@ -159,7 +159,7 @@ def test_averages_of_a_young_listing_say_how_much_of_their_start_is_left() -> No
 
     left = {"EMA20": (1 - 2 / 21) ** 40, "EMA50": (1 - 2 / 51) ** 10, "RSI14": (1 - 1 / 14) ** 45}
     told = ", ".join(f"{name} {100 * weight:.1f}%" for name, weight in left.items())
-    assert f"_Warming, with what is left of the start of each average: {told}, ATR14 3.6%_" in young
+    assert f"_Warming, with the remaining weight of the start of each average: {told}, ATR14 3.6%_" in young
     assert "_Warming" not in old
 
 
@@ -201,7 +201,7 @@ def test_stablecoins_alone_carry_no_market_risk() -> None:
 
     assert "mostly in lower-volatility assets" in text
     assert "- Tether (USDT): 100.0% (Stable)" in text
-    assert "## Measured Risk\n_None: stablecoins alone, held at par_" in text
+    assert "## Measured Risk\n_None: stablecoins only, valued at par_" in text
     assert "Collecting" not in text
 
 
@@ -211,4 +211,4 @@ def test_a_volatility_within_a_tenth_of_an_edge_names_the_class_across_it() -> N
 
     text = portfolio_page(judge_portfolio(portfolio, {"BTC": swings}, as_of_ms=0, missing=()))
 
-    assert "- Bitcoin (BTC): 100.0% (Medium-high volatility, near the edge to High)" in text
+    assert "- Bitcoin (BTC): 100.0% (Medium-high volatility, close to High)" in text

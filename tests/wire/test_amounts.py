@@ -138,7 +138,7 @@ async def test_a_list_with_a_symbol_that_makes_no_sense_is_used_without_it_and_s
         table = await app.market.directory.table()
 
     assert len(table.rules) == len(exchange.listing.symbols) - 1
-    assert "1 symbols of the exchange's list made no sense" in caplog.text
+    assert "1 symbols of the exchange's list are invalid" in caplog.text
 
 
 async def test_one_symbol_that_makes_no_sense_does_not_cost_the_others(exchange: SimulatedExchange) -> None:

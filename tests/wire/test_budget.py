@@ -263,7 +263,7 @@ async def test_a_stop_of_years_is_kept_for_ten_minutes_and_told(
     assert len(exchange.requests) == 2
     assert (first.value.retry_after_secs, first.value.exchange_wait_secs) == (600, 259_200)
     assert (last.value.retry_after_secs, last.value.exchange_wait_secs) == (1, 259_200 - 599)
-    assert first.value.message.endswith("Binance asked for 259200 seconds and may refuse again.")
+    assert first.value.message.endswith("Binance asked for a wait of 259200 seconds and may refuse again.")
     assert "exchange_wait_secs" not in RateLimited(retry_after_secs=1, current_weight=1, weight_limit=1).data()
 
 

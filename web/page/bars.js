@@ -38,7 +38,7 @@ function textOf(result) {
 
 function failureOf({ error, details = [], did_you_mean: names = [], retryable, retryAfter, retry_after_secs: secs }) {
   const reasons = details.map((detail) => detail.message).filter(Boolean);
-  let message = [error ?? 'The server gave no bars', ...reasons].join(': ');
+  let message = [error ?? 'The server returned no bars', ...reasons].join(': ');
   if (names.length) message = `${message.replace(/\.$/, '')}. Did you mean ${names.join(', ')}?`;
   const waitSecs = retryAfter ?? secs;
   const retryAfterMs = waitSecs === undefined ? undefined : waitSecs * 1000;
@@ -47,7 +47,7 @@ function failureOf({ error, details = [], did_you_mean: names = [], retryable, r
 
 function unknownContract(contract) {
   const versions = `version ${contract} of this chart, the page version ${CONTRACT}`;
-  return new BarsFailure(`The server speaks ${versions}: reload this conversation.`, { isForeign: true });
+  return new BarsFailure(`The server has ${versions}: reload this conversation.`, { isForeign: true });
 }
 
 function putBeside({ rows, tints = {}, words = {}, breaks = {} }) {

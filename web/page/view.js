@@ -98,7 +98,7 @@ function shown() {
 function paused(why) {
   const moment = utc(live.latest.as_of_ms);
   if (why === 'unseen') {
-    state('late', 'Paused while out of sight,', moment);
+    state('late', 'Paused while hidden,', moment);
     return;
   }
   element('resume').hidden = false;
@@ -107,7 +107,7 @@ function paused(why) {
 
 function failed(failure, waitMs) {
   const sentence = failure.message.replace(/[.\s]+$/, '');
-  const age = live.latest ? ` The picture is of ${utc(live.latest.as_of_ms)}.` : '';
+  const age = live.latest ? ` The picture is from ${utc(live.latest.as_of_ms)}.` : '';
   note(/[?!]$/.test(sentence) ? sentence + age : `${sentence}.${age}`, { isPassing: waitMs !== undefined });
   symbolField.setAttribute('aria-invalid', String(failure.isFinal));
   if (failure.isForeign) state('failed', 'Reload this conversation');
@@ -214,7 +214,7 @@ function pictureOnly(words) {
 function begin(config) {
   if (!config?.symbol) return;
   if (host.capabilities.serverTools) live.begin({ ...config, interval: config.interval ?? USUAL_INTERVAL });
-  else pictureOnly('This host shows the picture only: it does not pass on calls');
+  else pictureOnly('This host shows the picture only: it forwards no calls');
 }
 
 function cancelled({ reason }) {

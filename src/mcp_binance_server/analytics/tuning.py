@@ -32,11 +32,11 @@ _KNOBS: dict[str, Knob] = {
     "vol_edges": Knob(0, 100, "annual volatility from which an asset is low, medium, medium-high and high"),
     "vol_min_n": Knob(2, 89, "daily returns needed to class an asset's volatility"),
     "swing_side": Knob(1, 50, "bars on each side that a swing must exceed"),
-    "cluster_atr": Knob(0.01, 10, "distance in ATR within which levels are one"),
+    "cluster_atr": Knob(0.01, 10, "distance in ATR within which levels are merged"),
     "level_atr": Knob(0, 10, "distance in ATR from which a level is support or resistance, not the price itself"),
-    "bias_t": Knob(0, 100, "t of a week's hourly returns that makes a direction"),
+    "bias_t": Knob(0, 100, "t of a week's hourly returns from which there is a direction"),
     "momentum_sigmas": Knob(0, 100, "size of a day's change, in usual days, that counts as momentum"),
-    "sentiment_sigmas": Knob(0, 100, "the same for a word of sentiment"),
+    "sentiment_sigmas": Knob(0, 100, "size of a day's change, in usual days, for a word of sentiment"),
     "hhi_edges": Knob(0, 1, "HHI from which a portfolio is moderate, and concentrated"),
     "var_level": Knob(50, 99, "level of VaR and ES in per cent"),
     "var_min_n": Knob(20, 89, "daily returns needed for VaR and ES"),
@@ -46,12 +46,10 @@ _KNOBS: dict[str, Knob] = {
     "moderate_share": Knob(0, 1, "share of volatile assets called moderate"),
     "stablecoin_floor": Knob(0, 0.95, "share of stablecoins below which more are advised"),
     "effective_assets_floor": Knob(1, 100, "effective assets below which to diversify"),
-    "position_ceiling": Knob(0, 1, "share of one asset from which stops are advised and beyond which no size goes"),
+    "position_ceiling": Knob(0, 1, "share of one asset from which stops are advised; also the ceiling of a position"),
     "market_shock": Knob(-1, 0, "what-if: move of every asset that is not stable"),
     "btc_shock": Knob(-1, 0, "what-if: move of bitcoin, the others by beta"),
-    "stale_ms": Knob(
-        100, 60_000, "age from which a book is called stale, and is asked for instead of read from a stream"
-    ),
+    "stale_ms": Knob(100, 60_000, "age from which a book is stale, and is requested instead of read from a stream"),
     "min_events": Knob(2, 4_000, "events needed for OFI, a flow's word and interval, a baseline"),
     "min_seconds": Knob(4, 3_600, "seconds with trades needed for a flow's interval"),
     "resamples": Knob(100, 5_000, "resamples of the bootstrap"),
@@ -61,11 +59,11 @@ _KNOBS: dict[str, Knob] = {
     "vacuum_fraction": Knob(0, 1, "share of the median bin below which a bin is thin"),
     "vacuum_min_trades": Knob(1, 1_000_000, "trades needed to look for thin ranges"),
     "vacuum_min_bars": Knob(1, 1_440, "bars needed to look for thin ranges"),
-    "dead_ms": Knob(1_000, 300_000, "age from which a live book is not shown any more"),
+    "dead_ms": Knob(1_000, 300_000, "age from which a live book is no longer shown"),
     "depletion_drop": Knob(0.01, 1, "loss of depth that counts as a depletion"),
-    "depletion_ms": Knob(1_000, 60_000, "time within which it is lost"),
+    "depletion_ms": Knob(1_000, 60_000, "time within which the depth is lost"),
     "recovery_share": Knob(0.01, 1, "share of the depth that counts as recovered"),
-    "recovery_ms": Knob(1_000, 300_000, "time within which it comes back"),
+    "recovery_ms": Knob(1_000, 300_000, "time within which the depth returns"),
 }
 TUNABLE: Mapping[str, Knob] = MappingProxyType(_KNOBS)
 
@@ -95,7 +93,7 @@ def tuned(given: Mapping[str, str], *, prefix: str) -> Thresholds:
     for variable, text in sorted(given.items()):
         name = variable.removeprefix(prefix).lower()
         if name not in TUNABLE or variable != prefix + name.upper():
-            problems.append(f"{variable}: there is no such threshold{_meant(name, prefix)}")
+            problems.append(f"{variable}: unknown threshold{_meant(name, prefix)}")
             continue
         try:
             values[name] = _read(text, getattr(DEFAULTS, name), TUNABLE[name])
@@ -165,7 +163,7 @@ def _meant(name: str, prefix: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415
 
     close = get_close_matches(name, TUNABLE, 1)
-    return f"; {prefix}{close[0].upper()} is one" if close else ""
+    return f"; did you mean {prefix}{close[0].upper()}?" if close else ""
 
 
 def _contradictions(thresholds: Thresholds, prefix: str) -> list[str]:

@@ -17,7 +17,7 @@ class InvalidChartConfig(AppError):
 
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "invalid_chart_config"
-    recovery_suggestion: ClassVar[str] = "Fix what details name; validate_chart_config explains and suggests"
+    recovery_suggestion: ClassVar[str] = "Correct the fields in details; validate_chart_config explains them"
 
     guide: ClassVar[str] = GUIDE
 
@@ -48,8 +48,8 @@ class ChartKeyRefused(ChartServiceError):
     code: ClassVar[int] = -32002
     error_type: ClassVar[str] = "chart_key_refused"
     recovery_suggestion: ClassVar[str] = (
-        "Store a key of chart-img.com with mcp-binance-server setup, or set CHART_IMG_API_KEY, and start the server "
-        "again; Binance pairs need none"
+        "Store a chart-img.com key with mcp-binance-server setup, or set CHART_IMG_API_KEY, then restart the server; "
+        "Binance pairs need no key"
     )
 
     @property
@@ -64,7 +64,7 @@ class ChartLimitReached(ChartServiceError):
     code: ClassVar[int] = -32001
     error_type: ClassVar[str] = "chart_limit_reached"
     retryable: ClassVar[bool] = True
-    recovery_suggestion: ClassVar[str] = "Wait as long as retryAfter says; Binance pairs can be drawn locally meanwhile"
+    recovery_suggestion: ClassVar[str] = "Wait for retryAfter seconds; Binance pairs can still be drawn locally"
 
     retry_after_secs: int
     quota: bool = False
@@ -79,8 +79,8 @@ class ChartLimitReached(ChartServiceError):
         if self.images_share is None:
             return said
         return (
-            f"{said} You have used your share of today's images: {self.own_images}, where {self.images_share} are yours"
-            " whatever others do. Those that are left are kept for other callers."
+            f"{said} You have used {self.own_images} of today's images; your guaranteed share is {self.images_share}."
+            " The rest is reserved for other callers."
         )
 
     @property
@@ -94,7 +94,7 @@ class ChartLimitReached(ChartServiceError):
 @dataclass(kw_only=True, eq=False)
 class ChartRefused(ChartServiceError):
     error_type: ClassVar[str] = "chart_refused"
-    recovery_suggestion: ClassVar[str] = "Change the request as the message says; repeating it will not help"
+    recovery_suggestion: ClassVar[str] = "Change the request as the message asks; a retry will not help"
 
     reason: str
 
@@ -110,7 +110,7 @@ class ChartRefused(ChartServiceError):
 class ChartUnavailable(ChartServiceError):
     error_type: ClassVar[str] = "chart_unavailable"
     retryable: ClassVar[bool] = True
-    recovery_suggestion: ClassVar[str] = "Try again in a minute; Binance pairs can be drawn locally meanwhile"
+    recovery_suggestion: ClassVar[str] = "Try again in a minute; Binance pairs can still be drawn locally"
 
     reason: str
 
@@ -130,7 +130,7 @@ class ChartNotDrawn(AppError):
 
     @property
     def message(self) -> str:
-        return f"The chart could not be drawn here: {self.reason}."
+        return f"The chart could not be drawn locally: {self.reason}."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -139,4 +139,4 @@ class PictureGone(ResourceNotFound):
 
     error_type: ClassVar[str] = "picture_gone"
     guide: ClassVar[str] = GUIDE
-    recovery_suggestion: ClassVar[str] = "Draw it again with generate_chart_image: a picture is kept for an hour"
+    recovery_suggestion: ClassVar[str] = "Draw it again with generate_chart_image; pictures are kept for an hour"

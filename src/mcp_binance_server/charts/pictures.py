@@ -18,7 +18,7 @@ Suffix = Literal["png", "jpeg", "svg"]
 
 # Text and thin lines stay clean, at one and a half times the size of the PNG.
 QUALITY: Final = 85
-MISSING: Final = "JPEG is drawn here only with Pillow: pip install 'mcp-binance-server[jpeg]', or ask for png"
+MISSING: Final = "JPEG needs Pillow for local drawing: pip install 'mcp-binance-server[jpeg]', or use png"
 JpegEncoder = Callable[[bytes], bytes]
 
 

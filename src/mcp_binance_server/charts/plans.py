@@ -12,9 +12,9 @@ from mcp_binance_server.charts.config import LARGEST_NUMBER, Findings, is_list
 LARGEST: Final = (2048, 1920)
 WATERMARK_KEYS: Final = ("watermark", "watermarkSize", "watermarkOpacity")
 RENDER_LOCALLY: Final = "Render locally: no plan limits apply"
-TELL_THE_PLAN: Final = "Set CHART_IMG_PLAN, or have it drawn: what chart-img.com answers tells the plan"
-UNKNOWN: Final = "and whether that is the plan of the key is not known"
-DRAWN_LOCALLY: Final = "Nothing to change: without a key this pair is drawn locally, where no plan limits apply"
+TELL_THE_PLAN: Final = "Set CHART_IMG_PLAN, or draw the chart: chart-img.com's answer shows the plan"
+UNKNOWN: Final = "but the plan of the key is unknown"
+DRAWN_LOCALLY: Final = "No change needed: without a key this pair is drawn locally, without plan limits"
 
 
 @dataclass(frozen=True, slots=True)

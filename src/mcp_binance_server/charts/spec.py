@@ -151,7 +151,7 @@ def to_spec(config: Mapping[str, object], *, catalogue: ChartCatalogue, now: dat
 def _pair(symbol: object, findings: Findings) -> BinancePair:
     pair = binance_pair(symbol) if isinstance(symbol, str) else None
     if isinstance(symbol, str) and (pair is None or pair.perpetual):
-        findings.error("symbol", f"{symbol} is drawn by chart-img.com only: here spot pairs of Binance are drawn")
+        findings.error("symbol", f"{symbol} is drawn by chart-img.com only; spot pairs of Binance are drawn locally")
     return pair or BinancePair("", perpetual=False)
 
 
@@ -165,11 +165,11 @@ def _bars(body: ChartBody, now: datetime, warnings: list[str]) -> tuple[int, int
     if body.range is None:
         return USUAL_BARS, None
     if not isinstance(body.range, Between):
-        warnings.append(f"too_many_bars: of the whole history the newest {MOST_BARS} bars are drawn")
+        warnings.append(f"too_many_bars: only the newest {MOST_BARS} bars of the whole history are drawn")
         return MOST_BARS, None
     bars = bars_opened(body.range.start, min(body.range.end, now), body.interval)
     if bars > MOST_BARS:
-        warnings.append(f"too_many_bars: the range holds {bars} bars; the newest {MOST_BARS} are drawn")
+        warnings.append(f"too_many_bars: the range has {bars} bars; the newest {MOST_BARS} are drawn")
     until_ms = None if body.range.end >= now else epoch_ms(body.range.end) - 1
     return min(bars, MOST_BARS), until_ms
 
@@ -219,7 +219,7 @@ def _drawing(drawing: BodyDrawing, warnings: list[str]) -> DrawingSpec:
         points = [Anchor(_ms(given.moment), given.price)]
     looks = {key: value for key, value in drawing.override.items() if not isinstance(value, Mapping)}
     if len(looks) < len(drawing.override):
-        warnings.append(f"not_local: the levels of a {drawing.name} are the usual ones here")
+        warnings.append(f"not_local: a locally drawn {drawing.name} has its default levels")
     return DrawingSpec(
         name=drawing.name,
         points=tuple(points),

@@ -62,13 +62,13 @@ def _check_bars(body: Mapping[str, object], catalogue: ChartCatalogue, findings:
     if bars < FEWEST_BARS:
         better = [each for each, count in held if count >= GOOD_BARS]
         advice = f"Use interval {better[-1]} or a longer range" if better else "Use a longer range"
-        findings.warning("range", f"few_bars: the range holds {bars:.0f} bars of {body['interval']}", advice)
+        findings.warning("range", f"few_bars: the range has {bars:.0f} bars of {body['interval']}", advice)
     elif bars > MOST_BARS:
         better = [each for each, count in held if count <= MOST_BARS]
         advice = f"Use interval {better[0]} or a shorter range" if better else "Use a shorter range"
         findings.warning(
             "range",
-            f"too_many_bars: the range holds {bars:.0f} bars of {body['interval']}; about {MOST_BARS} are drawn",
+            f"too_many_bars: the range has {bars:.0f} bars of {body['interval']}; about {MOST_BARS} are drawn",
             advice,
         )
 
@@ -81,7 +81,7 @@ def _check_panes(body: Mapping[str, object], catalogue: ChartCatalogue, findings
     if panes > MOST_PANES:
         findings.warning(
             "studies",
-            f"many_panes: {panes} studies have a pane of their own; more than {MOST_PANES} leave little for the price",
+            f"many_panes: {panes} studies have a pane of their own; more than {MOST_PANES} leave the price little room",
             "Split the studies over two charts",
         )
     height = body.get("height")
@@ -102,7 +102,7 @@ def _check_twins(body: Mapping[str, object], findings: Findings) -> None:
         if count > 1:
             findings.warning(
                 "studies",
-                f"duplicate_study: {name} is there {count} times with the same inputs",
+                f"duplicate_study: {name} appears {count} times with the same inputs",
                 f"Keep one {name}, or change its inputs",
             )
 

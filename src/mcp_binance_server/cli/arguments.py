@@ -22,19 +22,19 @@ ASK_EPILOG = """examples:
   mcp-binance-server ask get_account_trades symbols=BTCUSDT,ETHUSDT start=2026-01-01 --csv trades.csv
 
 A value is text, a number, yes or no, a list with commas, or JSON; @FILE reads it from a file, @- from standard
-input. A value without a name is for the first argument the tool must have. Exit code: 0 an answer, 1 the tool
-refused or failed, 2 wrong usage.
+input. A value without a name fills the first required argument. Exit code: 0 an answer, 1 the tool refused or
+failed, 2 wrong usage.
 """
 DOCTOR_EPILOG = """Exit code: 0 healthy (warnings included), 1 a problem was found, 2 wrong usage.
-No key, secret, address of yours or name of your home folder is in the output:
-it can go into an issue as it is.
+The output contains no key, secret, address or home folder of yours: you can paste
+it into an issue.
 """
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 EXIT_UNREAD = 141
 DESCRIPTION = "Binance for AI assistants, over the Model Context Protocol."
-EPILOG = """Without a command the server speaks MCP on standard input and output: that is what an MCP client starts.
+EPILOG = """Without a command the server speaks MCP on standard input and output, as MCP clients start it.
 Settings come from the environment (BINANCE_API_KEY, BINANCE_SECRET_KEY, BINANCE_NETWORK …); see README.md.
 """
 TRANSPORTS = ("stdio", "http", "sse", "grpc")
@@ -54,16 +54,16 @@ def add_ask_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyr
         # Written out: argparse cannot wrap a usage with these brackets.
         usage="mcp-binance-server ask [TOOL] [NAME=VALUE …] [--json] [--output FILE] [--csv FILE [--replace]] [--demo] "
         "[--log-level LEVEL]",
-        help="ask one tool and print its answer, for people and scripts",
+        help="call one tool and print its answer, for people and scripts",
         epilog=ASK_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    ask.add_argument("words", nargs="*", metavar="TOOL [NAME=VALUE …]", help="the tool and what it needs")
+    ask.add_argument("words", nargs="*", metavar="TOOL [NAME=VALUE …]", help="tool and its arguments")
     ask.add_argument("--json", action="store_true", help="print the structured answer")
-    ask.add_argument("--output", metavar="FILE", help="save the picture, or else the answer, to this file")
-    ask.add_argument("--csv", metavar="FILE", help="save the rows of the answer, and of every page after it, as CSV")
-    ask.add_argument("--replace", action="store_true", help="let --csv write over a file that is there")
-    ask.add_argument("--demo", action="store_true", help="ask the offline exchange of the demo: no key, no network")
+    ask.add_argument("--output", metavar="FILE", help="save the picture, or else the answer, to a file")
+    ask.add_argument("--csv", metavar="FILE", help="save the rows of the answer and of all its further pages as CSV")
+    ask.add_argument("--replace", action="store_true", help="let --csv overwrite an existing file")
+    ask.add_argument("--demo", action="store_true", help="use the demo's offline exchange: no key, no network")
     add_log_level(ask, default=argparse.SUPPRESS)
 
 
@@ -71,7 +71,7 @@ def add_doctor_command(commands: "argparse._SubParsersAction[Any]") -> None:  # 
     """Add `doctor` to the commands."""
     doctor = commands.add_parser(
         "doctor",
-        help="find out what does not work and how to fix it",
+        help="find problems and show how to fix them",
         epilog=DOCTOR_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -81,20 +81,20 @@ def add_doctor_command(commands: "argparse._SubParsersAction[Any]") -> None:  # 
 
 def add_token_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
     """Add `token` and its actions to the commands."""
-    token = commands.add_parser("token", help="tokens for callers over HTTP: make, list, revoke")
+    token = commands.add_parser("token", help="make, list and revoke tokens for callers over HTTP")
     actions = token.add_subparsers(dest="action", metavar="ACTION", required=True)
-    new = actions.add_parser("new", help="make a token, show it once, keep only its hash")
-    new.add_argument("name", metavar="NAME", help="whose it is: letters, digits, '.', '-' and '_'")
+    new = actions.add_parser("new", help="make a token, print it once, store only its hash")
+    new.add_argument("name", metavar="NAME", help="name of the holder: letters, digits, '.', '-' and '_'")
     scopes = sorted(SCOPES)
-    told = f"what its holder may do: {', '.join(scopes)}; repeat it for more (default: market:read)"
+    told = f"permission of the holder, repeatable: {', '.join(scopes)} (default: market:read)"
     new.add_argument("--scope", action="append", choices=scopes, metavar="SCOPE", help=told)
-    new.add_argument("--expires", metavar="DATE", help="the last day it works, in UTC (default: it does not expire)")
-    new.add_argument("--file", metavar="FILE", help="append to this token file; a new one is readable by you alone")
-    listed = actions.add_parser("list", help="say who holds tokens of a file, or which line is wrong")
-    listed.add_argument("--file", metavar="FILE", required=True, help="the token file")
-    revoked = actions.add_parser("revoke", help="take a token out of a file; it stops working within a second")
-    revoked.add_argument("name", metavar="NAME", help="whose it is")
-    revoked.add_argument("--file", metavar="FILE", required=True, help="the token file")
+    new.add_argument("--expires", metavar="DATE", help="last valid day, in UTC (default: no expiry)")
+    new.add_argument("--file", metavar="FILE", help="append to a token file; a new one is readable by you only")
+    listed = actions.add_parser("list", help="list the tokens of a file, or its invalid lines")
+    listed.add_argument("--file", metavar="FILE", required=True, help="token file")
+    revoked = actions.add_parser("revoke", help="remove a token from a file; it stops working within a second")
+    revoked.add_argument("name", metavar="NAME", help="name of the holder")
+    revoked.add_argument("--file", metavar="FILE", required=True, help="token file")
 
 
 class Parser(argparse.ArgumentParser):
@@ -118,18 +118,20 @@ def parser(*, has_commands: bool = True) -> Parser:
     transports = root.add_mutually_exclusive_group()
     transports.add_argument("--stdio", action="store_true", help="speak MCP on standard input and output (the default)")
     transports.add_argument("--http", action="store_true", help=f"serve MCP over HTTP, at /mcp (port {HTTP_PORT})")
-    transports.add_argument("--sse", action="store_true", help="the same server, by the name of its /mcp/sse address")
+    transports.add_argument("--sse", action="store_true", help="serve the same as --http, for clients of /mcp/sse")
     transports.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
     root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
-    root.add_argument("--port", type=_port, help="port to listen on; 0 takes a free one")
+    root.add_argument("--port", type=_port, help="port to listen on; 0 for a free one")
     root.add_argument(
-        "--probe-port", type=_port, metavar="PORT", help="a second port, for /healthz, /readyz and /metrics"
+        "--probe-port", type=_port, metavar="PORT", help="second port, for /healthz, /readyz and /metrics"
     )
-    root.add_argument("--workers", type=int, default=1, metavar="N", help="processes that share the HTTP port (1)")
-    root.add_argument("--tls-cert", metavar="FILE", help="speak TLS with this certificate (PEM, with its chain)")
-    root.add_argument("--tls-key", metavar="FILE", help="its private key (PEM, without a passphrase)")
     root.add_argument(
-        "--unsafe-no-auth", action="store_true", help="listen beyond this machine without asking callers who they are"
+        "--workers", type=int, default=1, metavar="N", help="number of processes that share the HTTP port (default: 1)"
+    )
+    root.add_argument("--tls-cert", metavar="FILE", help="TLS certificate (PEM, with its chain)")
+    root.add_argument("--tls-key", metavar="FILE", help="private key of the certificate (PEM, without a passphrase)")
+    root.add_argument(
+        "--unsafe-no-auth", action="store_true", help="listen beyond this machine without authentication of callers"
     )
     add_quiet(root)
     add_log_level(root)
@@ -140,47 +142,52 @@ def parser(*, has_commands: bool = True) -> Parser:
 
 
 def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
-    demo = commands.add_parser("demo", help="an offline exchange with moving prices and the server on it: no key")
+    demo = commands.add_parser("demo", help="run the server on an offline exchange with moving prices: no key")
     demo.add_argument(
-        "--http", action="store_true", dest="demo_http", help="serve it over HTTP, for a browser or another client"
+        "--http", action="store_true", dest="demo_http", help="serve over HTTP, for a browser or another client"
     )
     demo.add_argument(
         "--port",
         type=_port,
         dest="demo_port",
         metavar="PORT",
-        help=f"with --http: port on 127.0.0.1; 0 takes a free one (default: {HTTP_PORT})",
+        help=f"port on 127.0.0.1 with --http; 0 for a free one (default: {HTTP_PORT})",
     )
     # A default of its own would override a flag given before the command.
+    demo.add_argument("--fresh", action="store_true", help="start with a new paper account and an empty journal")
     add_quiet(demo, default=argparse.SUPPRESS)
     add_log_level(demo, default=argparse.SUPPRESS)
-    simulator = commands.add_parser("simulator", help="the offline exchange alone, on a loopback port")
-    simulator.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1; 0 takes a free one (default)")
-    simulator.add_argument("--scenario", default="market", help="what the exchange plays (default: market)")
-    simulator.add_argument("--crowd", type=int, default=0, metavar="N", help="list N more busy symbols, for load")
+    simulator = commands.add_parser("simulator", help="serve the offline exchange alone, on a loopback port")
+    simulator.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1; 0 for a free one (default: 0)")
+    simulator.add_argument("--scenario", default="market", help="market that the exchange simulates (default: market)")
+    simulator.add_argument("--crowd", type=int, default=0, metavar="N", help="list N more busy symbols, for load tests")
     simulator.add_argument(
         "--crowd-levels",
         type=int,
         default=8,
         metavar="N",
-        help="levels that each of their depth events touches at least (default: 8)",
+        help="minimum number of levels in a depth event of --crowd (default: 8)",
     )
-    simulator.add_argument("--contracts", type=int, default=0, metavar="N", help="list N more perpetuals, for load")
-    simulator.add_argument("--replay", metavar="DIR", help="replay recorded streams (*.gz) of their symbols")
-    simulator.add_argument("--speed", type=float, default=1, help="how fast a replay runs (default: 1, as recorded)")
-    guide = commands.add_parser("guide", help="your own playbooks: check their configuration")
+    simulator.add_argument(
+        "--contracts", type=int, default=0, metavar="N", help="list N more perpetuals, for load tests"
+    )
+    simulator.add_argument("--replay", metavar="DIR", help="replay the recorded streams (*.gz) in a folder")
+    simulator.add_argument("--speed", type=float, default=1, help="speed of a replay (default: 1, as recorded)")
+    guide = commands.add_parser("guide", help="check the configuration of your own playbooks")
     actions = guide.add_subparsers(dest="action", metavar="ACTION", required=True)
-    check = actions.add_parser("check", help="say what a guide.yaml means, or which line is wrong")
-    check.add_argument("file", nargs="?", help="the file (default: MCP_BINANCE_GUIDE_CONFIG, or where it usually lies)")
+    check = actions.add_parser("check", help="show the contents of a guide.yaml, or its invalid lines")
+    check.add_argument("file", nargs="?", help="file to check (default: MCP_BINANCE_GUIDE_CONFIG, or the usual place)")
     add_ask_command(commands)
     add_setup_command(commands)
     add_doctor_command(commands)
     add_token_command(commands)
     add_trading_commands(commands)
-    completion = commands.add_parser("completion", help="print what lets a shell complete these words")
-    completion.add_argument("shell", choices=SHELLS, help="the shell to print it for")
+    completion = commands.add_parser("completion", help="print the completion script of a shell")
+    completion.add_argument("shell", choices=SHELLS, help="shell of the script")
     for command in (demo, simulator):
-        command.add_argument("--seed", type=int, default=7, help="same seed, same market (default: 7)")
+        command.add_argument(
+            "--seed", type=int, default=7, help="seed of the market; the same seed gives the same market (default: 7)"
+        )
 
 
 def completion(shell: str) -> str:
@@ -211,15 +218,15 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
     if transport in (None, "stdio") and not options.command:
         _refuse_addresses(root, options)
     if bool(options.tls_cert) != bool(options.tls_key):
-        root.error("--tls-cert and --tls-key belong together")
+        root.error("--tls-cert and --tls-key need each other")
     if not 1 <= options.workers <= MOST_WORKERS:
-        root.error(f"--workers is 1 to {MOST_WORKERS}, not {options.workers}")
+        root.error(f"--workers must be 1 to {MOST_WORKERS}, not {options.workers}")
     if transport not in ("http", "sse"):
         _refuse_what_http_has(root, options)
     if options.quiet and options.command not in HEED_QUIET:
-        root.error(f"--quiet means nothing to the command {options.command}")
+        root.error(f"--quiet has no effect on the command {options.command}")
     if options.log_level and options.command not in HEED_LOG_LEVEL:
-        root.error(f"--log-level means nothing to the command {options.command}: it logs nothing")
+        root.error(f"--log-level has no effect on the command {options.command}: it logs nothing")
     _refuse_useless(root, options)
     return options
 
@@ -235,7 +242,7 @@ def _options(root: Parser, given: list[str]) -> argparse.Namespace:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"a port is a number from 0 to {HIGHEST_PORT}, not {text[:20]!r}")
+        raise argparse.ArgumentTypeError(f"a port must be a number from 0 to {HIGHEST_PORT}, not {text[:20]!r}")
     return int(text)
 
 
@@ -249,32 +256,32 @@ def _refuse_addresses(root: Parser, options: argparse.Namespace) -> None:
     }
     useless = [flag for flag, value in given.items() if value is not None]
     if useless:
-        root.error(f"{', '.join(useless)}: a pipe has no address; with --http or --grpc it has")
+        root.error(f"{', '.join(useless)}: stdio has no address; add --http or --grpc")
 
 
 def _refuse_useless(root: Parser, options: argparse.Namespace) -> None:
     if options.command == "demo" and options.demo_port is not None and not options.demo_http:
-        root.error("demo --port needs --http: without it nothing listens on a port")
+        root.error("demo --port needs --http: stdio has no port")
     if options.command == "ask":
         _refuse_useless_for_ask(root, options)
     if options.command == "journal" and options.limit and (options.verify or options.backup):
-        root.error("journal --limit goes with the list and with --csv: all is checked, and all is copied")
+        root.error("journal --limit works with the list and --csv only: --verify and --backup cover all orders")
 
 
 def _refuse_useless_for_ask(root: Parser, options: argparse.Namespace) -> None:
     if options.csv and (options.json or options.output):
-        root.error("ask --csv saves the rows of the answer, --json and --output all of it: choose one of them")
+        root.error("ask --csv saves the rows of the answer, --json and --output the whole answer: choose one")
     if options.replace and not options.csv:
-        root.error("ask --replace goes with --csv: --output always writes over what is there")
+        root.error("ask --replace works with --csv only: --output always overwrites")
     if options.csv and not options.words:
-        root.error("ask --csv needs a tool: the list of tools is no table")
+        root.error("ask --csv needs a tool: the list of tools is not a table")
 
 
 def _refuse_what_http_has(root: Parser, options: argparse.Namespace) -> None:
     if options.workers > 1:
-        root.error("--workers goes with --http: other transports have one process")
+        root.error("--workers needs --http: other transports have one process")
     if options.probe_port is not None:
-        root.error("--probe-port goes with --http: nobody can probe another transport over HTTP")
+        root.error("--probe-port needs --http: other transports have no probes over HTTP")
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -30,7 +30,7 @@ Schema = Mapping[str, Any]
 
 MOST_CHOICES = 10
 HINT = """
-mcp-binance-server ask TOOL NAME=VALUE …   asks one; with nothing behind TOOL it says what it needs
+mcp-binance-server ask TOOL NAME=VALUE …   calls one; without values it lists the arguments
 """
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -119,7 +119,7 @@ def _read(text: str) -> str:
         content = sys.stdin.buffer.read() if text == "@-" else Path(text[1:]).expanduser().read_bytes()
         return content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a text file"
+        reason = getattr(error, "strerror", None) or "not a text file"
         raise SettingsError(problems=(f"{echo(text)}: {reason}",)) from None
 
 
@@ -224,7 +224,7 @@ def deliver(result: types.CallToolResult, delivery: Delivery) -> int:
         _save(output, said.encode()) if output else _print(said)
     elif output is None:
         _print(_structure(result, text, picture, None) if delivery.as_json else f"{text}\n")
-        _note(f"There is a picture ({picture.mime_type}): ask again with --output FILE to save it.")
+        _note(f"The answer has a picture ({picture.mime_type}): add --output FILE to save it.")
     else:
         _save(output, b64decode(picture.data))
         said = _structure(result, text, picture, output) if delivery.as_json else f"{text}\n"
@@ -248,7 +248,7 @@ def deliver_rows(results: Sequence[types.CallToolResult], table: AnswerTable, fi
         where = "standard output" if file == STANDARD_OUTPUT else str(Path(file).expanduser().absolute())
         _note(f"Saved: {where}, {table.count(answers)} rows")
         if more := answers[-1].get("more"):
-            _note(f"There are more: {more}")
+            _note(f"More rows: {more}")
     return deliver(last, Delivery()) if last.is_error else 0
 
 
@@ -361,7 +361,7 @@ async def _app(options: argparse.Namespace, settings: Settings) -> AsyncGenerato
 def _unknown(name: str, tools: Sequence[ToolSpec[Any]]) -> str:
     near = nearest(name, tools)
     meant = f" Did you mean {' or '.join(near)}?" if near else ""
-    return f"There is no tool '{echo(name)}'.{meant}\nmcp-binance-server ask lists them all.\n"
+    return f"Unknown tool '{echo(name)}'.{meant}\nList all: mcp-binance-server ask\n"
 
 
 def _is_misused(result: types.CallToolResult) -> bool:

@@ -1,8 +1,9 @@
 """`mcp-binance-server demo`: an offline exchange and a server on it, in one process; over HTTP on request."""
 
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from mcp_binance_server.cli.serve import prepare_logging, serve_early
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.loading import uncollected
+from mcp_binance_server.own_folders import state_folder
 from mcp_binance_server.settings import Settings, read_settings, refuse_unknown_variables, surroundings
 from mcp_binance_server.transports.stdio import SideThread
 
@@ -31,17 +33,18 @@ balances = { USDT = "10000", BTC = "0.25", ETH = "2" }
 """
 # Environment variables that a demo respects: logging and toolsets. All other settings are fixed.
 HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT", "MCP_BINANCE_TOOLSETS")
+STATE_DIR = "MCP_BINANCE_STATE_DIR"
 ASK = """Then ask:  What is the price of Bitcoin, and how deep is its order book?
            Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.
            What would 5 BTC, sold at once, do to the price?
            Preview buying Bitcoin for 100 USDT, and place it on paper.
 
-Ctrl-C ends it.
+Ctrl-C stops it.
 """
 BANNER = f"""Offline demo. {GREETING}
-It speaks MCP on standard input and waits for a client.
+It speaks MCP on standard input and is waiting for a client.
 
-To see it from a browser or another client, end it and start it so:
+To open it in a browser or another client, stop it and start:
 
   mcp-binance-server demo --http
 
@@ -50,7 +53,7 @@ To try it by hand, in another terminal (needs Node):
   npx @modelcontextprotocol/inspector --cli mcp-binance-server demo --method resources/read --uri binance://market/btcusdt
   npx @modelcontextprotocol/inspector --cli mcp-binance-server demo --method tools/call --tool-name get_ticker --tool-arg symbol=ethusdt
 
-To give it to an assistant, put this into your MCP client's configuration:
+To use it in an assistant, add this to your MCP client's configuration:
 
   {{"mcpServers": {{"binance-demo": {{"command": "mcp-binance-server", "args": ["demo"]}}}}}}
 
@@ -65,19 +68,19 @@ By hand:      npx @modelcontextprotocol/inspector --cli {address}/mcp --transpor
 {ask}"""
 
 
-def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None) -> int:
+def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None, fresh: bool = False) -> int:
     """Serve until the client disconnects, or with a port, until a signal."""
     if port is not None:
-        anyio.run(_serve_http, verbosity, seed, port, LastMoment(0))
+        anyio.run(_serve_http, verbosity, seed, port, LastMoment(0), fresh)
         return 0
     if sys.stdin.isatty():
         verbosity.tell(BANNER)
-    run(_serve_stdio, verbosity, seed)
+    run(_serve_stdio, verbosity, seed, fresh)
     return 0
 
 
-async def _serve_stdio(verbosity: Verbosity, seed: int) -> None:
-    with demo_settings(trades=True) as settings:
+async def _serve_stdio(verbosity: Verbosity, seed: int, fresh: bool) -> None:  # noqa: FBT001 - called by name above
+    with demo_settings(trades=True, fresh=fresh) as settings:
         prepare_logging(settings, verbosity)
         await serve_early(settings, OFFLINE, partial(_app, settings, seed))
 
@@ -96,7 +99,13 @@ def _load() -> "Callable[..., AbstractAsyncContextManager[App]]":
     return offline_app
 
 
-async def _serve_http(verbosity: Verbosity, seed: int, port: int, last_moment: LastMoment) -> None:
+async def _serve_http(
+    verbosity: Verbosity,
+    seed: int,
+    port: int,
+    last_moment: LastMoment,
+    fresh: bool,  # noqa: FBT001 - as above
+) -> None:
     from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - stdio needs no web server
     from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - as above
     from mcp_binance_server.transports.http.admission.hosts import allow  # noqa: PLC0415 - as above
@@ -107,7 +116,7 @@ async def _serve_http(verbosity: Verbosity, seed: int, port: int, last_moment: L
     options = HttpOptions(
         authentication=Authentication(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
     )
-    with demo_settings(trades=True) as settings:
+    with demo_settings(trades=True, fresh=fresh) as settings:
         prepare_logging(settings, verbosity)
         async with _load()(settings, seed=seed) as app:
             await serve_at(ListenOn(HOST, port), app, options, partial(_announce, verbosity.tell), last_moment)
@@ -118,35 +127,58 @@ def _announce(tell: Callable[[str], None], port: int) -> None:
 
 
 @contextmanager
-def demo_settings(*, trades: bool = False) -> Generator[Settings]:
-    """Yield the settings of a demo. With `trades` it trades on paper, in a temporary folder."""
+def demo_settings(*, trades: bool = False, fresh: bool = False) -> Generator[Settings]:
+    """Yield the settings of a demo. With `trades` it trades on paper, in a folder that all demos of this user share."""
     around = surroundings()
     refuse_unknown_variables(around)
     heeded = {name: around[name] for name in HEEDED if name in around}
     # No key for the simulated chart service: its pictures are noise, the local renderer shows the market.
     charts = {"CHART_IMG_URL": OFFLINE.rest_url, "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs"}
-    with _paper(heeded) if trades else nullcontext(dict[str, str]()) as paper:
-        yield read_settings({**heeded, **charts, **paper})
-
-
-@contextmanager
-def _paper(heeded: Mapping[str, str]) -> Generator[dict[str, str]]:
-    """Yield the trading settings of one demo, with a temporary journal folder; none without the trading tools."""
     shown = read_settings(heeded).toolsets
-    if not {"orders", "trade"} <= {*shown}:
-        yield {}
-        return
+    with ExitStack() as stack:
+        is_offered = trades and {"orders", "trade"} <= {*shown}
+        folder = (own_folder(around, fresh=fresh) or _temporary(stack)) if is_offered else None
+        yield read_settings({**heeded, **charts, **_paper(folder)})
+
+
+def own_folder(around: Mapping[str, str], *, fresh: bool = False) -> Path | None:
+    """Return the private folder of this user's demos, emptied if `fresh`; None if it cannot be used."""
+    named = around.get(STATE_DIR, "").strip()
+    base = Path(named) if named else state_folder(around)
+    if named == "off" or base is None or not base.is_absolute():
+        return None
+    folder = base / "demo"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if fresh:
+            _empty(folder)
+    except OSError:  # a container without a writable home
+        return None
+    return folder
+
+
+def _empty(folder: Path) -> None:
+    for each in folder.iterdir():
+        shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+
+
+def _temporary(stack: ExitStack) -> Path | None:
     try:
         kept = TemporaryDirectory(prefix="mcp-binance-demo-", ignore_cleanup_errors=True)
     except OSError:  # a container without a writable folder: the market works without the journal
-        yield {}
-        return
-    with kept as folder:
-        limits = Path(folder) / "trading.toml"
-        limits.touch(0o600)  # regardless of the umask: a file writable by other users is refused
-        limits.write_text(LIMITS, encoding="utf-8")
-        yield {
-            "MCP_BINANCE_TRADING": "paper",
-            "MCP_BINANCE_TRADING_DIR": folder,
-            "MCP_BINANCE_TRADING_POLICY": str(limits),
-        }
+        return None
+    return Path(stack.enter_context(kept))
+
+
+def _paper(folder: Path | None) -> dict[str, str]:
+    """Return the settings of paper trading with its journal in a folder; none without a folder."""
+    if folder is None:
+        return {}
+    limits = folder / "trading.toml"
+    limits.touch(0o600)  # regardless of the umask: a file writable by other users is refused
+    limits.write_text(LIMITS, encoding="utf-8")
+    return {
+        "MCP_BINANCE_TRADING": "paper",
+        "MCP_BINANCE_TRADING_DIR": str(folder),
+        "MCP_BINANCE_TRADING_POLICY": str(limits),
+    }

@@ -11,7 +11,7 @@ from mcp_binance_server.guide.library import Library
 from mcp_binance_server.settings import read_settings
 
 EXIT_MISTAKES = 1
-NO_FILE = """No configuration: only the guides that ship are served.
+NO_FILE = """No configuration: only the built-in guides are served.
 Name a file, set MCP_BINANCE_GUIDE_CONFIG, or write ~/.config/mcp-binance-server/guide.yaml.
 """
 
@@ -28,9 +28,9 @@ def run_check(file: str | None) -> int:
         sys.stdout.write(f"{path}:{f'{mistake.line}:' if mistake.line else ''} {mistake.text}\n")
     if mistakes:
         count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "1 mistake"
-        sys.stdout.write(f"{count}. The server would keep the last good configuration, or the guides that ship.\n")
+        sys.stdout.write(f"{count}. The server keeps the last valid configuration, or the built-in guides.\n")
         return EXIT_MISTAKES
-    sys.stdout.write(f"{path}: good\n{_summary(Library(SystemClock(), path).snapshot())}")
+    sys.stdout.write(f"{path}: valid\n{_summary(Library(SystemClock(), path).snapshot())}")
     return 0
 
 

@@ -45,9 +45,9 @@ def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> No
         return
     raise SettingsError(
         problems=(
-            f"--host {place.host}: others can reach this address, and nobody would be asked who they are. Set "
-            "MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, or say --unsafe-no-auth if something in front of "
-            "this server asks them",
+            f"--host {place.host}: other machines can reach this address, and callers are not authenticated. Set "
+            "MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, or add --unsafe-no-auth if a proxy in front of this "
+            "server authenticates callers",
         )
     )
 
@@ -91,15 +91,16 @@ def _refuse_to_expose_the_key(settings: Settings, place: ListenOn) -> None:
     if settings.api_key is None or settings.token_file or settings.oauth_issuer:
         return
     if settings.trusted_proxies:
-        beyond = "MCP_BINANCE_TRUSTED_PROXIES is set, so others call through a proxy"
+        beyond = "MCP_BINANCE_TRUSTED_PROXIES is set, so requests come through a proxy"
     elif not place.is_local:
-        beyond = f"--host {place.host} can be reached by others"
+        beyond = f"--host {place.host} can be reached from other machines"
     else:
         return
     key = "BINANCE_API_KEY" if settings.key_file is None else f"the key in {settings.key_file}"
     raise SettingsError(
         problems=(
-            f"{beyond}, and nobody is asked who they are, while {key} opens your account. Set MCP_BINANCE_TOKEN_FILE "
-            "(mcp-binance-server token new NAME --file FILE) or MCP_BINANCE_OAUTH_ISSUER, or start without the key",
+            f"{beyond}, and callers are not authenticated, while {key} gives access to your account. Set "
+            "MCP_BINANCE_TOKEN_FILE (mcp-binance-server token new NAME --file FILE) or MCP_BINANCE_OAUTH_ISSUER, or "
+            "start without the key",
         )
     )

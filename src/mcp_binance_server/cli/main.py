@@ -93,7 +93,8 @@ def _demo(options: argparse.Namespace) -> int:
     from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
 
     port = HTTP_PORT if options.demo_port is None else options.demo_port
-    return run_demo(Verbosity.of(options), seed=options.seed, port=port if options.demo_http else None)
+    port = port if options.demo_http else None
+    return run_demo(Verbosity.of(options), seed=options.seed, port=port, fresh=options.fresh)
 
 
 def _simulator(options: argparse.Namespace) -> int:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 HEAD_START_MS = 50.0
 WAITING = """mcp-binance-server speaks MCP on standard input and is waiting for a client.
-An MCP client starts it by itself; to look around by hand, try: mcp-binance-server demo
+An MCP client starts it itself; to try it by hand: mcp-binance-server demo
 """
 
 

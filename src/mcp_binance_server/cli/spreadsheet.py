@@ -71,7 +71,7 @@ def refuse_existing(file: str, *, replaces: bool) -> None:
         SettingsError: the file exists.
     """
     if file != STANDARD_OUTPUT and not replaces and Path(file).expanduser().exists():
-        raise SettingsError(problems=(f"--csv {file}: it is there already; --replace writes over it",))
+        raise SettingsError(problems=(f"--csv {file}: the file exists; --replace overwrites it",))
 
 
 def save(file: str, text: str, *, replaces: bool) -> None:

@@ -95,7 +95,7 @@ class Verbosity:
 
 def add_quiet(parser: argparse.ArgumentParser, **default: object) -> None:
     """Add `--quiet` to a parser."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but problems", **default)  # pyright: ignore[reportArgumentType] - a default of any kind
+    parser.add_argument("-q", "--quiet", action="store_true", help="print problems only", **default)  # pyright: ignore[reportArgumentType] - a default of any kind
 
 
 def add_log_level(parser: argparse.ArgumentParser, **default: object) -> None:
@@ -105,6 +105,6 @@ def add_log_level(parser: argparse.ArgumentParser, **default: object) -> None:
         type=str.upper,
         choices=LEVELS,
         metavar="LEVEL",
-        help="debug, info, warning or error, on standard error (default: MCP_BINANCE_LOG_LEVEL, or warning)",
+        help="log level on standard error: debug, info, warning or error (default: MCP_BINANCE_LOG_LEVEL, or warning)",
         **default,  # pyright: ignore[reportArgumentType] - as above
     )

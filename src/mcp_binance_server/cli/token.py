@@ -23,10 +23,10 @@ from mcp_binance_server.transports.http.auth.token_file import (
 
 EXIT_MISTAKES = 1
 DEFAULT_SCOPE = "market:read"
-ONCE = """This is the only time the token is shown; the server keeps its hash.
-Whoever holds it sends: Authorization: Bearer TOKEN
+ONCE = """The token is shown only now; the server stores its hash.
+Callers send it as: Authorization: Bearer TOKEN
 """
-APPEND = "The second line belongs into the server's token file.\n"
+APPEND = "Add the second line to the server's token file.\n"
 
 
 def run_token(options: argparse.Namespace, clock: Clock | None = None) -> int:
@@ -50,7 +50,7 @@ def _new(options: argparse.Namespace, file: Path | None, now_ms: int) -> int:
     scopes = SCOPES.intersection(options.scope or (DEFAULT_SCOPE,))
     entry = TokenEntry(check_name(options.name), digest_of(token), scopes, _last_day(options.expires))
     if entry.has_expired(now_ms):
-        raise ValueError(f"--expires {entry.last_day} is over")
+        raise ValueError(f"--expires {entry.last_day} is in the past")
     if file is not None:
         _append(file, entry)
     # Printed last: a token without a stored hash would be useless.
@@ -74,7 +74,7 @@ def _append(file: Path, entry: TokenEntry) -> None:
         if tokens.mistakes:
             raise ValueError("\n".join(_shown_mistakes(file, tokens)))
         if any(other.name == entry.name for other in tokens.entries):
-            raise ValueError(f"{file}: there is a token for {entry.name}; revoke it first, or use another name")
+            raise ValueError(f"{file}: {entry.name} already has a token; revoke it first, or use another name")
         before = opened.read()
         start = HEADING if not before else "" if before.endswith("\n") else "\n"
         opened.write(f"{start}{entry.line}\n")
@@ -90,9 +90,9 @@ def _revoke(name: str, file: Path) -> int:
     kept = [line for line in lines if line.partition("#")[0].split()[:1] != [name]]
     if len(kept) == len(lines):
         near = difflib.get_close_matches(name, names, n=1)
-        raise ValueError(f"{file}: there is no token for {echo(name)}{f'; did you mean {near[0]}?' if near else ''}")
+        raise ValueError(f"{file}: no token for {echo(name)}{f'; did you mean {near[0]}?' if near else ''}")
     write_text(file, "".join(kept))
-    sys.stderr.write(f"Revoked {name}: a server that reads {file} refuses the token within a second.\n")
+    sys.stderr.write(f"Revoked {name} in {file}: servers that read the file refuse the token within a second.\n")
     return 0
 
 
@@ -103,7 +103,7 @@ def _list(file: Path, now_ms: int) -> int:
     for name, scopes, day in rows if tokens.entries else ():
         sys.stdout.write(f"{name:<{wide[0]}}  {scopes:<{wide[1]}}  {day}\n")
     if not tokens.entries:
-        sys.stdout.write("No tokens: nobody can come in.\n")
+        sys.stdout.write("No tokens: all callers are refused.\n")
     _warn_if_others_can_read(file, tokens)
     if tokens.mistakes:
         return _refused("\n".join(_shown_mistakes(file, tokens)))
@@ -121,7 +121,7 @@ def _shown_mistakes(file: Path, tokens: Tokens) -> list[str]:
 
 def _warn_if_others_can_read(file: Path, tokens: Tokens) -> None:
     if not tokens.is_private:
-        sys.stderr.write(f"Others can read {file}: chmod 600 {file}\n")
+        sys.stderr.write(f"Other users can read {file}. Fix it with: chmod 600 {file}\n")
 
 
 def _refused(text: str) -> int:

@@ -175,12 +175,12 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
 def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
     """Check that several processes can share a port and the request weight of their IP."""
     if platform == "win32":
-        raise SettingsError(problems=("--workers: on Windows a port has one process; start one server",))
+        raise SettingsError(problems=("--workers: on Windows only one process can use a port; start one server",))
     if settings.state_url.get_secret_value() == "memory://":
         raise SettingsError(
             problems=(
-                f"--workers {workers} needs MCP_BINANCE_STATE_URL with a Redis or Valkey address: processes that do "
-                "not share the request weight of their IP get it banned",
+                f"--workers {workers} needs MCP_BINANCE_STATE_URL with a Redis or Valkey address: processes that count "
+                "their request weight separately get their IP banned",
             )
         )
 
@@ -239,7 +239,7 @@ class WorkerSupervisor:
                 self._stop.asked.set()
                 return
             pause_ms = next_pause_ms(pause_ms, self.clock.monotonic_ms() - began_ms)
-            LOG.error("worker %d ended with code %d; another starts in %d ms", number, code, pause_ms)
+            LOG.error("worker %d exited with code %d; restart in %d ms", number, code, pause_ms)
             await self._pause(pause_ms)
 
     async def _employ(self, number: int) -> int:
@@ -288,7 +288,7 @@ class WorkerSupervisor:
             if now - asleep_ms > 2 * LOOK_EVERY_MS:  # the supervisor itself was blocked and has not read heartbeats
                 self._heard_ms[number] = now
             elif now - self._heard_ms[number] > SILENT_MS:
-                LOG.error("worker %d has said nothing for %d s and is ended", number, SILENT_MS / 1000)
+                LOG.error("worker %d sent no heartbeat for %d s and is killed", number, SILENT_MS / 1000)
                 process.kill()
                 return
 

@@ -112,8 +112,8 @@ class KeyRights:
         """Warnings for the owner of the key, most severe first."""
         said = (
             (
-                "THIS KEY CAN WITHDRAW YOUR MONEY: 'Enable Withdrawals' is ticked and nothing here needs it. Untick "
-                "it, or make a key that can only read",
+                "THIS KEY CAN WITHDRAW YOUR MONEY: 'Enable Withdrawals' is ticked, and this server never needs it. "
+                "Untick it, or make a read-only key",
                 self.withdrawals,
             ),
             (

@@ -65,11 +65,11 @@ def read_period(start: Written | None, end: Written | None, now_ms: int) -> Peri
     start_ms = None if start is None or start == "" else read_moment(start, now_ms, edge="start")
     end_ms = None if end is None or end == "" else read_moment(end, now_ms, edge="end")
     if start_ms is not None and start_ms > now_ms:
-        raise _refused("start", "it lies in the future")
+        raise _refused("start", "it is in the future")
     if end_ms is not None and end_ms >= now_ms:
         end_ms = None
     if start_ms is not None and end_ms is not None and start_ms > end_ms:
-        raise _refused("start", "it lies after end")
+        raise _refused("start", "it is after end")
     return Period(start_ms, end_ms)
 
 
@@ -86,7 +86,7 @@ def read_moment(written: Written, now_ms: int, *, edge: Edge = "start") -> int:
             found = read(bare, now_ms, edge)
             if found is not None:
                 return max(0, found)
-    raise _refused(edge, f"'{echo(text)}' is no time I can read; accepted: {ACCEPTED}")
+    raise _refused(edge, f"'{echo(text)}' is not a valid time; accepted: {ACCEPTED}")
 
 
 def _text(written: Written) -> str:

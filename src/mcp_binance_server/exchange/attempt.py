@@ -73,7 +73,7 @@ class Attempts:
         if not await self.budget.spend(endpoint):
             await self._recount(breaker, base)
             if not await self.budget.spend(endpoint):
-                raise NoAnswer("the weight of this minute could not be found out", sent=False, answered=True)
+                raise NoAnswer("the weight of this minute could not be read", sent=False, answered=True)
         asked_at = self.budget.clock.monotonic_ms()
         try:
             answer = await self._exchange(breaker, base, endpoint, params, principal)

@@ -77,7 +77,7 @@ class Breaker:
         """Let only one request a second leave from `first_try_ms` on, until one is answered."""
         if not self.is_open:
             self.is_open, self._reason, self._next_try_ms = True, reason, first_try_ms
-            LOG.warning("%s: %s; one request a second goes there until one is answered", self.host, reason)
+            LOG.warning("%s: %s; sending one request a second until one is answered", self.host, reason)
 
     async def answered(self) -> None:
         """Record an answer of the host, with any status; after an outage, notify the other processes."""
@@ -109,7 +109,7 @@ class Breaker:
         wait_ms = turn_ms - now_ms
         if wait_ms > LONGEST_TURN_MS:
             raise ExchangeUnavailable(
-                reason="it answers again, and many are waiting for their turn", retry_after_secs=_whole_secs(wait_ms)
+                reason="it answers again, and many requests are queued", retry_after_secs=_whole_secs(wait_ms)
             )
         self._turn_ms = turn_ms + TURN_MS / 2 ** int((turn_ms - self._returned_ms) / 1000)
         await self.clock.sleep_ms(wait_ms)
@@ -125,7 +125,7 @@ class Breaker:
         now_ms = self.clock.monotonic_ms()
         since_secs = _whole_secs(now_ms - self._failing_since_ms)
         return (ProxyUnavailable if self._by_proxy else ExchangeUnavailable)(
-            reason=f"{self._reason}; it has failed for {since_secs} s and is asked once a second",
+            reason=f"{self._reason}; failing for {since_secs} s, retried once a second",
             retry_after_secs=_whole_secs(self._next_try_ms - now_ms),
         )
 

@@ -82,8 +82,8 @@ def _foreign_home(network: Network) -> str | None:
 def _key_format() -> Diagnosis:
     return Diagnosis(
         "key_format",
-        "An API key is 64 letters and digits, and what BINANCE_API_KEY holds is not: copy it again, whole and without "
-        "quotes or blanks.",
+        "An API key has 64 letters and digits, and BINANCE_API_KEY does not: copy the whole key again, without quotes "
+        "or spaces.",
     )
 
 
@@ -104,8 +104,8 @@ def _signature(credentials: Credentials) -> Diagnosis:
 def _foreign(network: Network, home: str) -> Diagnosis:
     return Diagnosis(
         "unknown_key_or_wrong_network",
-        f"BINANCE_NETWORK is {network.name}, but BINANCE_REST_URL leads to {host_of(network.rest_url)}, a host of "
-        f"{home}; a key works only on the network that made it, so let the two agree.",
+        f"BINANCE_NETWORK is {network.name}, but BINANCE_REST_URL points to {host_of(network.rest_url)}, a host of "
+        f"{home}. A key works only on its own network: set both to the same network.",
     )
 
 
@@ -123,18 +123,18 @@ def _rejected(network: Network, *, is_known: bool | None) -> Diagnosis:
     if is_known:
         return Diagnosis(
             "ip_not_allowed_or_permission_missing",
-            f"{host} knows this key but does not let it in: at {network.help_url} edit the key, tick Enable Reading, "
-            "and see that its IP access list holds the public address of this server.",
+            f"{host} knows this key but refuses it: at {network.help_url} edit the key, tick Enable Reading, and check "
+            "that its IP access list has the public address of this server.",
         )
     if is_known is False:
         return Diagnosis(
             "unknown_key_or_wrong_network",
-            f"{host} does not accept this key at all: look for it in the list at {network.help_url}; if it is not "
-            f"there, it was deleted, mistyped or made on another network (BINANCE_NETWORK is {network.name}); if it "
-            "is, look at its IP access list.",
+            f"{host} does not accept this key: look for it in the list at {network.help_url}. If it is missing, it was "
+            f"deleted, mistyped or made on another network (BINANCE_NETWORK is {network.name}). If it is listed, "
+            "check its IP access list.",
         )
     return Diagnosis(
         None,
-        f"Binance does not say which it is: {host} does not know the key, the key's IP access list lacks this server's "
-        f"public address, or Enable Reading is not ticked; all three can be seen at {network.help_url}.",
+        f"Binance does not report the cause: {host} does not know the key, the key's IP access list lacks this "
+        f"server's public address, or Enable Reading is not ticked. Check all three at {network.help_url}.",
     )

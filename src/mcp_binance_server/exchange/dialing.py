@@ -154,12 +154,12 @@ def _refused(error: "ProxyError", proxy: Proxy | None, host: str) -> ConnectionE
     from websockets.exceptions import InvalidProxyStatus  # noqa: PLC0415
 
     if proxy is None:
-        return ConnectionError(f"no proxy was asked for: {type(error).__name__}")
+        return ConnectionError(f"unexpected error of a proxy: {type(error).__name__}")
     if isinstance(error, InvalidProxyStatus):
         return explain_status(proxy, error.response.status_code, host)
     if proxy.is_socks:
         return ProxyFailure(proxy, f"opens no connection to {host}: {one_line(str(error.__cause__))}")
-    return ProxyFailure(proxy, f"ended the connection before there was one to {host} ({type(error).__name__})")
+    return ProxyFailure(proxy, f"closed the connection before reaching {host} ({type(error).__name__})")
 
 
 def _quiet_logger() -> logging.Logger:

@@ -152,7 +152,7 @@ def credentials_error(
         masked_api_key=principal.credentials.masked if principal else NOT_SET,
         help_url=network.help_url,
         network=network.name,
-        reason=refusal.text if refusal else "the key holds characters that cannot be sent",
+        reason=refusal.text if refusal else "the key contains characters that cannot be sent",
         exchange_code=refusal.code if refusal else None,
     )
     if principal and (why := diagnose(refusal, principal.credentials, network, probed or Probed())):

@@ -40,7 +40,7 @@ class PrivateKeySigner:
         try:
             key = serialization.load_pem_private_key(pem.encode(), password=None)
         except (ValueError, TypeError):
-            raise SettingsError(problems=("the private key is no unencrypted PKCS#8 PEM",)) from None
+            raise SettingsError(problems=("the private key is not an unencrypted PKCS#8 PEM",)) from None
         self._sign: Callable[[bytes], bytes]
         if isinstance(key, ed25519.Ed25519PrivateKey):
             self._sign = key.sign

@@ -79,7 +79,7 @@ def check_levels(levels: Sequence[WrittenLevel]) -> None:
     joined = ";".join(map(" ".join, levels))
     # With more separators than this, one of them was inside a number.
     if levels and (_LEVELS.match(joined + ";") is None or joined.count(";") != len(levels) - 1):
-        raise ValueError("a level is no price and quantity")
+        raise ValueError("a level is not a price and a quantity")
 
 
 _FORMS = {
@@ -103,7 +103,7 @@ def check_texts(form: re.Pattern[str], texts: Sequence[str]) -> None:
         ValueError: a text does not match.
     """
     if form.match(" ".join(texts)) is None:
-        raise ValueError("a text of the row is not what it should be")
+        raise ValueError("a text of the row has the wrong form")
 
 
 def check_order(lower: str, upper: str) -> None:

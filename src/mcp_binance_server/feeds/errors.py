@@ -12,7 +12,7 @@ GUIDE = "guide://document/data/freshness.md"
 class NotStreamed(AppError):
     error_type: ClassVar[str] = "not_streamed"
     guide: ClassVar[str] = GUIDE
-    recovery_suggestion: ClassVar[str] = "Ask for it instead: get_ticker, get_order_book, get_recent_trades"
+    recovery_suggestion: ClassVar[str] = "Request the data instead: get_ticker, get_order_book, get_recent_trades"
 
     symbol: str
     reason: str
@@ -27,7 +27,7 @@ class StreamsFull(AppError):
     error_type: ClassVar[str] = "streams_full"
     guide: ClassVar[str] = GUIDE
     retryable: ClassVar[bool] = True
-    recovery_suggestion: ClassVar[str] = "Follow fewer symbols, or try again when others have left"
+    recovery_suggestion: ClassVar[str] = "Follow fewer symbols, or try again later"
 
     what: str
     most: int
@@ -39,15 +39,15 @@ class StreamsFull(AppError):
 
 def given_away(most: int) -> StreamsFull:
     """Return the error that ends an open stream in favour of another party."""
-    return StreamsFull(what="Too many streams are open and you had the most, so this one ends for another", most=most)
+    return StreamsFull(what="Too many streams are open and you had the most, so this one was closed", most=most)
 
 
 def symbol_given_away(symbol: str, most: int) -> StreamsFull:
     """Return the error that ends a followed symbol in favour of another party."""
-    what = f"Too many symbols are streamed and you follow the most, so {symbol} makes room for another"
+    what = f"Too many symbols are streamed and you follow the most, so {symbol} was dropped"
     return StreamsFull(what=what, most=most)
 
 
 def page_given_away(most: int) -> StreamsFull:
     """Return the error that ends a watched page in favour of another party."""
-    return StreamsFull(what="Too many pages are watched and you watch the most, so one ends for another", most=most)
+    return StreamsFull(what="Too many pages are watched and you watch the most, so one was dropped", most=most)

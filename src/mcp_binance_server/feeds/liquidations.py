@@ -167,7 +167,7 @@ class LiquidationWatch:
                         await self._lead(lease)
                         continue
                 except EngineUnavailable:
-                    LOG.info("who listens for liquidations cannot be agreed on: the state engine is away")
+                    LOG.info("no process could be chosen to listen for liquidations: the state engine is unavailable")
                 await self._pause(LOOK_MS)
         finally:
             self._is_serving = False
@@ -215,7 +215,7 @@ class LiquidationWatch:
                 if await self._publish(lease) is not Fenced.WRITTEN:
                     return
             except EngineUnavailable:
-                LOG.info("what is heard of liquidations is not told to others: the state engine is away")
+                LOG.info("liquidations were not published to other processes: the state engine is unavailable")
             await self._pause(PUBLISH_MS)
 
     async def _publish(self, lease: Lease) -> Fenced:

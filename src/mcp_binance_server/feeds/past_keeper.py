@@ -162,11 +162,11 @@ class PastKeeper:
         if not self._has_warned:
             self._has_warned = True
             where = "MCP_BINANCE_STATE_DIR: " if isinstance(error, OSError) else ""
-            LOG.warning("%swhat judgements compare with cannot be kept, and ends with this process: %s", where, error)
+            LOG.warning("%sthe past of judgements cannot be stored and ends with this process: %s", where, error)
 
 
 def _pass_over(symbol: Symbol, reason: str) -> None:
-    LOG.info("what was kept of %s is not used: %s", symbol, reason)
+    LOG.info("the stored past of %s is not used: %s", symbol, reason)
 
 
 def _mark(series: Series) -> bytes:

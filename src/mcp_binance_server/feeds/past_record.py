@@ -64,7 +64,7 @@ def encode(record: PastRecord) -> bytes:
     """
     series = {name: values.tolist() for name, values in record.series.items()}
     if (reason := _misfit(series)) is not None:
-        raise ValueError(f"the past of {record.symbol} cannot be kept: {reason}")
+        raise ValueError(f"the past of {record.symbol} cannot be stored: {reason}")
     body = _Body(record.market, record.symbol, record.written_ms, series)
     return _HEAD + zlib.compress(msgspec.msgpack.encode(body))
 
@@ -77,7 +77,7 @@ def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> PastReco
     if (body.market, body.symbol) != (market, symbol):
         return RefusedPast("it is the past of another symbol")
     if not -AHEAD_MS <= now_ms - body.written_ms < KEPT_MS:
-        return RefusedPast("it was written more than a week ago, or is yet to be")
+        return RefusedPast("it is more than a week old, or from the future")
     if (reason := _misfit(body.series)) is not None:
         return RefusedPast(reason)
     series = {name: array("d", values) for name, values in body.series.items()}
@@ -86,7 +86,7 @@ def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> PastReco
 
 def _unpacked(data: bytes) -> _Body | RefusedPast:
     if len(data) > MOST_BYTES or not data.startswith(_HEAD):
-        return RefusedPast("it is no record of this version")
+        return RefusedPast("it is not a record of this version")
     packed = zlib.decompressobj()
     try:
         body = packed.decompress(data[len(_HEAD) :], _MOST_UNPACKED)
@@ -99,8 +99,8 @@ def _unpacked(data: bytes) -> _Body | RefusedPast:
 
 def _misfit(series: Mapping[str, list[float]]) -> str | None:
     if len(series) > MOST_SERIES or any(len(values) > MOST_VALUES for values in series.values()):
-        return "it is longer than any past"
+        return "it is too long"
     # NaN compares with no number: every rank among such values would be wrong. Some are kept in single precision.
     if not all(-_LARGEST < value < _LARGEST for values in series.values() for value in values):
-        return "one of its scores is no number, or beyond any"
+        return "a score is not a number, or out of range"
     return None

@@ -99,7 +99,7 @@ class DiskShelf:
         if sys.platform != "win32":
             facts = self.folder.lstat()
             if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
-                raise PermissionError(f"{self.folder} is no folder of this user's")
+                raise PermissionError(f"{self.folder} is not a folder of this user")
             if facts.st_mode & 0o077:
                 self.folder.chmod(0o700)
 
@@ -142,7 +142,7 @@ def _content(path: Path) -> bytes | None:
         return None
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path} is no regular file")
+            raise OSError(f"{path} is not a regular file")
         return file.read(MOST_BYTES + 1)
 
 

@@ -119,7 +119,7 @@ class Routes:
 
     def _check(self, symbol: str, time_ms: int, now_ms: int) -> None:
         if symbol != self.feed.symbol or time_ms > now_ms + AHEAD_MS:
-            raise ValueError("an event of another symbol, or of a time to come")
+            raise ValueError("an event of another symbol, or from the future")
 
     def _refuse(self) -> None:
         self.feed.counts.malformed += 1

@@ -67,7 +67,7 @@ class Troubles:
         self.totals.refused += 1
         record = self._note(symbol)
         if self._may_say(record):
-            LOG.warning("%s: stream events made no sense and were not used (%d)", symbol, record.unsaid)
+            LOG.warning("%s: ignored invalid stream events (%d)", symbol, record.unsaid)
             record.unsaid = 0
 
     def failed(self, symbol: Symbol, error: Exception) -> None:
@@ -75,7 +75,7 @@ class Troubles:
         self.totals.restarts += 1
         record = self._note(symbol)
         if self._may_say(record):
-            LOG.error("%s: its feed failed and begins anew (%d)", symbol, record.unsaid, exc_info=error)
+            LOG.error("%s: its feed failed and restarts (%d)", symbol, record.unsaid, exc_info=error)
             record.unsaid = 0
 
     def rest_ms(self, symbol: Symbol) -> float:

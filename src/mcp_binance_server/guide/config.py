@@ -74,16 +74,16 @@ BUILTIN_CATEGORIES: Final = (
     _builtin("start", "First steps and API keys"),
     _builtin("market", "Reading books, order flow, volume profiles and market health"),
     _builtin("risk", "Position sizing, risk policy and portfolio review"),
-    _builtin("trading", "Order types and the rules an order must keep"),
+    _builtin("trading", "Order types and order rules"),
     _builtin("charts", "Asking for charts"),
-    _builtin("errors", "What to do after an error"),
-    _builtin("data", "Where numbers come from and how fresh they are"),
+    _builtin("errors", "Recovery from errors"),
+    _builtin("data", "Source and age of numbers"),
     _builtin("examples", "Short conversations with the calls behind them"),
 )
 BUILTIN_COLLECTIONS: Final = (
     Collection("all", "Every category"),
     Collection("start", "Read this first", ("start", "examples")),
-    Collection("errors", "What to do after an error", ("errors",)),
+    Collection("errors", "Recovery from errors", ("errors",)),
     Collection("before-trading", "Read before an order is placed", ("risk", "trading")),
 )
 

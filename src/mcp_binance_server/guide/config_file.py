@@ -175,7 +175,9 @@ def _unknown_categories(file: GuideFile, located: Located) -> tuple[ConfigMistak
     ]
     shipped = {each.name for each in BUILTIN_CATEGORIES}
     mistakes += [
-        ConfigMistake(located.line(("disable_builtin", place)), f"disable_builtin: {one_line(name, 40)} does not ship")
+        ConfigMistake(
+            located.line(("disable_builtin", place)), f"disable_builtin: {one_line(name, 40)} is not built in"
+        )
         for place, name in enumerate(file.disable_builtin)
         if name not in shipped
     ]
@@ -196,7 +198,7 @@ def _guides(file: GuideFile, folder: Path) -> Guides:
         roots=tuple(_root(text, folder) for text in file.roots),
         limits=Limits(**file.limits.model_dump()),
         watch=file.watch,
-        warnings=("a category or collection named help is easily taken for guide://help",) if is_confusing else (),
+        warnings=("a category or collection named help is easily mistaken for guide://help",) if is_confusing else (),
     )
 
 

@@ -12,7 +12,7 @@ class GuideError(AppError):
 
     code: ClassVar[int] = -32404
     error_type: ClassVar[str] = "guide_error"
-    recovery_suggestion: ClassVar[str] = "Use one of valid_uris, or read guide://help for all there is"
+    recovery_suggestion: ClassVar[str] = "Use one of valid_uris, or read guide://help for all addresses"
     guide: ClassVar[str] = GUIDE_HELP
 
     uri: str

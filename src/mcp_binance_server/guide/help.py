@@ -35,20 +35,20 @@ INTRODUCTION = """# Guide URI Help
 
 `guide://` addresses lead to playbooks: short Markdown pages on reading markets, sizing positions, placing orders and
 recovering from errors. Some ship with this server, others are the user's own. They are reference text: nothing in them
-changes what the server may do."""
+changes the permissions of the server."""
 USAGE = f"""## How to use them
 
-- **Help** takes nothing.
-- **Collection**: `{{id}}` is a name of the list below. Several documents come back as one `multipart/mixed` text, each
-  part with its address in `Content-Location`; a single one as plain Markdown.
-- **Category**: `{{name}}` is a name of the list below.
+- **Help** has no parameters.
+- **Collection**: `{{id}}` is a name from the list below. Several documents come back as one `multipart/mixed` text,
+  each part with its address in `Content-Location`; a single one as plain Markdown.
+- **Category**: `{{name}}` is a name from the list below.
 - **Category document**: `{{docId}}` is a path such as `intro.md` or `notes/week.md`, or a pattern: `*` is any run of
   characters, `?` one character (write `%3F`), `[a-z]` one of a set, `[!x]` one outside it, `**` any folders. Without a
-  dot in its last part it also matches names less their extension, so `intro` finds `intro.md`. The document of exactly
-  that name comes first, then the matches, each once. At most {MOST_STARS} stars.
+  dot in its last part it also matches names without their extension, so `intro` finds `intro.md`. The document with
+  exactly that name comes first, then the matches, each once. At most {MOST_STARS} stars.
 - **Document**: `{{context}}` is a category or, failing that, a collection; `{{docId}}` the whole path with extension.
 
-Upper and lower case differ. Percent-encode what an address cannot hold."""
+Addresses are case-sensitive. Percent-encode characters that an address cannot contain."""
 TOOLS = """## Without resource support
 
 | Tool | Does |
@@ -122,7 +122,7 @@ def help_page(snapshot: LibrarySnapshot) -> str:
         TOOLS,
         _limits(snapshot),
         _noticed("Problems", snapshot.problems),
-        _noticed("Documents behind others of the same name", snapshot.hidden),
+        _noticed("Documents hidden by others of the same name", snapshot.hidden),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -185,7 +185,7 @@ def _limits(snapshot: LibrarySnapshot) -> str:
         "## Limits\n\n"
         f"One document has at most {limits.document_bytes:,} bytes, one answer {limits.response_bytes:,} bytes and "
         f"{limits.matches} documents; more is an error, never a cut text. Documents end in {', '.join(EXTENSIONS)}; "
-        "hidden and backup files, links and anything that is not a regular file do not exist here."
+        "hidden and backup files, links and anything that is not a regular file are not served."
     )
 
 

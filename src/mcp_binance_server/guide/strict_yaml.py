@@ -62,7 +62,7 @@ class _Builder:
         if not isinstance(value, str):
             raise YamlRefused(line, f"a key must be a word; write {value!r} in quotes if it is one")
         if value in around.items:
-            raise YamlRefused(line, f"the key {value!r} is there twice")
+            raise YamlRefused(line, f"duplicate key {value!r}")
         around.key = value
         self.lines[*around.path, value] = line
 
@@ -104,7 +104,7 @@ def load_yaml(text: str) -> Located:
         mark = error.problem_mark or error.context_mark
         raise YamlRefused(mark.line + 1 if mark else 1, error.problem or "cannot be read") from None
     except yaml.YAMLError:
-        raise YamlRefused(1, "holds a character that YAML does not allow") from None
+        raise YamlRefused(1, "has a character that YAML does not allow") from None
     return Located(builder.value, builder.lines)
 
 
@@ -112,11 +112,11 @@ def _take(builder: _Builder, event: Any, words: Any) -> None:  # noqa: ANN401 - 
     line = event.start_mark.line + 1 if event.start_mark else 1
     match type(event).__name__:
         case "AliasEvent":
-            raise YamlRefused(line, "aliases (*name) are not taken")
+            raise YamlRefused(line, "aliases (*name) are not supported")
         case "DocumentStartEvent" if builder.lines:
             raise YamlRefused(line, "there is a second document after ---")
         case "MappingStartEvent" | "SequenceStartEvent" | "ScalarEvent" if event.tag is not None:
-            raise YamlRefused(line, "tags (!name) are not taken")
+            raise YamlRefused(line, "tags (!name) are not supported")
         case "MappingStartEvent":
             builder.begin({}, line)
         case "SequenceStartEvent":

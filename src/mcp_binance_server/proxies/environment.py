@@ -171,14 +171,14 @@ def _proxy(variable: str, text: str) -> Proxy:
         parts = urlsplit(text if "://" in text else f"http://{text}")
         port = parts.port
     except ValueError:
-        raise _unusable(variable, "it is not the address of a proxy; write http://HOST:PORT") from None
+        raise _unusable(variable, "it is not a proxy address; write http://HOST:PORT") from None
     if parts.scheme not in PORTS:
         raise _unusable(variable, f"its scheme is none of {', '.join(PORTS)}")
     host = parts.hostname or ""
     if _address(host) is None and not _HOST.fullmatch(host):
-        raise _unusable(variable, "it names no host; write http://HOST:PORT")
+        raise _unusable(variable, "it has no host; write http://HOST:PORT")
     if port == 0 or parts.path not in {"", "/"} or parts.query or parts.fragment:
-        raise _unusable(variable, "it has a port or a path that cannot be; in a password write %2F for /, %23 for #")
+        raise _unusable(variable, "its port or path is invalid; in a password write %2F for /, %23 for #")
     proxy = Proxy(
         variable,
         parts.scheme,

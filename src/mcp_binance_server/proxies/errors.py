@@ -12,8 +12,8 @@ class ProxyUnavailable(ExchangeUnavailable):
 
     error_type: ClassVar[str] = "proxy_unavailable"
     recovery_suggestion: ClassVar[str] = (
-        "Have the user check the proxy and the variable that are named; mcp-binance-server doctor lists which "
-        "connection uses which proxy"
+        "Ask the user to check the named proxy and variable; mcp-binance-server doctor lists the proxy of each "
+        "connection"
     )
 
     @property

@@ -86,11 +86,11 @@ class Tunnel:
         if self.is_open:
             return ProxyFailure(
                 self.proxy,
-                f"opened a tunnel, but TLS with {self.host} failed in it ({kind}); if it reads along, "
-                "name its certificate file in SSL_CERT_FILE",
+                f"opened a tunnel, but TLS with {self.host} failed in it ({kind}); if it inspects traffic, "
+                "set SSL_CERT_FILE to its certificate file",
             )
         if self.is_reached:
-            return ProxyFailure(self.proxy, f"ended the connection before there was one to {self.host} ({kind})")
+            return ProxyFailure(self.proxy, f"closed the connection before it was connected to {self.host} ({kind})")
         return ProxyFailure(self.proxy, f"cannot be reached ({kind}); check {self.proxy.variable}")
 
 

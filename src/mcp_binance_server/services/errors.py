@@ -16,7 +16,7 @@ class OrderRuleBroken(AppError):
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "order_rule_broken"
     guide: ClassVar[str] = "guide://document/errors/symbols-and-orders.md"
-    recovery_suggestion: ClassVar[str] = "Nothing was sent. Change the order to keep the rule, or ask the user"
+    recovery_suggestion: ClassVar[str] = "Nothing was sent. Change the order to follow the rule, or ask the user"
 
     rule: str
     received: str

@@ -16,7 +16,7 @@ class TooManySessions(AppError):
     http_status: ClassVar[int] = 503
     error_type: ClassVar[str] = "too_many_sessions"
     retryable: ClassVar[bool] = True
-    recovery_suggestion: ClassVar[str] = "Wait retry_after_secs; close sessions that are not needed any more"
+    recovery_suggestion: ClassVar[str] = "Wait retry_after_secs; close sessions that are no longer needed"
 
     retry_after_secs: int
     reason: Fullness = "too_many_sessions"
@@ -34,7 +34,7 @@ class SessionNotFound(AppError):
     code: ClassVar[int] = -32600
     http_status: ClassVar[int] = 404
     error_type: ClassVar[str] = "session_not_found"
-    recovery_suggestion: ClassVar[str] = "Open a new session: an unused one ends after a while"
+    recovery_suggestion: ClassVar[str] = "Open a new session: idle sessions end after a while"
 
     reason: str = "session_not_found"
 

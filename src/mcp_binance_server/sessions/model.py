@@ -35,9 +35,9 @@ async def _run(cleanup: Cleanup, within_secs: float) -> None:
         with anyio.fail_after(within_secs):
             await cleanup()
     except TimeoutError:
-        LOG.warning("the end of a session was not done within %g s", within_secs)
+        LOG.warning("the cleanup of a session took longer than %g s", within_secs)
     except Exception:  # the other cleanups must still run
-        LOG.exception("the end of a session failed")
+        LOG.exception("the cleanup of a session failed")
 
 
 def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:

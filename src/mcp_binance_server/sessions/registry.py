@@ -278,7 +278,7 @@ class Registry(Generic[HeldT]):
     def _give_up(self, place: str) -> None:
         session = self._by_place.get(place)
         if session is not None:
-            LOG.info("session %s gave its place to somebody who has fewer", session.label)
+            LOG.info("session %s gave its place to a client with fewer sessions", session.label)
             self._cleanups += self._forget(session)
             self._wake()
 
@@ -295,7 +295,7 @@ class Registry(Generic[HeldT]):
                 await self._catch_up()
                 await self._say_left_over()
             except Exception:  # a defect must not end the server with all its sessions
-                LOG.exception("sessions could not be looked after")
+                LOG.exception("the check of sessions failed")
                 await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
 
     async def _catch_up(self) -> None:
@@ -329,7 +329,7 @@ class Registry(Generic[HeldT]):
                 left_ms = session.deadline(now) - now
                 is_kept = session.has_ended or await self._places.keep(place, left_ms, session.party)
             except EngineUnavailable:
-                LOG.warning("places of %d live sessions could not be renewed yet", len(used) - number)
+                LOG.warning("places of %d live sessions could not be renewed; trying again", len(used) - number)
                 for each in used[number:]:
                     if not each.has_ended:
                         self._checks.put(each.connection_id, now + RETRY_MS)
@@ -337,7 +337,7 @@ class Registry(Generic[HeldT]):
             if session.has_ended:  # perhaps during the call, in which the engine gave the place again
                 await self._places.leave(place)
             elif not is_kept:
-                LOG.warning("session %s lost its place and found no other", session.label)
+                LOG.warning("session %s lost its place, and no other is free", session.label)
                 self._cleanups += self._forget(session)
 
     async def _end(self, *sessions: Session[HeldT]) -> None:

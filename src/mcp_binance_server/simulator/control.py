@@ -114,7 +114,7 @@ class Control:
         """Change the chart-img key's plan or daily limit, the documentation, or the header with the remaining quota."""
         charts, order = self._exchange.charts, msgspec.json.decode(await request.body(), type=ChartsOrder)
         if order.plan is not None and order.plan not in charts.facts.plans:
-            raise ValueError(f"There is no plan {order.plan!r}; there are {', '.join(charts.facts.plans)}.")
+            raise ValueError(f"Unknown plan {order.plan!r}; plans: {', '.join(charts.facts.plans)}.")
         charts.plan_name = charts.plan_name if order.plan is None else order.plan
         charts.daily_limit = charts.daily_limit if order.daily_limit is None else order.daily_limit
         charts.page = charts.page if order.page is None else order.page

@@ -126,7 +126,7 @@ class FuturesControl:
         order = msgspec.json.decode(await request.body(), type=LiquidationOrder)
         at_ms = self._exchange.now_ms() + order.after_ms
         if order.symbol not in self._futures.contracts(at_ms):
-            raise ValueError(f"There is no contract {order.symbol!r}.")
+            raise ValueError(f"Unknown contract {order.symbol!r}.")
         self._futures.liquidate(order.symbol, at_ms, count=order.count, lots=order.lots, sells=order.sells)
         return reply({"at_ms": at_ms})
 

@@ -198,7 +198,7 @@ class OrderControl:
     def _symbol(self, name: str) -> Symbol:
         symbol = self._exchange.listing.symbols.get(name)
         if symbol is None:
-            raise ValueError(f"There is no symbol {name!r}.")
+            raise ValueError(f"Unknown symbol {name!r}.")
         return symbol
 
     def _accepted_for(self) -> dict[int, list[str]]:
@@ -214,7 +214,7 @@ class OrderControl:
     def _key(self, number: int) -> str:
         keys = self._keys()
         if not 0 <= number < len(keys):
-            raise ValueError(f"There are accounts 0 to {len(keys) - 1}, not {number}.")
+            raise ValueError(f"An account must be 0 to {len(keys) - 1}, not {number}.")
         return keys[number]
 
     def _number(self, holder: str) -> int:

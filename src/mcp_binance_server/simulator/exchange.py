@@ -149,7 +149,7 @@ class SimulatedExchange:
             ValueError: there is no such scenario.
         """
         if name not in SCENARIOS:
-            raise ValueError(f"There is no scenario {name!r}; there are {', '.join(SCENARIOS)}.")
+            raise ValueError(f"Unknown scenario {name!r}; scenarios: {', '.join(SCENARIOS)}.")
         self.stage = SCENARIOS[name](self.listing, self.seed, self.now_ms())
         self.orders.follow(self.stage.market)
         self.scenario = name
@@ -162,9 +162,9 @@ class SimulatedExchange:
             ValueError: the number is out of range.
         """
         if not 0 <= count <= LARGEST_CROWD:
-            raise ValueError(f"A crowd has 0 to {LARGEST_CROWD} members, not {count}.")
+            raise ValueError(f"A crowd must have 0 to {LARGEST_CROWD} members, not {count}.")
         if not FEW_LEVELS <= levels <= MOST_LEVELS:
-            raise ValueError(f"An event of a crowd touches {FEW_LEVELS} to {MOST_LEVELS} levels, not {levels}.")
+            raise ValueError(f"A crowd's depth event must have {FEW_LEVELS} to {MOST_LEVELS} levels, not {levels}.")
         members = self.listing.set_crowd(count)
         self._crowd = Sources(build_crowd(members, self.seed, levels))
         self.set_scenario(self.scenario)
@@ -184,7 +184,7 @@ class SimulatedExchange:
             ValueError: the recordings cannot be replayed.
         """
         if not speed > 0:
-            raise ValueError(f"A recording runs forward: the speed is above 0, not {speed}.")
+            raise ValueError(f"The speed of a replay must be above 0, not {speed}.")
         recordings = {} if folder is None else read_recordings(folder, self.listing.symbols)
         begun_ms, symbols = self.now_ms(), self.listing.symbols
         self._replays = {

@@ -111,13 +111,13 @@ def _parsed(text: str) -> object:
 
 def _digits(number: float) -> str:
     if not math.isfinite(number) or abs(number) >= TOO_MUCH:
-        raise PydanticCustomError("amount", "is no amount that an exchange could hold")
+        raise PydanticCustomError("amount", "is not a number, or too large")
     if isinstance(number, int):
         return str(number)
     shortest = Decimal(repr(number))
     if len(shortest.normalize().as_tuple().digits) > SAFE_DIGITS:
         raise PydanticCustomError(
-            "digits", "has more than {most} digits: send it as text, or some may be lost", {"most": SAFE_DIGITS}
+            "digits", "has more than {most} digits: send it as text to keep all of them", {"most": SAFE_DIGITS}
         )
     return f"{shortest:f}".removesuffix(".0")
 
@@ -181,7 +181,7 @@ def _renamed(model: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]
         if field is not None and shown in named and not _agree(named[shown], value, shapes[field]):
             raise PydanticCustomError(
                 "two_spellings",
-                "{first} and {second} are one argument and differ: give one of them",
+                "{first} and {second} are the same argument with different values: give one of them",
                 {"first": written[shown], "second": name},
             )
         named[shown] = value
@@ -239,7 +239,11 @@ def listed_schema(model: type[BaseModel]) -> dict[str, Any]:
     Some clients resolve no references, and some accept no list of types. An argument is optional if it is not required.
     """
     schema = plain_schema(model)
-    return _told(schema, schema.pop("$defs", {}))
+    told = _told(schema, schema.pop("$defs", {}))
+    for name, member in told.get("properties", {}).items():
+        if name not in told.get("required", ()) and "default" not in member:
+            member["nullable"] = True  # else smolagents requires it; null counts as absent
+    return told
 
 
 def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

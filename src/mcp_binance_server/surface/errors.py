@@ -106,7 +106,7 @@ def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPEr
     data = {
         **_data(AppError(), has_guides=has_guides),
         "error_id": error_id,
-        "recovery_suggestion": f"This is a defect of the server; please report it with the id {error_id}",
+        "recovery_suggestion": f"This is a bug in the server; please report it with the id {error_id}",
     }
     return MCPError(types.INTERNAL_ERROR, "Internal error", data)
 
@@ -119,7 +119,7 @@ def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "")
     if names := data.get("did_you_mean"):
         lines.append(f"Did you mean {', '.join(names)}?")
     if uris := data.get("valid_uris"):
-        lines.append(f"There is {', '.join(uris)}.")
+        lines.append(f"Valid URIs: {', '.join(uris)}.")
     lines += [text for name in ("explanation", "recovery_suggestion") if (text := data.get(name))]
     structured: dict[str, Any] = {"success": False, "error": message, "code": error.code, **data}
     lines += [line] if (line := _rest(structured, "\n".join(lines))) else []

@@ -28,23 +28,22 @@ _SYMBOLS_IN = frozenset({"market", "orders", "analysis"})
 _PRIVATE = frozenset({"account", "orders"})
 
 
-READ_ONLY = "Live Binance spot data, read only: nothing here places an order."
+READ_ONLY = "Live Binance spot data, read only: this server places no orders."
 PAPER = (
-    "Live Binance spot data, and trading on PAPER: orders are matched here on live prices, account and orders are on "
-    "paper, no real money is moved."
+    "Live Binance spot data, and trading on PAPER: orders are matched by this server at live prices, account and "
+    "orders are on paper, no real money is moved."
 )
 PRACTICE = (
     "Spot data of Binance's testnet or demo, and trading in PRACTICE there: orders are real ones of that exchange, and "
     "no real money is moved."
 )
 LIVE = (
-    "Live Binance spot data, and LIVE trading with the user's REAL MONEY: what place_order places is executed at "
-    "Binance."
+    "Live Binance spot data, and LIVE trading with the user's REAL MONEY: orders from place_order execute at Binance."
 )
 TRADING = {"paper": PAPER, "practice": PRACTICE, "live": LIVE}
 PLACING = (
-    " place_order places a preview by its preview_id, only when the user asks for it; get_trading_status says what may "
-    "be traded."
+    " place_order places a preview by its preview_id, only when the user asks for it; get_trading_status lists "
+    "what can be traded."
 )
 
 
@@ -68,20 +67,20 @@ def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off"
     if toolsets & _PRIVATE and trading == "off":
         told.append("Account and order data need the user's API key.")
     if "account" in toolsets:
-        told.append("get_portfolio says what the account is worth and risks.")
+        told.append("get_portfolio shows the value and the risk of the account.")
     if "orders" in toolsets:
-        told.append(f"Try any order out with preview_order before proposing it.{PLACING if trades else ''}")
+        told.append(f"Check every order with preview_order before proposing it.{PLACING if trades else ''}")
     if "analysis" in toolsets:
         told.append("For a judgement call get_analysis.")
         if live:
-            told.append("For the order book and who trades: get_orderbook_metrics and get_order_flow first.")
+            told.append("For the order book and order flow: get_orderbook_metrics and get_order_flow first.")
     if "charts" in toolsets:
         told.append(
             "For a chart pass the user's words to construct_chart_config and its config to generate_chart_image."
         )
     if toolsets & _SYMBOLS_IN:
         told.append("Symbols have no separator: BTCUSDT, not BTC/USDT.")
-    told.append("Every answer says when its data was true.")
+    told.append("Every answer has the time of its data.")
     if "guide" in toolsets:
         told.append(
             "Playbooks on markets, risk, orders and errors: guide://help or list_guides; an error's `guide` names the "

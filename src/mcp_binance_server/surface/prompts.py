@@ -43,7 +43,7 @@ def within(low: int, high: int) -> BeforeValidator:
 class LiquidityMapping(Arguments):
     symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
     lookback_minutes: Annotated[int, within(5, 1440)] = Field(
-        30, description="Minutes of trading to look for thin ranges in, 5 to 1440, default 30"
+        30, description="Minutes of trading to search for thin ranges, 5 to 1440, default 30"
     )
 
 
@@ -68,7 +68,7 @@ async def _doubts_about_price(
 LIQUIDITY_MAPPING = PromptSpec(
     name="liquidity_mapping",
     description=(
-        "Map thin traded ranges, large standing sizes, slippage and a stop out of the way of noise of one market. "
+        "Map thin traded ranges, large standing sizes, slippage and a stop outside the noise of one market. "
         "How to read it: guide://document/market/volume-profile.md"
     ),
     arguments=LiquidityMapping,
@@ -78,7 +78,7 @@ LIQUIDITY_MAPPING = PromptSpec(
 
 
 class MarketOverviewArguments(Arguments):
-    quote: str = Field("USDT", description="Asset that pairs are priced in, default USDT", max_length=20)
+    quote: str = Field("USDT", description="Quote asset of the pairs, default USDT", max_length=20)
 
 
 async def market_overview(context: Context, arguments: MarketOverviewArguments) -> str:
@@ -88,7 +88,7 @@ async def market_overview(context: Context, arguments: MarketOverviewArguments) 
 MARKET_OVERVIEW = PromptSpec(
     name="market_overview",
     description=(
-        "How the whole market stands: how many pairs rose, who moved and traded most, what perpetuals pay for funding. "
+        "State of the whole market: share of rising pairs, largest moves and volumes, funding of perpetuals. "
         "How to read it: guide://document/market/whole-market.md"
     ),
     arguments=MarketOverviewArguments,
@@ -128,7 +128,7 @@ MARKET_MICROSTRUCTURE_ANALYSIS = PromptSpec(
 class OrderFlowTrading(Arguments):
     symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
     window_minutes: Annotated[int, within(1, 60)] = Field(
-        5, description="Minutes to look back, 1 to 60; up to 15 are known at once, default 5"
+        5, description="Minutes to look back, 1 to 60, default 5; up to 15 are available at once"
     )
 
 
@@ -141,7 +141,7 @@ async def order_flow_trading(context: Context, arguments: OrderFlowTrading) -> s
 ORDER_FLOW_TRADING = PromptSpec(
     name="order_flow_trading",
     description=(
-        "Say who takes from the order book of one market, and whether that is unusual for it; no forecast. "
+        "Show whether takers of one market buy or sell, and whether that is unusual for it; no forecast. "
         "How to read it: guide://document/market/order-flow.md"
     ),
     arguments=OrderFlowTrading,

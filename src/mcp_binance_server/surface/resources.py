@@ -30,7 +30,7 @@ POSITIONS = ResourceSpec(
 ACCOUNT_INDEX = ResourceSpec(
     uri="binance://account",
     name="Account",
-    description="What account pages there are, and what the account is worth at a glance",
+    description="List of account pages, and the value of the account at a glance",
 )
 
 SVG, JPEG = ".svg", ".jpeg"
@@ -41,7 +41,7 @@ SOURCE_KEY = "mcp-binance-server/source"
 HELP = ResourceSpec(
     uri="guide://help",
     name="Guide URI Help",
-    description="What playbooks there are and how to address them",
+    description="List of playbooks and their addresses",
 )
 COLLECTION = TemplateSpec(
     uri_template="guide://collection/{id}",
@@ -98,7 +98,7 @@ ORDER_BOOK = TemplateSpec(
 MARKET_INDEX = ResourceSpec(
     uri="binance://market",
     name="Markets",
-    description="All pairs at a glance: how many rose, who moved and traded most, funding; and what pages there are",
+    description="All pairs at a glance: share that rose, largest moves and volumes, funding; list of market pages",
 )
 
 DERIVATIVES = TemplateSpec(
@@ -120,12 +120,12 @@ ORDER_HISTORY = ResourceSpec(
 JOURNAL = ResourceSpec(
     uri="binance://orders/journal",
     name="Order Journal",
-    description="The newest 50 orders that were placed here: how each stands and who agreed to it",
+    description="The newest 50 orders placed by this server: status and approval of each",
 )
 ORDER_INDEX = ResourceSpec(
     uri="binance://orders",
     name="Orders",
-    description="What order pages there are, and the open orders at a glance",
+    description="List of order pages, and the open orders at a glance",
 )
 
 

@@ -82,7 +82,7 @@ class Subscriber:
 
     def _lose(self, uri: str, reason: AppError) -> None:
         """Send one last notification about a page, so that the client reads its final state."""
-        LOG.info("a subscription ends: %s", reason.message)
+        LOG.info("subscription ended: %s", reason.message)
         if (release := self._held.pop(uri, None)) is not None:
             release()
             self._note(uri)
@@ -98,7 +98,7 @@ class Subscriber:
                     except OSError:  # the pipe has no reader any more
                         self.close()
                     except Exception:  # an error of one connection concerns its client alone
-                        LOG.exception("a client's subscriptions end: it could not be told")
+                        LOG.exception("a client's subscriptions ended: a notification failed")
                         self.close()
                 if not self._held:
                     self._scope = None
@@ -165,7 +165,7 @@ class Subscriptions:
             return await (await context.trading.opened()).page()
         if address.category in (GUIDE, CHARTS, MARKET) or self._is_listed(address):
             told = " and ".join(", ".join(self._ask.told_pages).rsplit(", ", 1))
-            said = f"{echo(uri)} does not tell when it changes: only {told} can be subscribed to"
+            said = f"{echo(uri)} sends no updates: only {told} can be subscribed to"
             raise InvalidArguments(summary=said)
         raise ResourceNotFound(provided_uri=uri)
 

@@ -63,7 +63,7 @@ def _check_folders(folders: str) -> None:
         except OSError as error:
             problems.append(f"{folder}: {_reason(error)}")
         else:
-            problems.append(f"{folder}: no certificate with a hashed name in it, as `openssl rehash` makes them")
+            problems.append(f"{folder}: no certificate with a hashed name, as created by `openssl rehash`")
     raise SettingsError(problems=(f"{FOLDERS}: {'; '.join(problems)}. Correct it, or unset the variable",))
 
 

@@ -24,7 +24,7 @@ from mcp_binance_server.trading.journal.records import IllegalMove, Intent, Inte
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.judgement.charges import Charge
-from mcp_binance_server.trading.judgement.guards import Denied, denied_by
+from mcp_binance_server.trading.judgement.guards import Denied, denied_by, stop_denial
 from mcp_binance_server.trading.judgement.stop import cause
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, is_made_here
 from mcp_binance_server.trading.ledger import OrderLedger
@@ -47,7 +47,7 @@ ELSEWHERE_MS, LOOK_MS = 10_000, 50
 AGAIN_MS = (1_000, 2_000, 4_000, 8_000, 16_000, 30_000)
 # Polling interval of orders that are or may be open, in ms. Reports from the stream do not change it.
 WATCH_MS = 60_000
-LEFT = "the orders that the last run left are known"
+LEFT = "the outcome of the last run's orders is known"
 
 
 @dataclass(eq=False)
@@ -169,7 +169,7 @@ class Desk:
         try:
             await self.ledger.note_once("DENIED", facts, self.now_ms(), preview_id)
         except AppError as error:
-            LOG.warning("a refusal was not written down: %s", error.message)
+            LOG.warning("refusal not recorded: %s", error.message)
 
     async def catch_up(self, accounts: Collection[str] | None = None) -> None:
         """Record the changes of open orders and settle abandoned intents. Failures are logged and retried later."""
@@ -227,7 +227,7 @@ class Desk:
             try:
                 await step.do()
             except AppError as error:
-                LOG.warning("no order before %s: %s", step.awaited, error.message)
+                LOG.warning("no orders until %s: %s", step.awaited, error.message)
                 await self.clock.sleep_ms(pause_ms)
             else:
                 return
@@ -289,7 +289,7 @@ class Desk:
             await self.deny(new.preview_id, denied_by(passed.charge, passed.used))
             raise
         except TradingIsStopped as error:
-            await self.deny(new.preview_id, Denied("stop", "an order", f"none: {error.stopped.why}"))
+            await self.deny(new.preview_id, stop_denial(error.stopped.why))
             raise
         if not is_new:
             return None
@@ -326,9 +326,9 @@ class Desk:
 
     async def _unmarked(self, intent: Intent, outcome: Outcome) -> Outcome:
         """Record an answer to an order that was never marked as sent: it may be open, and there is a defect."""
-        LOG.error("order %s was answered and had not passed the gate", intent.client_order_id)
-        await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark"}, self.now_ms())
-        why = f"order {intent.client_order_id} left without being marked as sent"
+        LOG.error("order %s was answered before it was marked as sent", intent.client_order_id)
+        await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark as sent"}, self.now_ms())
+        why = f"order {intent.client_order_id} was sent without being marked as sent"
         await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account)
         return replace(outcome, fate=Fate.UNKNOWN, order=None, legs=())
 
@@ -360,7 +360,7 @@ class Desk:
             await mark()
             has_left = True
 
-        outcome = Outcome(Fate.NOT_SENT, reason="this server ended")
+        outcome = Outcome(Fate.NOT_SENT, reason="the server was shut down")
         try:
             with self.errands.breakable():
                 outcome = await send(gate)
@@ -371,6 +371,6 @@ class Desk:
         except AppError as error:
             outcome = Outcome(Fate.NOT_SENT, reason=error.message)
         except Exception as error:
-            LOG.exception("a defect on the way of an order")
-            outcome = Outcome(Fate.NOT_SENT, reason=f"an unexpected {type(error).__name__}")
+            LOG.exception("unexpected error while an order was being placed")
+            outcome = Outcome(Fate.NOT_SENT, reason=f"unexpected {type(error).__name__}")
         return replace(outcome, fate=Fate.UNKNOWN) if has_left and outcome.fate is Fate.NOT_SENT else outcome

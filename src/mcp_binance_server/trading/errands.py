@@ -116,7 +116,7 @@ class Errands(Generic[ResultT]):
 
     async def _last(self) -> None:
         if self._under_way:
-            told = "an order is under way: waiting up to %.0f s for what becomes of it (Ctrl-C ends it at once)"
+            told = "an order is in progress: waiting up to %.0f s for its outcome (Ctrl-C stops the server at once)"
             LOG.warning(told, self.last_ms / 1000)
         with anyio.move_on_after(self.last_ms / 1000):
             await self._all_done()
@@ -131,11 +131,11 @@ class Errands(Generic[ResultT]):
 
 
 def ended() -> JournalUnavailable:
-    return JournalUnavailable(reason="this server is ending", fix="Start it again")
+    return JournalUnavailable(reason="the server is shutting down", fix="Start it again")
 
 
 async def _logged(work: Callable[[], Awaitable[None]]) -> None:
     try:
         await work()
     except Exception:  # a defect must not end the other orders
-        LOG.exception("beside the orders")
+        LOG.exception("background task failed")

@@ -5,7 +5,15 @@ from typing import ClassVar
 
 from mcp_binance_server.errors import AppError, ExchangeError
 
-CANCEL = "cancel"
+CANCEL, REPLACES = "cancel", "replaces"
+# Limits of numbers of orders, with the words for their unit.
+COUNTS = {"orders_per_minute": "orders a minute", "orders_per_day": "orders a day", "open_orders": "open orders"}
+
+
+def limit_reached(guard: str, limit: str) -> str:
+    """Return the denial by a limit of a number of orders, in words."""
+    unit = COUNTS[guard]
+    return f"limit reached, {limit} {unit.replace('orders', 'order') if limit == '1' else unit}"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -28,13 +36,13 @@ class InsufficientBalance(AppError):
 @dataclass(kw_only=True, eq=False)
 class OutcomeUnknown(ExchangeError):
     error_type: ClassVar[str] = "outcome_unknown"
-    recovery_suggestion: ClassVar[str] = "Do not send it again: look the order up by its client order id first"
+    recovery_suggestion: ClassVar[str] = "Do not send it again: look up the order by its client order ID first"
 
     client_order_id: str | None = None
 
     @property
     def message(self) -> str:
-        return "Binance did not say whether the request was executed; it may have been."
+        return "The outcome at Binance is unknown: the request may have been executed."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -46,7 +54,7 @@ class JournalUnavailable(AppError):
 
     @property
     def message(self) -> str:
-        return f"The journal of orders cannot be used: {self.reason}. {self.fix}. No order is placed without it."
+        return f"The order journal cannot be used: {self.reason}. {self.fix}. No order is placed without it."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -55,8 +63,8 @@ class KeyDoesNotTrade(AppError):
     error_type: ClassVar[str] = "key_does_not_trade"
     guide: ClassVar[str] = "guide://document/errors/credentials.md"
     recovery_suggestion: ClassVar[str] = (
-        "Ask the operator to name this key in the rules, or call without X-Binance-Api-Key, as somebody whom this "
-        "server lends its own key: docs/hosting.md, Whose account"
+        "Ask the operator to name this key in the rules, or call without X-Binance-Api-Key if you may use this "
+        "server's own key: docs/hosting.md, Whose account"
     )
 
     key_id: str | None = None
@@ -65,11 +73,11 @@ class KeyDoesNotTrade(AppError):
     @property
     def message(self) -> str:
         if self.reason is not None:
-            return f"The key of this call, {self.key_id}, does not trade: {self.reason}. Nothing was sent."
-        brought = "with another one, or is not lent that one" if self.key_id is None else f"with {self.key_id}"
+            return f"The key of this call, {self.key_id}, cannot trade: {self.reason}. Nothing was sent."
+        brought = "with another key, or may not use the server's" if self.key_id is None else f"with {self.key_id}"
         return (
-            "Orders are placed with this server's own key, or with one that its operator's rules name; this call came "
-            f"{brought}. A key that you bring can read. Nothing was sent."
+            "Orders need this server's own key, or a key named in its operator's rules; this call came "
+            f"{brought}. Your own key can only read. Nothing was sent."
         )
 
 
@@ -78,7 +86,7 @@ class OrderDenied(AppError):
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "order_denied"
     guide: ClassVar[str] = "guide://document/errors/order-denied.md"
-    recovery_suggestion: ClassVar[str] = "Tell the user; a limit is the operator's and cannot be changed here"
+    recovery_suggestion: ClassVar[str] = "Explain it to the user; only the operator can change a limit"
 
     guard: str
     received: str
@@ -88,8 +96,12 @@ class OrderDenied(AppError):
 
     @property
     def message(self) -> str:
+        if self.guard in COUNTS:
+            return f"Not placed: {limit_reached(self.guard, self.limit)} ({self.guard})."
         left = "" if self.left is None else f", {self.left} left"
         what = "cancelled" if self.guard == CANCEL else "placed"
+        if self.guard in (CANCEL, REPLACES):
+            return f"Not {what}: {self.received}; {self.guard} allows {self.limit}."
         return f"Not {what}: {self.guard} allows {self.limit}{left}; this is {self.received}."
 
 
@@ -98,15 +110,17 @@ class OrderUnresolved(AppError):
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "order_unresolved"
     guide: ClassVar[str] = "guide://document/errors/order-denied.md"
-    recovery_suggestion: ClassVar[str] = "Look the other order up with get_order; place nothing in its stead meanwhile"
+    recovery_suggestion: ClassVar[str] = (
+        "Look up the other order with get_order; place nothing until its outcome is known"
+    )
 
     client_order_id: str
 
     @property
     def message(self) -> str:
         return (
-            f"Not placed: order {self.client_order_id} of this symbol and side may stand, and nobody knows yet whether "
-            "it does. Nothing was sent."
+            f"Not placed: order {self.client_order_id} of this symbol and side may be open; its outcome is not known "
+            "yet. Nothing was sent."
         )
 
 
@@ -114,11 +128,11 @@ class OrderUnresolved(AppError):
 class PreviewNotFound(AppError):
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "preview_not_found"
-    recovery_suggestion: ClassVar[str] = "Call preview_order, show the user what it says, then place that preview"
+    recovery_suggestion: ClassVar[str] = "Call preview_order, show the user its result, then place that preview"
 
     @property
     def message(self) -> str:
-        return "There is no such preview, or no longer. Nothing was sent."
+        return "This preview has expired or was never made. Nothing was sent."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -133,7 +147,7 @@ class PreviewStale(AppError):
 
     @property
     def message(self) -> str:
-        return f"The market has moved away from the preview: {self.received}, {self.limit}. Nothing was sent."
+        return f"The market has moved away from the preview: {self.received}; allowed: {self.limit}. Nothing was sent."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -157,7 +171,7 @@ class AskedTooOften(AppError):
 
     @property
     def message(self) -> str:
-        return f"The user has declined several orders; they are not asked again for {self.retry_after_secs} seconds."
+        return f"The user has declined several orders. No further question for {self.retry_after_secs} seconds."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -166,7 +180,7 @@ class ApprovalImpossible(AppError):
     error_type: ClassVar[str] = "approval_impossible"
     recovery_suggestion: ClassVar[str] = "The operator must name an approver in trading.toml, or raise client_per_order"
 
-    why: str = "it is above what a client may confirm"
+    why: str = "its amount is above the limit for confirmation in the client"
 
     @property
     def message(self) -> str:
@@ -183,13 +197,13 @@ class TradingNotReady(AppError):
 
     @property
     def message(self) -> str:
-        return f"Not placed: no order before {self.step}. Nothing was sent; previews and cancels work."
+        return f"Not placed: no orders until {self.step}. Nothing was sent; previews and cancels work."
 
 
 @dataclass(kw_only=True, eq=False)
 class TradingStopped(AppError):
     error_type: ClassVar[str] = "trading_stopped"
-    recovery_suggestion: ClassVar[str] = "Only the user can start trading again, outside of this chat"
+    recovery_suggestion: ClassVar[str] = "Only the user can resume trading, outside this chat"
 
     why: str
     since: str
@@ -197,4 +211,4 @@ class TradingStopped(AppError):
 
     @property
     def message(self) -> str:
-        return f'Trading is stopped since {self.since}: "{self.why}". Nothing was sent; cancels still work.'
+        return f'Trading is stopped ("{self.why}") since {self.since}. Nothing was sent; cancels still work.'

@@ -131,7 +131,7 @@ class OrderFollowing:
         except InvalidCredentials as error:
             # The desk polls open orders once a minute. More queries with this key would fail too.
             self._is_refused = True
-            LOG.error("open orders are not followed any more: %s", error.message)  # noqa: TRY400 - message is complete
+            LOG.error("order updates have stopped, open orders are polled: %s", error.message)  # noqa: TRY400 - message is complete
 
     async def _read(self) -> None:
         # The stream repeats nothing: this query covers earlier changes, and later reports are newer.
@@ -152,7 +152,7 @@ class OrderFollowing:
             try:
                 await self.desk.reported(report)
             except AppError as error:
-                LOG.warning("a report was not written down: %s", error.message)
+                LOG.warning("report not recorded: %s", error.message)
                 self._known.pop(name, None)
                 self._has_missed = True
 

@@ -29,7 +29,7 @@ def policy_at(path: Path | None) -> Policy:
     except OSError as error:
         raise SettingsError(problems=(f"{VARIABLE}: {path}: {error.strerror or 'it cannot be read'}",)) from None
     if sys.platform != "win32" and (whose := _changeable_by_others(path, about, folder)):
-        raise SettingsError(problems=(f"{VARIABLE}: others can change your limits: {whose}",))
+        raise SettingsError(problems=(f"{VARIABLE}: other users can change your limits: {whose}",))
     try:
         policy = read_policy(data)
     except PolicyProblem as problem:
@@ -40,7 +40,7 @@ def policy_at(path: Path | None) -> Policy:
     }
     for at, confirm in approvers.items():
         if confirm.approver is not None and not is_public_key(confirm.approver):
-            problem = f"{at}.approver: it is no public key as `approve --new` prints it"
+            problem = f"{at}.approver: not a public key as printed by `approve --new`"
             raise SettingsError(problems=(f"{VARIABLE}: {path}: {problem}",))
     return policy
 

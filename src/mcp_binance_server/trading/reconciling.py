@@ -23,7 +23,7 @@ LOG = logging.getLogger(__name__)
 PAGE = 1000
 # Visitor of an order found at the exchange: unknown, because its journal is not here.
 NOBODY = ""
-NEVER_PLACED = "order {name} is at the exchange, and the journal says that it never was ({state})"
+NEVER_PLACED = "order {name} is at the exchange, but the journal has it as never placed ({state})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Reconciliation:
             *self.first,
             StartStep("the open orders at Binance are read", self._read_open),
             settle,
-            StartStep("orders of ours that only Binance knows are written down", self._adopt_open),
+            StartStep("orders missing from the journal are recorded", self._adopt_open),
             StartStep("today's orders at Binance are counted", self._count_today),
             *self.last,
         )
@@ -149,15 +149,15 @@ class Reconciliation:
         preview_id, worth = self._preview_of(order), await self.worth_of(order)
         terms = terms_of(order, self.account, worth.counted, self.policy.digest)
         if preview_id is None or terms is None:
-            LOG.error("order %s bears a name of ours and is none of ours: left alone", order.client_order_id)
+            LOG.error("order %s has an ID of this server but was not placed by it: ignored", order.client_order_id)
             return
         # Charged as an order without confirmation, so that the narrowest limits include it.
         new = NewIntent(preview_id, order.client_order_id, NOBODY, worth.asset, "policy", terms)
         taken = charges(terms, self.policy, new.way)
         if await self.ledger.adopt(new, taken, order, self.now_ms()) is not None:
             LOG.error(
-                "ALARM: order %s (%s %s, %s) is at the exchange and was not in this journal; it is followed and "
-                "counted from now on. Another server with this key, or a lost journal?",
+                "ALARM: order %s (%s %s, %s) is at the exchange but was missing from this journal; it is followed "
+                "and counted from now on. Does another server use this key, or was a journal lost?",
                 order.client_order_id,
                 order.side,
                 order.symbol,

@@ -60,7 +60,9 @@ class Settling:
                 continue
             if intent.state == "PREPARED":
                 with suppress(IllegalMove):  # another process was faster
-                    await self.ledger.move(intent.preview_id, "NOT_SENT", {"found": "left behind"}, self.now_ms())
+                    await self.ledger.move(
+                        intent.preview_id, "NOT_SENT", {"found": "left by a dead process"}, self.now_ms()
+                    )
             else:
                 asked.append(intent)
         return asked
@@ -121,7 +123,7 @@ class Settling:
             if is_own(intent.terms) and left.owner != self.ledger.owner and is_dead(folder, left.owner):
                 orders = await self._all_asked(intent)
                 state = "CANCELLED" if any(each.status == "CANCELED" for each in orders) else "CANCEL_UNKNOWN"
-                facts = {"found": "left behind"}
+                facts = {"found": "left by a dead process"}
                 await self.watch.end_cancel(intent.preview_id, state, facts, self.now_ms(), *orders)
 
     async def follow_cancel(self, intent: Intent) -> None:
@@ -189,6 +191,6 @@ class Settling:
         missed_ms = now_ms - self.missed_since_ms.setdefault(intent.preview_id, now_ms)
         watched_ms = now_ms - intent.updated_ms
         if intent.state in STANDING and missed_ms >= broker.horizon_ms:
-            await self.watch.give_up(intent.preview_id, "the exchange knows it no longer", self.now_ms())
+            await self.watch.give_up(intent.preview_id, "no longer found at the exchange", self.now_ms())
         elif intent.state == "NOT_PLACED" and watched_ms >= WATCHED_MS:
-            await self.watch.give_up(intent.preview_id, "it did not come to light", self.now_ms())
+            await self.watch.give_up(intent.preview_id, "not found within a day", self.now_ms())

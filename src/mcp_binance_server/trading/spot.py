@@ -74,10 +74,10 @@ class SpotBroker:
         """Send a replacement if a test order passes: a refused replacement would cost the old order."""
         tried = await self.client.try_out(request.order, self_trade=self_trade)
         if tried.fate is Fate.REFUSED:
-            reason = f"the new order would be refused, and the old one stands: {tried.reason}"
+            reason = f"the new order would be rejected, so the old one stays open: {tried.reason}"
             return replace(tried, fate=Fate.NOT_SENT, reason=reason)
         if tried.fate is not Fate.ACCEPTED:
-            return Outcome(Fate.NOT_SENT, reason="Binance did not say whether it takes the new order, nothing was sent")
+            return Outcome(Fate.NOT_SENT, reason="Binance did not confirm a test of the new order, nothing was sent")
         return await self.client.replace(request, gate, cancel_id=_cancel_id(request.target), self_trade=self_trade)
 
     async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:

@@ -112,7 +112,7 @@ class HeldAccounts:
             held.problem = error
             LOG.warning("account %s was not opened: %s", name, error.message)
         except Exception:
-            LOG.exception("account %s was closed by a defect", name)
+            LOG.exception("account %s was closed by an unexpected error", name)
         finally:
             held.is_known.set()
             held.is_over.set()

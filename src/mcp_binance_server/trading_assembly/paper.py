@@ -138,6 +138,7 @@ class PaperGround:
             PaperReads(self.exchange, self.upstream.caller.network.name),
             self.hub,
             preview_key=self.preview_key,
+            preview_files=self.rules.preview_files,
             agreements=agreements,
             pages=self.rules.pages,
             accounts=accounts,

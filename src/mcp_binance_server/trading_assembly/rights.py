@@ -36,14 +36,14 @@ async def examined_rights(account: AccountClient, mode: TradingMode) -> tuple[st
     """
     network = account.caller.network
     if mode != "live":
-        return (f"{network.name} does not tell what a key may do",)
+        return (f"{network.name} does not report the rights of a key",)
     try:
         verdict = judge_rights(await read_key_rights(account))
     except AppError as error:
         if error.retryable:
             raise
         why = (error.explanation or error.reason) if isinstance(error, InvalidCredentials) else None
-        raise _refused(account, f"Binance does not tell what it may do: {why or error.message}") from None
+        raise _refused(account, f"Binance does not report its rights: {why or error.message}") from None
     if verdict.refusals:
         raise _refused(account, f"{'. '.join(verdict.refusals)}. See {network.help_url}")
     if verdict.warnings:

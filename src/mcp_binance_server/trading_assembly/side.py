@@ -14,6 +14,7 @@ from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.trading.approval_pages import ApprovalPages, has_screen
 from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.services.trading.figures import TradingFigures
+from mcp_binance_server.services.trading.preview_files import PreviewFiles
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.services.trading.situation import Surveyor
@@ -45,6 +46,7 @@ class TradingSide:
     trader: Trader = OWNER
     preview_key: bytes | None = field(default=None, repr=False)
     """Key that makes previews valid in other processes too; without it each process has its own."""
+    preview_files: PreviewFiles | None = None
     agreements: Agreements | None = None
     """Shared decisions of people; None if they are only in the journal."""
     pages: ApprovalPages | None = None
@@ -58,7 +60,7 @@ class TradingSide:
         self.desk.answered = self.figures.count_order
         return TradingService(
             surveyor_of(upstream, self.policy, self.desk),
-            Previews(upstream.engine, self.preview_key or token_bytes(32)),
+            self._previews(),
             trying,
             self.agreements or Agreements(store),
             self._begin_feed,
@@ -68,6 +70,10 @@ class TradingSide:
             self.pages,
             self.accounts,
         )
+
+    def _previews(self) -> Previews:
+        files = self.preview_files
+        return Previews(self.upstream.engine, self.preview_key or (files.key if files else token_bytes(32)), files)
 
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:
@@ -89,6 +95,7 @@ class OpenRules:
     policy: Policy
     ledger: HostLedger
     pages: ApprovalPages
+    preview_files: PreviewFiles | None = None
 
 
 @asynccontextmanager
@@ -105,7 +112,8 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
                 ledger = HostLedger(store, name)
                 started = {"mode": settings.trading, "policy": policy.digest}
                 await ledger.note("STARTED", started, upstream.caller.time.now_ms())
-                yield OpenRules(policy, ledger, _pages(settings, folder))
+                files = None if upstream.serves_callers else PreviewFiles.beside(folder)
+                yield OpenRules(policy, ledger, _pages(settings, folder), files)
     except JournalUnavailable as error:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING_DIR: {error.reason}. {error.fix}",)) from error
 

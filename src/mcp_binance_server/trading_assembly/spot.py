@@ -68,7 +68,18 @@ async def opened_spot(
             reads, trader, desk = AccountClient(caller, None), Trader(LOCAL, principal.key_id), own.surveyor.desk
             key, policy = round_key_of(settings, "previews"), own.surveyor.drafter.policy
             yield TradingSide(
-                upstream, policy, desk, reads, hub, trader, key, own.agreements, rules.pages, accounts, ground.figures
+                upstream,
+                policy,
+                desk,
+                reads,
+                hub,
+                trader,
+                preview_key=key,
+                preview_files=rules.preview_files,
+                agreements=own.agreements,
+                pages=rules.pages,
+                accounts=accounts,
+                figures=ground.figures,
             )
 
 
@@ -106,7 +117,7 @@ class SpotGround:
         async def examine() -> None:
             desk.key_notes = await (require_rights if is_own else examined_rights)(own, mode)
 
-        rights = StartStep("it is known what the key may do", examine)
+        rights = StartStep("the rights of the key are known", examine)
         first = () if not cancels_only and await _is_done(rights) else (rights,)
         start = reconciliation_of(upstream, policy, ledger, broker, own.order_history, account, first)
         keeper, settle_ms = None, window_ms + ARRIVAL_MS
@@ -154,6 +165,6 @@ async def _is_done(step: StartStep) -> bool:
     except (SettingsError, KeyDoesNotTrade):
         raise
     except AppError as error:
-        LOG.warning("no order before %s: %s", step.awaited, error.message)
+        LOG.warning("no orders until %s: %s", step.awaited, error.message)
         return False
     return True

@@ -20,7 +20,7 @@ FORWARDING = frozenset({
 })  # fmt: skip
 FORWARDING_PREFIXES = (b"x-forwarded", b"x-original-forwarded", b"x-envoy-", b"cf-", b"x-azure-", b"x-appengine-")
 KEYS_READABLE = (  # an error shows 200 characters
-    "Keys are taken over TLS or on this machine only; these were not used. Set --tls-cert and --tls-key, or let a "
+    "Keys are accepted over TLS or on this machine only; these were not used. Set --tls-cert and --tls-key, or let a "
     "proxy of MCP_BINANCE_TRUSTED_PROXIES send X-Forwarded-Proto: https"
 )
 
@@ -130,7 +130,7 @@ class Certificate:
             # Without a callback OpenSSL would ask for a passphrase at the terminal.
             context.load_cert_chain(self.chain, self.key, password=lambda: b"")
         except (OSError, ValueError) as error:
-            what = getattr(error, "reason", None) or "it is no PEM file"
+            what = getattr(error, "reason", None) or "it is not a PEM file"
             shown = str(what).replace("_", " ").lower()
             raise SettingsError(
                 problems=(

@@ -54,9 +54,11 @@ def too_long(start: bytes) -> RefusedFrame:
 
 def _no_message(value: object) -> RefusedFrame:
     if isinstance(value, list):
-        return _refused(None, jsonrpc.INVALID_REQUEST, "Batches are not part of this protocol: send one message a line")
+        return _refused(
+            None, jsonrpc.INVALID_REQUEST, "Batches are not part of this protocol: send one message per line"
+        )
     found = cast("dict[str, object]", value).get("id") if isinstance(value, dict) else None
-    return _refused(usable_id(found), jsonrpc.INVALID_REQUEST, "The message is no JSON-RPC 2.0 request")
+    return _refused(usable_id(found), jsonrpc.INVALID_REQUEST, "The message is not a JSON-RPC 2.0 request")
 
 
 def usable_id(value: object) -> Id | None:

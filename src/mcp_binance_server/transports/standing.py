@@ -81,10 +81,10 @@ class Standing:
             try:
                 is_good = await stay.is_good()
             except Exception:
-                LOG.exception("a caller could not be asked about again")
+                LOG.exception("the check of an open call's token failed")
                 continue
             if not is_good and stay in self._inside:
-                LOG.info("ended what a withdrawn token held open")
+                LOG.info("ended an open call of a revoked token")
                 stay.scope.cancel()
             if number % AT_A_TIME == 0:
                 await anyio.lowlevel.checkpoint()

@@ -55,7 +55,7 @@ def test_a_book_without_a_middle_costs_nothing_known() -> None:
 
 def test_a_sum_is_rounded_down_to_two_digits_and_fees_are_added() -> None:
     assert cost_words(rules(), cost(second(3, 2_199), second(1, 60_000))) == (
-        "market orders up to $2,100 cost under 2 bps now (least of the last 2 s), plus 10 bps taker fee"
+        "market orders up to $2,100 cost under 2 bps now (minimum of the last 2 s), plus 10 bps taker fee"
     )
 
 

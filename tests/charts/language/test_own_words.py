@@ -154,7 +154,7 @@ def test_a_warning_quotes_at_most_a_line_of_what_was_not_understood() -> None:
         ("tesla ytd", ("Detected NASDAQ:TSLA", "'ytd' as range 'YTD'", "selected 1D interval for good resolution")),
         ("eth ema 21 and rsi", ("selected 1D interval by default", "added Moving Average Exponential (21), RSI (14)")),
         ("btc 1h line at 70k", ("drew 1 drawing at the prices given",)),
-        ("how is btc near 70k doing", ("took 'near 70k' as talk about the price",)),
+        ("how is btc near 70k doing", ("took 'near 70k' as a remark about the price",)),
         ("btc between jan 1 and feb 1", ("interpreted 'between jan 1 and feb 1' as two moments in UTC",)),
     ],
 )

@@ -273,7 +273,7 @@ def test_what_a_page_cannot_draw_is_said() -> None:
     assert answer(prepared(spec))["warnings"] == [
         "not_live: VPVR 24 70 is in the picture and in the legend only.",
         "not_live: override showInvertScale, priceRange changes the picture only.",
-        "not_live: times are in UTC here, in America/New_York in the picture.",
+        "not_live: times are in UTC in the live chart, in America/New_York in the picture.",
     ]
     assert answer(prepared(TALL))["warnings"] == []
 

@@ -169,8 +169,8 @@ def test_studies_that_find_no_room_are_named() -> None:
 
     assert scene.meta.panes == 5
     assert [warning for warning in scene.warnings if "too_many_panes" in warning] == [
-        "too_many_panes: ATR 14 found no room; a taller picture or fewer studies would show it.",
-        "too_many_panes: MFI 14 found no room; a taller picture or fewer studies would show it.",
+        "too_many_panes: ATR 14 had no room; a taller picture or fewer studies would show it.",
+        "too_many_panes: MFI 14 had no room; a taller picture or fewer studies would show it.",
     ]
 
 
@@ -238,8 +238,8 @@ def test_borders_bars_and_bands_follow_their_overrides() -> None:
     odd = compose(market(), replace(CHART, studies=(study_of,)))
 
     assert 'stroke="#00ff00"' in bordered
-    assert wrong.warnings == ("override_not_local: candleStyle.drawWick changed nothing here.",)
-    assert odd.warnings == ("override_not_local: MACD.linewidth of MACD 12 26 9 changed nothing here.",)
+    assert wrong.warnings == ("override_not_local: candleStyle.drawWick had no local effect.",)
+    assert odd.warnings == ("override_not_local: MACD.linewidth of MACD 12 26 9 had no local effect.",)
 
 
 def test_colours_of_the_caller_reach_the_picture() -> None:

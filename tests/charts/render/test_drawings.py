@@ -165,4 +165,4 @@ def test_a_price_that_cannot_be_is_refused(price: float) -> None:
 def test_overrides_that_change_nothing_are_named() -> None:
     scene = drawn(DrawingSpec("Horizontal Line", (Anchor(price=68_500),), override={**INK, "fontBold": True}))
 
-    assert scene.warnings == ("override_not_local: fontBold of the Horizontal Line changed nothing here.",)
+    assert scene.warnings == ("override_not_local: fontBold of the Horizontal Line had no local effect.",)

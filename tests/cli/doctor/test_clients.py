@@ -51,9 +51,9 @@ def test_an_entry_that_works_is_started_and_greeted(patient: Patient, entries: A
         ({"command": "/nonexistent/mcp-binance-server"}, "cannot be started (No such file or directory)"),
         (
             {**OURS, "env": {"BINANCE_NETWORK": "mars"}},
-            "it ends at once; it says: The configuration cannot be used: BINANCE_NETWORK",
+            "the server exits at once; last output: The configuration cannot be used: BINANCE_NETWORK",
         ),
-        ({**OURS, "args": ["-c", "print('mcp-binance-server 1.0')"]}, "what it prints is not MCP"),
+        ({**OURS, "args": ["-c", "print('mcp-binance-server 1.0')"]}, "its output is not MCP"),
     ],
     ids=["moved", "wrong setting", "not MCP"],
 )
@@ -79,7 +79,7 @@ def test_what_a_client_does_not_hand_down_is_not_there(patient: Patient, entries
 
     seen = rung(patient.report(MCP_BINANCE_TOOLSETS="market"), "clients")
 
-    assert "it says: ['MCP_BINANCE_LOG_LEVEL']" in seen["seen"]
+    assert "last output: ['MCP_BINANCE_LOG_LEVEL']" in seen["seen"]
 
 
 def test_a_key_in_an_entry_is_not_shown(patient: Patient, entries: Any) -> None:  # noqa: ANN401 - the fixture above
@@ -88,7 +88,7 @@ def test_a_key_in_an_entry_is_not_shown(patient: Patient, entries: Any) -> None:
 
     report = patient.report()
 
-    assert "it ends at once" in rung(report, "clients")["seen"]
+    assert "the server exits at once" in rung(report, "clients")["seen"]
     assert SECRET[:9] not in str(report)
 
 
@@ -97,7 +97,7 @@ def test_an_entry_that_is_switched_off_is_not_started(patient: Patient, entries:
 
     seen = rung(patient.report(), "clients")
 
-    assert (seen["status"], seen["seen"].partition(":")[0]) == ("off", "none of this machine starts the server yet")
+    assert (seen["status"], seen["seen"].partition(":")[0]) == ("off", "no MCP client here is set up yet")
 
 
 def test_a_file_that_cannot_be_read_is_a_warning(patient: Patient, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_futures_host_that_is_well_says_what_it_has(patient: Patient, futures_
     assert found["status"] == "ok"
     assert f"{futures_host} answers: " in found["seen"]
     assert " perpetuals, its clock " in found["seen"]
-    assert " of 2400 used in this minute; marks come after " in found["seen"]
+    assert " of 2400 used in this minute; first mark price after " in found["seen"]
 
 
 def test_without_streams_of_its_own_it_is_well(patient: Patient, futures_host: str) -> None:
@@ -136,7 +136,7 @@ def test_a_host_that_is_down_is_a_warning(served: ServedExchange, patient: Patie
     report = patient.report(**addresses(futures_host))
 
     assert (rung(report, "futures")["status"], report["healthy"]) == ("warning", True)
-    assert "gives no usable answer (HTTP 503)" in rung(report, "futures")["seen"]
+    assert "gave no usable answer (HTTP 503)" in rung(report, "futures")["seen"]
 
 
 def test_a_minute_that_others_have_spent_is_a_warning(
@@ -150,7 +150,7 @@ def test_a_minute_that_others_have_spent_is_a_warning(
     report = patient.report(**addresses(futures_host))
 
     assert (rung(report, "futures")["status"], report["healthy"]) == ("warning", True)
-    assert " of 2400 of the futures' weight are used in this minute already" in rung(report, "futures")["seen"]
+    assert " of 2400 of the futures weight already used in this minute" in rung(report, "futures")["seen"]
 
 
 def test_a_clock_that_is_off_is_a_warning(served: ServedExchange, patient: Patient, futures_host: str) -> None:
@@ -165,9 +165,9 @@ def test_a_clock_that_is_off_is_a_warning(served: ServedExchange, patient: Patie
 @pytest.mark.parametrize(
     ("route", "seen"),
     [
-        ("/silent", "is connected, but sends no mark price within 0.2 s"),
-        ("/ending", "ends the connection"),
-        ("/nowhere", "refuses the connection"),
+        ("/silent", "accepted the connection, but sent no mark price within 0.2 s"),
+        ("/ending", "closed the connection"),
+        ("/nowhere", "refused the connection"),
     ],
 )
 def test_streams_that_bring_no_mark_are_a_warning(

@@ -84,26 +84,26 @@ def silent(served: ServedExchange) -> None:
 
 ILLNESSES = {
     "a wrong value": Illness(
-        "configuration", "BINANCE_NETWORK", "Fix what is named", "unset BINANCE_NETWORK",
+        "configuration", "BINANCE_NETWORK", "Correct it", "unset BINANCE_NETWORK",
         environment={"BINANCE_NETWORK": "moonnet"},
     ),
     "half a key": Illness(
-        "configuration", "belong together", "Fix what is named", "", environment={"BINANCE_SECRET_KEY": ""}
+        "configuration", "belong together", "Correct it", "", environment={"BINANCE_SECRET_KEY": ""}
     ),
     "a threshold out of range": Illness(
-        "configuration", "MCP_BINANCE_ANALYTICS_BIAS_T", "Fix what is named", "",
+        "configuration", "MCP_BINANCE_ANALYTICS_BIAS_T", "Correct it", "",
         environment={"MCP_BINANCE_ANALYTICS_BIAS_T": "many"},
     ),
     "a misspelt variable": Illness(
-        "configuration", "MCP_BINANCE_LOGLEVEL: there is no such setting", "Fix what is named",
+        "configuration", "MCP_BINANCE_LOGLEVEL: unknown setting", "Correct it",
         "unset MCP_BINANCE_LOGLEVEL", environment={"MCP_BINANCE_LOGLEVEL": "DEBUG"},
     ),
     "a variable of another program": Illness(
-        "configuration", "Did you mean BINANCE_NETWORK=testnet?", "Fix what is named", "unset BINANCE_TESTNET",
+        "configuration", "Did you mean BINANCE_NETWORK=testnet?", "Correct it", "unset BINANCE_TESTNET",
         environment={"BINANCE_TESTNET": "true"},
     ),
     "a misspelt variable of chart-img.com": Illness(
-        "configuration", "CHART_IMG_KEY means nothing", "Correct the name", "unset CHART_IMG_KEY",
+        "configuration", "CHART_IMG_KEY is unknown", "Correct the name", "unset CHART_IMG_KEY",
         "warning", environment={"CHART_IMG_KEY": "x"},
     ),
     "a name that does not exist": Illness(
@@ -115,7 +115,7 @@ ILLNESSES = {
         environment={"BINANCE_REST_URL": "http://127.0.0.1:1"},
     ),
     "a firewall's page": Illness(
-        "rest", "HTTP 403", "without VPN", "curl -sS", cause=fault("/api/v3/*", status=403, body="<html>no</html>"),
+        "rest", "HTTP 403", "no VPN", "curl -sS", cause=fault("/api/v3/*", status=403, body="<html>no</html>"),
     ),
     "a forbidden country": Illness(
         "rest", "does not serve this location", "a country that Binance serves", "prohibited-countries",
@@ -126,21 +126,21 @@ ILLNESSES = {
         cause=fault("/api/v3/*", status=418, code=-1003, msg="banned", headers={"Retry-After": "99"}),
     ),
     "maintenance": Illness(
-        "rest", "gives no usable answer (HTTP 503)", "Try again in a minute", "announcement",
+        "rest", "gave no usable answer (HTTP 503)", "Try again in a minute", "announcement",
         cause=fault("/api/v3/*", status=503),
     ),
     "a clock that is wrong": Illness(
-        "clock", "s ahead of the exchange's clock", "Let the system set its clock", "", "warning", cause=skewed
+        "clock", "s ahead of the exchange's clock", "Turn on clock synchronisation", "", "warning", cause=skewed
     ),
     "a minute that others have spent": Illness(
-        "weight", "of 6000 are used in this minute already", "slow them down", "rest-api/limits", "warning", cause=spent
+        "weight", "of 6000 already used in this minute", "slow them down", "rest-api/limits", "warning", cause=spent
     ),
     "streams that are refused": Illness(
-        "streams", "refuses the connection", "Allow WebSockets", "MCP_BINANCE_ORDERBOOK_ANALYTICS=false",
+        "streams", "refused the connection", "Allow WebSockets", "MCP_BINANCE_ORDERBOOK_ANALYTICS=false",
         cause=fault("/stream", status=403),
     ),
     "streams that say nothing": Illness(
-        "streams", "sends nothing within 5 s", "Allow WebSockets", "MCP_BINANCE_ORDERBOOK_ANALYTICS=false", cause=silent
+        "streams", "sent nothing within 5 s", "Allow WebSockets", "MCP_BINANCE_ORDERBOOK_ANALYTICS=false", cause=silent
     ),
     "half of an API key": Illness(
         "key", "BINANCE_API_KEY has 32 characters", "Copy it again", MANAGEMENT,
@@ -151,7 +151,7 @@ ILLNESSES = {
         environment={"BINANCE_SECRET_KEY": "CaNaRy99" * 5},
     ),
     "a wrong secret": Illness(
-        "signature", "knows the key but not the signature", "Copy the secret again", MANAGEMENT,
+        "signature", "knows the key but refuses the signature", "Copy the secret again", MANAGEMENT,
         environment={"BINANCE_SECRET_KEY": "CaNaRy99" * 8},
     ),
     "an unknown key": Illness(
@@ -159,7 +159,7 @@ ILLNESSES = {
         environment={"BINANCE_API_KEY": "uNkNoWn8" * 8},
     ),
     "an address that is not in the list": Illness(
-        "network", "does not accept the key at all", "not for this address", MANAGEMENT,
+        "network", "does not accept the key at all", "not for this IP", MANAGEMENT,
         cause=rights(address_listed=False),
     ),
     "a key that may not read": Illness(
@@ -224,7 +224,7 @@ def test_a_key_of_another_network_is_recognised_as_such(served: ServedExchange, 
         report = patient.report(BINANCE_REST_URL="", BINANCE_STREAM_URL="", **key)
 
     found = rung(report, "network")
-    assert found["seen"] == "this is a key of testnet, and BINANCE_NETWORK is mainnet"
+    assert found["seen"] == "this is a key of testnet, but BINANCE_NETWORK is mainnet"
     assert found["try"] == "export BINANCE_NETWORK=testnet"
 
 
@@ -365,7 +365,7 @@ def test_a_certificate_of_somebody_else_is_told_from_no_tls_at_all(patient: Pati
         none = rung(patient.report(BINANCE_REST_URL=f"https://127.0.0.1:{port}"), "tls")
 
     assert foreign["status"] == none["status"] == "problem"
-    assert "certificate of 127.0.0.1 is not good" in foreign["seen"]
+    assert "certificate of 127.0.0.1 is not valid" in foreign["seen"]
     assert "SSL_CERT_FILE" in foreign["fix"]
     assert "does not speak TLS" in none["seen"]
     assert "Sign in to the network" in none["fix"]
@@ -375,7 +375,7 @@ def test_a_certificate_of_somebody_else_is_told_from_no_tls_at_all(patient: Pati
 def test_behind_a_proxy_the_way_is_the_proxys(patient: Patient) -> None:
     report = patient.report(http_proxy="http://user:CaNaRyPassword@127.0.0.1:1")
 
-    assert rung(report, "dns")["seen"] == "left to the proxy 127.0.0.1:1 (http_proxy)"
+    assert rung(report, "dns")["seen"] == "resolved by the proxy 127.0.0.1:1 (http_proxy)"
     assert rung(report, "tcp")["status"] == rung(report, "tls")["status"] == "off"
     assert rung(report, "rest")["status"] == "problem"
     assert "CaNaRyPassword" not in str(report)
@@ -401,13 +401,13 @@ def test_a_time_that_runs_away_is_told_from_a_wrong_signature(served: ServedExch
     found = rung(patient.report(), "signature")
 
     assert "(-1021)" in found["seen"]
-    assert "set its clock" in found["fix"]
+    assert "clock synchronisation" in found["fix"]
 
 
 def test_a_stream_that_ends_at_once_is_found(served: ServedExchange, patient: Patient) -> None:
     served.exchange.hub.faults.add(StreamFault(kind="cut", times=None))
 
-    assert "ends the connection" in rung(patient.report(), "streams")["seen"]
+    assert "closed the connection" in rung(patient.report(), "streams")["seen"]
 
 
 def test_a_chart_key_whose_day_is_used_up_is_a_warning(served: ServedExchange, patient: Patient) -> None:
@@ -446,7 +446,7 @@ def test_a_folder_for_what_outlives_a_process_is_named_or_said_to_be_closed(pati
     closed = rung(patient.report(MCP_BINANCE_STATE_DIR=str(tmp_path / "file" / "state")), "state")
 
     assert (fine["status"], closed["status"]) == ("ok", "warning")
-    assert fine["seen"] == "memory, for this process alone; own pasts in ~/new/state"
+    assert fine["seen"] == "memory, for this process alone; past values in ~/new/state"
     assert closed["seen"].endswith("~/file cannot be written")
     assert closed["try"] == "export MCP_BINANCE_STATE_DIR=off"
     assert not (tmp_path / "new").exists()

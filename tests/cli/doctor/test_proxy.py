@@ -154,7 +154,7 @@ def test_a_proxys_own_status_is_told_on_every_channel_as_its_answer(
     assert rung(report, "rest")["status"] == "problem"
     for each in ("rest", "streams", "futures", "charts"):
         assert said in rung(report, each)["seen"], (scheme, each)
-    assert "nothing has reached the host" in rung(report, "rest")["why"]
+    assert "did not reach the host" in rung(report, "rest")["why"]
     assert CANARY not in str(report)
     assert proxy.passed == []
 

@@ -91,7 +91,7 @@ def test_without_a_key_there_is_nothing_to_say_about_it(patient: Patient) -> Non
 def test_networks_that_tell_no_rights_are_not_asked(network: str, patient: Patient, served: ServedExchange) -> None:
     report = patient.report(BINANCE_NETWORK=network)
 
-    assert f"{network} does not tell" in rung(report, "permissions")["seen"]
+    assert f"{network} does not report" in rung(report, "permissions")["seen"]
     assert statuses(report)["withdrawals"] == "off"
     assert not any("sapi" in request.path for request in served.exchange.requests)
 
@@ -102,7 +102,7 @@ def test_a_host_that_tells_no_rights_is_no_problem(patient: Patient, served: Ser
     report = patient.report()
 
     assert report["healthy"] is True
-    assert "this host does not tell" in rung(report, "permissions")["seen"]
+    assert "this host does not report" in rung(report, "permissions")["seen"]
 
 
 def test_a_key_that_may_trade_is_told_that_nobody_needs_it(patient: Patient, served: ServedExchange) -> None:

@@ -253,52 +253,52 @@ ON_PAPER = {
         environment={"MCP_BINANCE_ORDERBOOK_ANALYTICS": "false"},
     ),
     "limits that others can write": Planted(
-        "policy", "others can change your limits", "Correct what is named", "chmod go-w ~/.config",
+        "policy", "other users can change your limits", "Correct the named line", "chmod go-w ~/.config",
         cause=written_by_others,
     ),
     "a limit that is none": Planted(
-        "policy", "limits.per_ordr: no such line; did you mean per_order?", "Correct what is named", "",
+        "policy", "limits.per_ordr: unknown line; did you mean per_order?", "Correct the named line", "",
         cause=lambda machine: machine.limit('[limits]\nper_ordr = "5"\n'),
     ),
     "a folder that cannot be written": Planted(
         "journal", "~/trading cannot be written", "MCP_BINANCE_TRADING_DIR", "ls -ld", cause=in_the_way
     ),
     "a journal in memory": Planted(
-        "journal", "lies in memory (tmpfs)", "a volume", "export MCP_BINANCE_TRADING_DIR=/var", "warning",
+        "journal", "is in memory (tmpfs)", "a volume", "export MCP_BINANCE_TRADING_DIR=/var", "warning",
         partial(lies_on, "tmpfs"),
     ),
     "a journal in a container": Planted(
-        "journal", "lies in the layer of a container", "a volume", "export MCP_BINANCE_TRADING_DIR=/var", "warning",
+        "journal", "is in a container layer", "a volume", "export MCP_BINANCE_TRADING_DIR=/var", "warning",
         partial(lies_on, "overlay"),
     ),
     "a changed past": Planted(
         "journal", "event 1 of", "Compare your orders", "journal --verify", cause=changed
     ),
     "an order without an end": Planted(
-        "journal", "has no known end (UNKNOWN)", "Do not place it again", "journal", "warning", left_unknown
+        "journal", "has an unknown outcome (UNKNOWN)", "Do not place it again", "journal", "warning", left_unknown
     ),
     "a stop": Planted("stop", "the market is mad", "then", "resume", "warning", stopped),
     "nobody who approves": Planted(
-        "approver", "above 50.00 USDT, is refused", "Make a key that approves", "approve --new", "warning",
-        nobody_approves,
+        "approver", "orders above 50.00 USDT, too large for a form, are refused", "Make an approver's key",
+        "approve --new", "warning", nobody_approves,
     ),
     "an approver that is gone": Planted(
-        "approver", "No such file", "Put the file back", "approve --new", cause=lost_approver
+        "approver", "No such file", "Restore the file", "approve --new", cause=lost_approver
     ),
     "an approver that is another": Planted(
-        "approver", "and the one that is named", "Put the file back", "approve --new", cause=another_approver
+        "approver", "trading.toml names", "Restore the file", "approve --new", cause=another_approver
     ),
     "an approver that is none": Planted(
-        "approver", "is no key that a passphrase opens", "Put the file back", "approve --new", cause=open_approver
+        "approver", "is not a key with a passphrase", "Restore the file", "approve --new", cause=open_approver
     ),
 }  # fmt: skip
 AT_BINANCE = {
     "practice where money is real": Planted(
-        "trading", "practice is at testnet or demo", "agree", "export MCP_BINANCE_TRADING=off",
+        "trading", "practice needs testnet or demo", "agree", "export MCP_BINANCE_TRADING=off",
         environment={**PRACTICE, "BINANCE_NETWORK": "mainnet"},
     ),
     "live at the testnet": Planted(
-        "trading", "live is at mainnet", "agree", "export MCP_BINANCE_TRADING=off",
+        "trading", "live needs mainnet", "agree", "export MCP_BINANCE_TRADING=off",
         cause=live, environment={**LIVE, "BINANCE_NETWORK": "testnet"},
     ),
     "a mode that is none": Planted(
@@ -310,35 +310,35 @@ AT_BINANCE = {
         environment={**PRACTICE, "BINANCE_API_KEY": "", "BINANCE_SECRET_KEY": ""},
     ),
     "live without limits": Planted(
-        "policy", "needs MCP_BINANCE_TRADING_POLICY", "Correct what is named", "",
+        "policy", "needs MCP_BINANCE_TRADING_POLICY", "Correct the named line", "",
         cause=without_limits, environment=LIVE,
     ),
     "a limit that live needs": Planted(
-        "policy", "needs daily_loss below [limits]", "Correct what is named", "",
+        "policy", "needs daily_loss below [limits]", "Correct the named line", "",
         cause=without_a_limit, environment=LIVE,
     ),
     "a limit that a second key needs": Planted(
-        "policy", 'needs daily_loss below [keys."k-second".limits]', "Correct what is named", "",
+        "policy", 'needs daily_loss below [keys."k-second".limits]', "Correct the named line", "",
         cause=with_an_incomplete_second_key, environment=LIVE,
     ),
     "limits for another key": Planted(
-        "policy", "needs this key in MCP_BINANCE_TRADING_POLICY", "Correct what is named", "",
+        "policy", "needs this key in MCP_BINANCE_TRADING_POLICY", "Correct the named line", "",
         cause=with_another_key, environment=LIVE,
     ),
     "nobody who approves with money": Planted(
-        "approver", "above 10.00 USDT, is refused", "Make a key that approves", "approve --new", "warning",
-        without_an_approver, LIVE,
+        "approver", "orders above 10.00 USDT, too large for a form, are refused", "Make an approver's key",
+        "approve --new", "warning", without_an_approver, LIVE,
     ),
     "a key that may not trade": Planted(
         "trade_rights", "'Enable Spot & Margin Trading' is not ticked", "Edit the key", "api-management",
         cause=boxes(trading=False), environment=LIVE,
     ),
     "an account that may not trade": Planted(
-        "trade_rights", "this account may not trade", "Look into the account", "testnet.binance.vision",
+        "trade_rights", "this account may not trade", "Check the account", "testnet.binance.vision",
         cause=closed_account, environment=PRACTICE,
     ),
     "rights that nobody tells": Planted(
-        "trade_rights", "Binance does not tell what the key may do", "Try again", "api-management",
+        "trade_rights", "Binance does not report the key's permissions", "Try again", "api-management",
         cause=untold_rights, environment=LIVE,
     ),
     "a key that can transfer": Planted(
@@ -354,23 +354,23 @@ AT_BINANCE = {
         cause=boxes(trading=True, withdrawals=True), environment=LIVE,
     ),
     "a key that may not trade at the testnet": Planted(
-        "trial", "Binance would not take an order on BTCUSDT", "right to trade", "testnet.binance.vision",
+        "trial", "Binance refuses a test order for BTCUSDT", "right to trade", "testnet.binance.vision",
         cause=may_only_read, environment=PRACTICE,
     ),
     "no events of orders": Planted(
-        "user_stream", "takes no subscription", "Allow WebSockets", "BINANCE_WS_API_URL", "warning", no_sockets,
+        "user_stream", "accepts no subscription", "Allow WebSockets", "BINANCE_WS_API_URL", "warning", no_sockets,
         PRACTICE,
     ),
     "an order of ours that nobody here knows": Planted(
-        "open_orders", "order mbt-5w2q stands at the exchange", "takes it over", "journal", "warning",
+        "open_orders", "order mbt-5w2q is open at the exchange", "takes it over", "journal", "warning",
         stands_there("mbt-5w2q"), PRACTICE,
     ),
     "an order that is open here alone": Planted(
-        "open_orders", "is open in the journal and not at the exchange", "it asks what became", "journal", "warning",
-        open_here_alone, PRACTICE,
+        "open_orders", "is open in the journal, but not at the exchange", "it asks for the outcome", "journal",
+        "warning", open_here_alone, PRACTICE,
     ),
     "a clock that is wrong": Planted(
-        "clock", "ahead of the exchange's clock", "Let the system set its clock", "", "warning", skewed, PRACTICE
+        "clock", "ahead of the exchange's clock", "Turn on clock synchronisation", "", "warning", skewed, PRACTICE
     ),
 }  # fmt: skip
 PLANTED = {
@@ -402,7 +402,7 @@ def test_a_key_that_the_events_of_orders_do_not_take_is_named(machine: Machine, 
 
     found = rung(report, "user_stream")
     assert (found["status"], report["problems"]) == ("problem", 1)
-    assert "refuses the key for events of orders" in found["seen"]
+    assert "refuses the key for order events" in found["seen"]
     assert machine.served.exchange.requests
 
 
@@ -410,7 +410,7 @@ def test_without_an_address_for_events_orders_are_asked_for(machine: Machine, pa
     report = patient.report(**PRACTICE, BINANCE_WS_API_URL="")
 
     assert (statuses(report)["user_stream"], report["healthy"]) == ("off", True)
-    assert "orders are asked for" in rung(report, "user_stream")["seen"]
+    assert "orders are polled" in rung(report, "user_stream")["seen"]
     assert machine.served.exchange.requests
 
 
@@ -419,7 +419,7 @@ def test_orders_of_others_are_none_of_ours(machine: Machine, patient: Patient) -
 
     found = rung(patient.report(**PRACTICE), "open_orders")
 
-    assert (found["status"], found["seen"]) == ("ok", "none of ours, here or at the exchange")
+    assert (found["status"], found["seen"]) == ("ok", "none placed by this server, in the journal or at the exchange")
 
 
 @pytest.mark.parametrize("mode", ["practice", "live"])
@@ -471,7 +471,7 @@ mode = "practice"
     assert f"key k-bob, live: {bob}; " in seen
     assert seen.endswith("key k-carol, practice: the common lines")
     assert of_bob.public not in seen
-    assert approver.endswith(f"opened by a passphrase; its fingerprint is {fingerprint(of_own.public)}")
+    assert approver.endswith(f"with a passphrase; its fingerprint is {fingerprint(of_own.public)}")
     assert report["healthy"] is True
 
 
@@ -527,9 +527,9 @@ def test_every_stop_is_counted_and_the_one_for_everybody_told(machine: Machine, 
     machine.folder.stop("a flood")
     both = rung(patient.report(**PAPER), "stop")["seen"]
 
-    assert one.startswith("trading is stopped for account paper-ann since ")
+    assert one.startswith("trading has been stopped for account paper-ann since ")
     assert one.endswith(" UTC: too dear")
-    assert both.startswith("trading is stopped for everybody since ")
+    assert both.startswith("trading has been stopped for all accounts since ")
     assert both.endswith(" UTC: a flood (1 more)")
 
 
@@ -539,7 +539,7 @@ def test_a_past_that_was_accepted_is_no_problem_any_more(machine: Machine, patie
 
     found = rung(patient.report(**PAPER), "journal")
 
-    assert (found["status"], found["why"]) == ("warning", "A person has accepted it as it is")
+    assert (found["status"], found["why"]) == ("warning", "A person has accepted it")
 
 
 def test_people_read_of_trading_within_eighty_columns(machine: Machine, patient: Patient) -> None:

@@ -59,8 +59,8 @@ def test_clients_are_found_by_their_file_their_folder_or_their_command(tmp_path:
     assert code == 0
     assert "  1  Claude Code\n  2  Cursor\n  3  Codex\n" in person.seen
     assert "Not found: Claude Desktop, VS Code, Windsurf, Gemini CLI, Zed." in person.seen
-    assert "There is no 0 in the list." in person.seen
-    assert "There is no 4 in the list." in person.seen
+    assert "0 is not in the list." in person.seen
+    assert "4 is not in the list." in person.seen
     assert has_entry(machine_at(tmp_path), "vscode")
 
 
@@ -99,7 +99,7 @@ def test_what_is_set_up_already_is_marked(tmp_path: Path) -> None:
     code = guided(machine_at(tmp_path), person, "codex", no_keys=True)
 
     assert code == 0
-    assert "  1  Cursor  (set up already)\n  2  Codex\n" in person.seen
+    assert "  1  Cursor  (already set up)\n  2  Codex\n" in person.seen
     assert "Nothing was written." in person.seen
 
 
@@ -109,7 +109,7 @@ def test_where_nothing_is_found_every_client_can_be_named(tmp_path: Path) -> Non
     guided(machine_at(tmp_path), person, no_keys=True)
 
     assert "No client was found" in person.seen
-    assert "'emacs' is no client we know: claude-desktop, " in person.seen
+    assert "'emacs' is not a known client: claude-desktop, " in person.seen
     assert has_entry(machine_at(tmp_path), "claude-desktop")
 
 
@@ -126,7 +126,7 @@ def test_without_a_terminal_one_line_says_what_to_type(
     said = capsys.readouterr()
     assert (code, said.out) == (2, "")
     assert len(said.err.splitlines()) == 1
-    assert "this is no terminal, so say which client: setup --client NAME (found here: cursor; all: " in said.err
+    assert "not a terminal: name the client with setup --client NAME (found here: cursor; all: " in said.err
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ def test_a_client_is_known_however_it_is_written(typed: str, meant: str) -> None
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("claude", "'claude' may be claude-desktop or claude-code"),
+        ("claude", "'claude' is ambiguous: claude-desktop or claude-code"),
         ("curser", "did you mean cursor?"),
         (
             "emacs",
-            "'emacs' is no client we know: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini, zed",
+            "'emacs' is not a known client: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini, zed",
         ),
     ],
 )
@@ -175,7 +175,7 @@ def test_keys_that_another_client_reads_are_not_offered_for_deletion(tmp_path: P
     run(machine, first, "cursor", yes=True, remove=True)
     run(machine, second, "codex", yes=True, remove=True, name="exchange")
 
-    assert "Your keys were left alone. Codex still uses them." in first.seen
+    assert "Your keys were kept. Codex still uses them." in first.seen
     assert "rm " not in first.seen
     assert "To delete them too: rm " in second.seen
 
@@ -202,7 +202,7 @@ def test_a_file_that_cannot_be_read_might_hold_an_entry(tmp_path: Path) -> None:
 
     run(machine, person, "cursor", yes=True, remove=True)
 
-    assert "Others may use them" in person.seen
+    assert "Other clients may use them" in person.seen
     assert "rm " not in person.seen
 
 
@@ -215,11 +215,11 @@ def test_a_removal_without_a_client_offers_those_that_have_the_entry(tmp_path: P
     guided(machine, person, remove=True)
     guided(machine, again, remove=True)
 
-    assert "These have an entry named binance:\n\n  1  Zed\n" in person.seen
+    assert "Clients with an entry named binance:\n\n  1  Zed\n" in person.seen
     assert "Not found" not in person.seen
     assert "  2  " not in person.seen
     assert not has_entry(machine, "zed")
-    assert again.seen == "No client here has an entry named binance; nothing to remove.\n"
+    assert again.seen == "No client has an entry named binance; nothing to remove.\n"
 
 
 def tried(served: ServedExchange, folder: Path, *, secret: str | None = None, network: str = "mainnet") -> KeyTrial:
@@ -290,7 +290,7 @@ def test_at_a_terminal_everything_is_asked_and_the_key_is_tried(served: ServedEx
     os.close(end)
 
     said = ""
-    questions = ("were found: ", "API key (Enter: none): ", "(PEM): ", "com key (Enter: none): ", "[y/N] ")
+    questions = ("for all: ", "API key (Enter: none): ", "(PEM): ", "com key (Enter: none): ", "[y/N] ")
     for question, typed in zip(questions, ("", account.api_key, account.secret_key, "", "y"), strict=True):
         said += read_until(terminal, question)
         os.write(terminal, f"{typed}\n".encode())

@@ -140,14 +140,14 @@ def test_an_empty_answer_keeps_the_stored_keys(tmp_path: Path) -> None:
     run(machine_at(tmp_path), person, "cursor", yes=True)
 
     assert "K1K1****K1K1" in person.seen
-    assert "as it should be already" in person.seen
+    assert "already up to date" in person.seen
     assert written(tmp_path) == before
 
 
 def test_what_is_no_key_is_not_stored(tmp_path: Path) -> None:
     person = Terminalist(["too-short", "x" * 63, "y y"])
 
-    with pytest.raises(SettingsError, match="no API key was given"):
+    with pytest.raises(SettingsError, match="no API key was entered"):
         run(machine_at(tmp_path), person, "cursor", yes=True)
 
     assert "63 characters" in person.seen
@@ -155,7 +155,7 @@ def test_what_is_no_key_is_not_stored(tmp_path: Path) -> None:
 
 
 def test_what_is_no_secret_is_not_stored(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no secret was given"):
+    with pytest.raises(SettingsError, match="no secret was entered"):
         run(machine_at(tmp_path), Terminalist([KEY, "", "/no/such.pem", "a b"]), "cursor", yes=True)
 
     assert written(tmp_path) == {}
@@ -222,7 +222,7 @@ def test_a_key_in_plain_text_is_taken_out_and_not_shown(tmp_path: Path) -> None:
     entry = json.loads(file.read_text())["mcpServers"]["binance"]
     assert SECRET[:9] not in person.seen
     assert "ghp_Other" not in person.seen
-    assert "holds a key in plain text" in person.seen
+    assert "contains a key in plain text" in person.seen
     assert set(entry) == {"command", "args", "env"}
     assert set(entry["env"]) == {"MCP_BINANCE_TOOLSETS", "MCP_BINANCE_KEY_FILE"}
 
@@ -242,7 +242,7 @@ def test_without_storing_keys_an_old_key_is_left_and_mentioned(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b'{"a": 1,}', "mcp.json:1:9: a comma must not stand"), (b"\xff{}", "not UTF-8"), (None, "Is a directory")],
+    [(b'{"a": 1,}', "mcp.json:1:9: a comma is not allowed"), (b"\xff{}", "not UTF-8"), (None, "Is a directory")],
 )
 def test_a_file_that_cannot_be_edited_is_refused_before_any_key_is_typed(
     content: bytes | None, said: str, tmp_path: Path
@@ -275,7 +275,7 @@ def test_a_file_that_changes_while_somebody_thinks_is_not_overwritten(tmp_path: 
     person.talk = lambda: types.SimpleNamespace(say=talk.say, ask=meanwhile, ask_secret=talk.ask_secret)  # type: ignore[method-assign, return-value, assignment]
 
     assert run(machine_at(tmp_path), person, "cursor", no_keys=True) == 1
-    assert "changed meanwhile" in person.seen
+    assert "the file has changed" in person.seen
     assert file.read_text() == '{"new": 1}'
 
 
@@ -324,8 +324,8 @@ def test_at_a_terminal_what_is_typed_is_not_shown(tmp_path: Path) -> None:
     os.close(terminal)
     assert KEY[:9] not in said
     assert SECRET[:9] not in said
-    assert "The key could not be tried" in said
-    assert "Keys are made at https://testnet.binance.vision/" in said
+    assert "The key could not be tested" in said
+    assert "Make a key at https://testnet.binance.vision/" in said
     assert max(len(line) for line in said.replace(str(tmp_path), "~").splitlines()) <= 80
     assert SECRET in (tmp_path / ".config/mcp-binance-server/keys-testnet.env").read_text()
 
@@ -356,7 +356,7 @@ def test_a_keyring_is_used_when_it_is_there_and_asked_for(tmp_path: Path, monkey
     assert found.secret_key is not None
     assert found.secret_key.get_secret_value() == SECRET
     keyring.kept.clear()
-    with pytest.raises(SettingsError, match="not in the keyring any more"):
+    with pytest.raises(SettingsError, match="missing from the keyring"):
         read_settings({"HOME": str(tmp_path)})
 
 
@@ -387,7 +387,7 @@ def test_the_command_writes_into_this_home_and_asks_for_no_keys_without_a_termin
     code = main(["setup", "--client", "cursor", "--yes"])
 
     assert code == 0
-    assert "no keys are asked for" in capsys.readouterr().out
+    assert "asks for no keys" in capsys.readouterr().out
     command = json.loads((tmp_path / ".cursor/mcp.json").read_text())["mcpServers"]["binance"]["command"]
     assert Path(command).is_absolute()
     assert Path(command).exists()

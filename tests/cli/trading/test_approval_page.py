@@ -41,8 +41,8 @@ def test_the_page_shows_the_whole_order_and_nothing_from_elsewhere(folder: Tradi
         "LIVE (api.binance.com), REAL MONEY",
         "<h1>BUY 0.001 BTCUSDT</h1>",
         "60,000 (limit)",
-        "60 (the most that is paid, before fees)",
-        "NOT the trading.toml of now",
+        "60 (maximum cost, before fees)",
+        "NOT the current trading.toml",
         new.preview_id,
     ):
         assert fact in told.text
@@ -193,7 +193,7 @@ def test_the_fifth_wrong_passphrase_stops_trading_wherever_the_others_were_typed
         told = [page.hand.post("approve", "wrong") for _ in range(4)]
 
     stopped = folder.stopped()
-    assert "needs your passphrase" in empty.text
+    assert "Enter your passphrase" in empty.text
     assert ["3 of 5" in told[0].text, "4 of 5" in told[1].text, "trading is stopped" in told[2].text] == [True] * 3
     assert [each.status for each in told] == [403, 403, 403, 410]
     assert stopped is not None
@@ -224,7 +224,7 @@ def test_a_preview_that_is_over_is_said_to_be_and_signed_no_more(folder: Trading
         told = [page.hand.get(), page.hand.post("approve", PASSPHRASE), page.hand.post("decline")]
 
     assert before.status == 200
-    assert [(each.status, "The preview is over" in each.text) for each in told] == [(410, True)] * 3
+    assert [(each.status, "The preview has expired" in each.text) for each in told] == [(410, True)] * 3
     assert (folder.signature(new), folder.states()) == (None, NOTHING_SAID)
 
 
@@ -243,7 +243,7 @@ def test_what_is_no_longer_the_order_that_was_shown_is_not_decided(
         rows.close()
         told = page.hand.post(decision, PASSPHRASE)
 
-    assert "It no longer waits" in told.text
+    assert "No longer waiting" in told.text
     assert (folder.signature(new), folder.states()) == (None, NOTHING_SAID)
 
 
@@ -254,7 +254,7 @@ def test_what_was_approved_in_a_terminal_meanwhile_is_not_asked_for(folder: Trad
         folder.do(lambda store: Agreements(store).approve(new.preview_id, "a signature", 1))
         told = page.hand.get()
 
-    assert "It no longer waits" in told.text
+    assert "No longer waiting" in told.text
     assert folder.signature(new) == "a signature"
 
 

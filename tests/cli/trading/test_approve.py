@@ -51,7 +51,7 @@ def test_a_right_passphrase_signs_exactly_the_order_that_was_shown(folder: Tradi
     assert not is_approved(approver.public, other, new.preview_id, signature, now_ms)
     assert "APPROVED" in folder.states()
     assert "CaNaRy" not in typist.seen
-    for fact in ("PAPER", "BUY 0.001 BTCUSDT", "60,000 (limit)", "60 (the most that is paid", new.preview_id):
+    for fact in ("PAPER", "BUY 0.001 BTCUSDT", "60,000 (limit)", "60 (maximum cost", new.preview_id):
         assert fact in typist.seen
     assert "within " in typist.seen
 
@@ -91,7 +91,7 @@ def test_only_a_stop_that_would_hold_the_order_is_told(folder: TradingFolder, ca
     held = capsys.readouterr().out
 
     assert "stopped" not in free
-    assert held.startswith("Trading is stopped for everybody since ")
+    assert held.startswith("Trading is stopped for all accounts since ")
     assert "Trading is stopped for account paper-ann since " in held
     assert "odd answers" not in held
 
@@ -123,7 +123,7 @@ def test_an_order_is_shown_with_its_host_and_so_is_the_list_of_them(  # noqa: PL
     main(["approve"])
     both = capsys.readouterr().out
 
-    assert one.startswith(f"{shown}this order waits for your yes.")
+    assert one.startswith(f"{shown}this order waits for your approval.")
     assert both.count(f"  {shown}BUY 0.001 BTCUSDT") == 2
 
 
@@ -147,7 +147,7 @@ def test_the_passphrase_is_not_taken_from_a_pipe(folder: TradingFolder) -> None:
     )  # fmt: skip
 
     assert (done.returncode, folder.signature(new)) == (1, None)
-    assert "asked for at a terminal" in done.stderr
+    assert "entered at a terminal" in done.stderr
 
 
 @pytest.mark.usefixtures("nowhere")
@@ -166,10 +166,10 @@ def test_what_waits_is_listed_and_one_is_shown_in_full(folder: TradingFolder, ca
 
     assert all(each.preview_id in listed for each in (first, market, stop))
     assert "SELL 1,234.5 BTCUSDT MARKET, at least 60,000" in listed
-    assert "worst price: no worse one is taken" in shown[market]
-    assert "what does not fill at once expires" in shown[market]
-    assert "59,000.5 (the order leaves at this)" in shown[stop]
-    assert "NOT the trading.toml of now" in shown[stop]
+    assert "worst accepted price" in shown[market]
+    assert "fills at once; the rest expires" in shown[market]
+    assert "59,000.5 (trigger price)" in shown[stop]
+    assert "NOT the current trading.toml" in shown[stop]
     assert max(map(len, (listed + shown[market] + shown[stop]).splitlines())) <= 80
 
 
@@ -197,30 +197,30 @@ def test_exits_and_what_is_replaced_are_shown_before_anybody_signs(folder: Tradi
     with served_page(folder, bracket) as page:
         told = page.hand.get().text
 
-    below = "at 58,000, then at 57,700.5 or better"
-    assert f"profit SELL 0.00099 at 66,000, once it is filled stop SELL 0.00099 {below}, once it is filled" in shown[0]
-    assert "not protected while only a part of it is filled" in shown[0]
-    assert f"stop SELL what was received, 0.001 at most, {below}, once it is filled" in shown[1]
+    below = "at 58,000, limit 57,700.5"
+    when = ", when the entry is filled"
+    assert f"profit SELL 0.00099 at 66,000{when} stop SELL 0.00099 {below}{when}" in shown[0]
+    assert "unprotected until it is filled completely" in shown[0]
+    assert f"stop SELL the received amount, at most 0.001, {below}, when the entry is filled" in shown[1]
     assert (
-        f"type OCO, two orders of which one ends the other profit SELL 0.001 at 66,000 stop SELL 0.001 {below}"
-        in shown[2]
+        f"type OCO, two orders, one cancels the other profit SELL 0.001 at 66,000 stop SELL 0.001 {below}" in shown[2]
     )
-    assert "57.7005 (the least that is received" in shown[2]
-    assert f"replaces {old}, cancelled first; if this one is then refused, neither stands" in shown[3]
-    assert f"replaces {old}: it only becomes smaller, and keeps its place" in shown[4]
-    assert "<dt>profit</dt><dd>SELL 0.00099 at 66,000, once it is filled</dd>" in told
-    assert [listed.count(each) for each in ("with exits", "instead of another", "reduce an")] == [2, 1, 1]
+    assert "57.7005 (minimum proceeds" in shown[2]
+    assert f"replaces {old}, cancelled first; if this one is then rejected, no order is open" in shown[3]
+    assert f"replaces {old}: it is only reduced, and keeps its place in the queue" in shown[4]
+    assert "<dt>profit</dt><dd>SELL 0.00099 at 66,000, when the entry is filled</dd>" in told
+    assert [listed.count(each) for each in ("with exits", "replacing another", "reduce an")] == [2, 1, 1]
     assert max(map(len, listed.splitlines())) <= 80
 
 
 def test_nothing_waits_or_not_that(folder: TradingFolder, capsys: Output) -> None:
     assert main(["approve"]) == 0
-    assert capsys.readouterr().out == "Nothing waits for you.\n"
+    assert capsys.readouterr().out == "No orders are waiting for approval.\n"
     folder.waits(1, expires_ms=SystemClock().now_ms() - 1)
     assert main(["approve"]) == 0
     folder.waits(2)
     assert main(["approve", "another"]) == 1
-    assert "No order of that id waits" in capsys.readouterr().err
+    assert "No waiting order has that ID" in capsys.readouterr().err
 
 
 def test_what_is_approved_is_not_asked_for_again(folder: TradingFolder, capsys: Output) -> None:
@@ -229,7 +229,7 @@ def test_what_is_approved_is_not_asked_for_again(folder: TradingFolder, capsys: 
     Typist("approve").answers(QUESTION, PASSPHRASE).leaves()
 
     assert main(["approve"]) == 0
-    assert "approved already" in capsys.readouterr().out
+    assert "Already approved" in capsys.readouterr().out
 
 
 def test_without_an_approver_it_is_said_how_to_make_one(folder: TradingFolder, capsys: Output) -> None:
@@ -275,7 +275,7 @@ def test_whatever_its_file_says_a_key_that_the_policy_does_not_name_approves_not
 
 
 def test_a_new_approver_is_sealed_for_its_owner_and_never_replaced(folder: TradingFolder, capsys: Output) -> None:
-    typist = Typist("approve", "--new").answers("New passphrase: ", PASSPHRASE).answers("same again: ", PASSPHRASE)
+    typist = Typist("approve", "--new").answers("New passphrase: ", PASSPHRASE).answers("Repeat it: ", PASSPHRASE)
 
     code = typist.leaves()
 
@@ -293,19 +293,19 @@ def test_a_new_approver_is_sealed_for_its_owner_and_never_replaced(folder: Tradi
     assert folder.signature(new)
     assert "CaNaRy" not in typist.seen
     assert main(["approve", "--new"]) == 1
-    assert "There is an approver already" in capsys.readouterr().err
+    assert "An approver exists already" in capsys.readouterr().err
     assert file.read_bytes() == sealed
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "why"), [("short", None, "at least 12"), (PASSPHRASE, "x", "not the same")]
+    ("first", "second", "why"), [("short", None, "at least 12"), (PASSPHRASE, "x", "passphrases differ")]
 )
 def test_a_passphrase_that_is_short_or_mistyped_makes_nothing(
     first: str, second: str | None, why: str, folder: TradingFolder
 ) -> None:
     typist = Typist("approve", "--new").answers("New passphrase: ", first)
     if second is not None:
-        typist.answers("same again: ", second)
+        typist.answers("Repeat it: ", second)
 
     assert typist.leaves() == 1
 

@@ -96,7 +96,7 @@ def test_a_person_cancels_one_order_and_then_all_of_them(  # noqa: PLR0917 - fix
     assert f"{names[0]}: " in after_one.out
     assert "CANCELED" in after_one.out
     assert [after_all.count(f"{name}: ") for name in names] == [0, 1, 1]
-    assert "No order is open." in after_all
+    assert "No open orders." in after_all
     assert {*names} <= {each.client_order_id for each in served.exchange.orders.accepted}
     assert standing(served) == []
 
@@ -117,7 +117,7 @@ def test_with_other_settings_nothing_is_sent_and_what_to_set_is_said(
     assert "MCP_BINANCE_TRADING=practice" in said
     assert "BINANCE_NETWORK=testnet" in said
     assert stopped == 0
-    assert "These stay open" in listed
+    assert "Still open" in listed
     assert name in listed
     assert list(served.exchange.requests) == []
     for each, value in settings.items():

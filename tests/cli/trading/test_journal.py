@@ -73,8 +73,8 @@ def test_the_newest_order_is_the_first(folder: Path, capsys: Output) -> None:
         "2026-07-21 00:02:03 PAPER BUY 0.001 BTCUSDT LIMIT 60000 FILLED 0.001 60000 by policy "
         f"{intent(0).client_order_id}"
     )
-    assert "  because: =HYPERLINK(evil) [31mAccount has insufficient balance" in lines
-    assert "1 order without a known end" in shown.err
+    assert "  reason: =HYPERLINK(evil) [31mAccount has insufficient balance" in lines
+    assert "1 order with unknown outcome" in shown.err
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
@@ -133,7 +133,7 @@ def test_more_than_the_limit_is_said(folder: Path, capsys: Output) -> None:
 
     shown = capsys.readouterr()
     assert shown.out.count("PAPER") == 3
-    assert "There are older ones" in shown.err
+    assert "Older orders" in shown.err
 
 
 def test_a_table_has_every_field_of_every_order(folder: Path, capsys: Output) -> None:
@@ -214,9 +214,9 @@ def test_verify_says_whether_it_is_whole_and_what_is_not(folder: Path, capsys: O
 
     first, second, third = capsys.readouterr().out.splitlines()[:3]
     assert (whole, broken) == (0, 1)
-    assert first == f"{folder / FILE} is whole: 13 events, 4 orders; each event follows on the one before it."
-    assert second == f"{folder / FILE} is NOT whole: 13 events, 4 orders."
-    assert third.startswith("  event 1 of 2026-07-21 00:02:03 UTC does not follow on the one before it")
+    assert first == f"{folder / FILE} is intact: 13 events, 4 orders; each event matches the previous one."
+    assert second == f"{folder / FILE} is NOT intact: 13 events, 4 orders."
+    assert third.startswith("  event 1 of 2026-07-21 00:02:03 UTC does not match the previous event")
 
 
 def test_a_backup_is_checked_and_replaces_nothing(folder: Path, tmp_path: Path, capsys: Output) -> None:
@@ -230,10 +230,10 @@ def test_a_backup_is_checked_and_replaces_nothing(folder: Path, tmp_path: Path, 
 
     shown = capsys.readouterr()
     assert (made, again, nowhere) == (0, 1, 1)
-    assert shown.out == f"{copy} is whole: 13 events, 4 orders; each event follows on the one before it.\n"
+    assert shown.out == f"{copy} is intact: 13 events, 4 orders; each event matches the previous one.\n"
     assert shown.err.splitlines() == [
-        f"{copy}: it is there already, and nothing is overwritten: name a new file.",
-        f"{tmp_path / 'no' / 'copy.db'}: there is no folder {tmp_path / 'no'}.",
+        f"{copy}: it exists already and is not overwritten: name a new file.",
+        f"{tmp_path / 'no' / 'copy.db'}: folder {tmp_path / 'no'} not found.",
     ]
     assert copy.read_bytes() == kept
 
@@ -254,8 +254,8 @@ def test_a_backup_that_was_put_back_is_said_above_the_orders(folder: Path, tmp_p
 
     told = " ".join(capsys.readouterr().out.split("\n\n")[0].split())
     assert told == (
-        "Trading is stopped for everybody since 2026-07-21 00:02 UTC: trading.db is an older copy, or another: event "
-        "14 of 2026-07-21 00:02 UTC is missing from it. Compare your orders with the exchange's, then resume."
+        "Trading is stopped for all accounts since 2026-07-21 00:02 UTC: trading.db is an older copy or another "
+        "journal: event 14 of 2026-07-21 00:02 UTC is missing. Compare your orders with the exchange's, then resume."
     )
 
 
@@ -272,7 +272,7 @@ def test_every_stop_is_told_with_whose_it_is(folder: Path, capsys: Output) -> No
 
     told = capsys.readouterr().out.split("\n\n")
     assert told[:2] == [
-        "Trading is stopped for everybody since 2026-07-21 00:02 UTC: a flood.",
+        "Trading is stopped for all accounts since 2026-07-21 00:02 UTC: a flood.",
         "Trading is stopped for account paper-ann since 2026-07-21 00:02 UTC: too dear.",
     ]
 
@@ -282,7 +282,7 @@ def test_without_a_journal_nothing_is_made(folder: Path, capsys: Output) -> None
 
     shown = capsys.readouterr()
     assert codes == [0, 0, 1, 1]
-    assert shown.err.splitlines() == [f"There is no journal in {folder}: nothing was traded here yet."] * 4
+    assert shown.err.splitlines() == [f"No journal in {folder}: no order was placed yet."] * 4
     assert shown.out.splitlines() == [",".join(FIELDS)]
     assert not folder.exists()
 
@@ -321,10 +321,10 @@ def unreadable_terms(folder: Path) -> None:
     ("change", "sentence"),
     [
         (newer, f"it was written by a newer version (tables {NEWEST + 1}). Update mcp-binance-server."),
-        (noise, f"it is no journal. Move {FILE} away, or restore a backup."),
+        (noise, f"it is not a journal. Move {FILE} away, or restore a backup."),
         (
             unreadable_terms,
-            f"a row of it makes no sense. Restore a backup of {FILE}, then run mcp-binance-server journal --verify.",
+            f"it has an invalid row. Restore a backup of {FILE}, then run mcp-binance-server journal --verify.",
         ),
     ],
 )
@@ -361,7 +361,7 @@ def test_a_limit_is_for_lists(way: list[str], capsys: Output) -> None:
         main(["journal", *way, "--limit", "5"])
 
     assert caught.value.code == 2
-    assert "journal --limit goes with the list and with --csv" in capsys.readouterr().err
+    assert "journal --limit works with the list and --csv" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "many", "1000001"])

@@ -86,7 +86,7 @@ def test_a_key_is_made_in_another_file_for_its_owner_alone(
     file = tmp_path / "keys" / "alice.pem"
     typist = Typist("approve", "--new", "--approver", str(file))
 
-    code = typist.answers("New passphrase: ", PASSPHRASE).answers("same again: ", PASSPHRASE).leaves()
+    code = typist.answers("New passphrase: ", PASSPHRASE).answers("Repeat it: ", PASSPHRASE).leaves()
 
     public = opened_public(file.read_bytes(), PASSPHRASE)
     assert (code, stat.S_IMODE(file.stat().st_mode)) == (0, 0o600)
@@ -95,7 +95,7 @@ def test_a_key_is_made_in_another_file_for_its_owner_alone(
     assert fingerprint(public) in typist.seen
     assert not (folder.path / APPROVER_FILE).exists()
     assert main(["approve", "--new", "--approver", str(file)]) == 1
-    assert "There is an approver already" in capsys.readouterr().err
+    assert "An approver exists already" in capsys.readouterr().err
 
 
 def test_orders_of_several_accounts_are_listed_with_them(folder: TradingFolder, capsys: Output) -> None:

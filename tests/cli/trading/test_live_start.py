@@ -82,7 +82,7 @@ def test_a_host_that_does_not_tell_ends_the_server_too(served: ServedExchange, t
 
     assert ended.returncode == 2
     assert ended.stderr.decode().count("\n") == 1
-    assert b"Binance does not tell what it may do" in ended.stderr
+    assert b"Binance does not report its rights" in ended.stderr
 
 
 async def started(settings: Settings, upstream: Upstream) -> tuple[str, ...] | str:
@@ -124,7 +124,7 @@ async def test_the_log_says_once_that_any_address_may_use_the_key(
         upstream.examine_key()
         await upstream.errands.join("key", nothing, lock_ms=1)
 
-    warned = [each.name for each in caplog.records if "Any address may use this key" in each.getMessage()]
+    warned = [each.name for each in caplog.records if "works from any IP address" in each.getMessage()]
     assert warned == ["mcp_binance_server.trading_assembly.rights"]
 
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_asked_leaves_a_server_that_reads_and_does_not_trade(
 
     status, preview, ticker = anyio.run(ask)
 
-    assert status["summary"].startswith(f"LIVE ({served.host}): not ready. No order before it is known what the key")
+    assert status["summary"].startswith(f"LIVE ({served.host}): not ready. No orders until the rights of the key")
     assert preview["preview_id"] is None
     assert [each.partition(":")[0] for each in preview["refused_by"]] == ["ready"], json.dumps(preview)
     assert ticker["symbol"] == "BTCUSDT"

@@ -66,8 +66,8 @@ def test_without_what_it_needs_there_is_no_page(folder: TradingFolder, capsys: p
     assert main(["approve", "--page"]) == 0
 
     told = capsys.readouterr()
-    assert told.out.startswith("Nothing waits for you.\n2 orders wait for you:")
-    for reason in ("names no approver", "made by: mcp-binance-server approve --new"):
+    assert told.out.startswith("No orders are waiting for approval.\n2 orders are waiting for approval:")
+    for reason in ("names no approver", "key with: mcp-binance-server approve --new"):
         assert reason in told.err
 
 

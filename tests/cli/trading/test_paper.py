@@ -86,7 +86,7 @@ def test_what_is_over_or_was_never_placed_is_not_cancelled(folder: TradingFolder
     assert main(["cancel", order.client_order_id]) == 0
     assert main(["cancel", "mbp-another"]) == 1
 
-    assert "No order mbp-another was placed here" in capsys.readouterr().err
+    assert "No order mbp-another in the journal" in capsys.readouterr().err
     assert folder.states() == before
 
 

@@ -137,7 +137,7 @@ REFUSED: dict[str, tuple[Start, tuple[str, ...]]] = {
     ),
     "live, approver of a second key that is none": (
         LIVE.but(f"{policy_text()}[keys.{SECOND}]\nmode = 'live'\nconfirm.approver = 'MCow'\n"),
-        ("MCP_BINANCE_TRADING_POLICY", f"keys.{SECOND}.confirm.approver: it is no public key"),
+        ("MCP_BINANCE_TRADING_POLICY", f"keys.{SECOND}.confirm.approver: not a public key"),
     ),
     "live, own key's own lines are not those of a second": (
         LIVE.but(f"{of_own_key(LIMITS)}[keys.{SECOND}]\nmode = 'live'\n"),
@@ -373,7 +373,7 @@ def test_a_twin_of_the_network_and_a_simulator_here_are_reached(start: Start, ad
     ("content", "mode", "told"),
     [
         (b"r" * 32, 0o600, ""),
-        (b"r" * 31, 0o600, "it holds 31 bytes; make it with: head -c 32 /dev/urandom > "),
+        (b"r" * 31, 0o600, "it has only 31 bytes; create it with: head -c 32 /dev/urandom > "),
         (b"r" * 32, 0o640, "other users can read it; fix it with: chmod 600 "),
         (None, 0, "No such file or directory"),
     ],

@@ -34,7 +34,7 @@ def files(folder: TradingFolder) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_limits_for_paper_and_an_approver_are_shown_agreed_to_and_written(folder: TradingFolder) -> None:
     typist = Typist("setup", "--trading").answers(WRITE, "y")
-    typist.answers("New passphrase: ", PASSPHRASE).answers("The same again: ", PASSPHRASE)
+    typist.answers("New passphrase: ", PASSPHRASE).answers("Repeat it: ", PASSPHRASE)
 
     code = typist.leaves()
 
@@ -62,7 +62,7 @@ def test_limits_of_ones_own_are_kept_but_for_the_approver_and_a_client_trades_on
     monkeypatch.setenv("HOME", str(tmp_path))
     folder.policy.write_text(OWN, encoding="utf-8")
     typist = Typist("setup", "--trading", "--client", "cursor", "--no-keys").answers(WRITE, "y")
-    typist.answers("New passphrase: ", PASSPHRASE).answers("The same again: ", PASSPHRASE).answers(WRITE, "y")
+    typist.answers("New passphrase: ", PASSPHRASE).answers("Repeat it: ", PASSPHRASE).answers(WRITE, "y")
 
     code = typist.leaves()
 
@@ -88,7 +88,7 @@ def test_a_key_that_is_there_is_named_only_by_who_can_open_it(folder: TradingFol
     between = files(folder)
     right = Typist("setup", "--trading").answers("approver's passphrase: ", PASSPHRASE).answers(WRITE, "yes").leaves()
 
-    assert (refused, between == before, "does not open" in wrong.seen) == (1, True, True)
+    assert (refused, between == before, "Wrong passphrase" in wrong.seen) == (1, True, True)
     assert (right, policy_at(folder.policy).confirm.approver) == (0, made.public)
     assert (folder.path / APPROVER_FILE).read_bytes() == made.sealed
 
@@ -103,7 +103,7 @@ def test_a_key_that_is_there_is_named_only_by_who_can_open_it(folder: TradingFol
         ("nonsense", "y\n", 1, "not TOML"),
         ("[limits]\nper_ordre = 1\n", "y\n", 1, "did you mean per_order?"),
         ('confirm = { ask = "always" }\n', "y\n", 1, "yourself: approver = "),
-        ('[confirm]\napprover = "MCow"\n', "y\n", 1, "whose key is not in"),
+        ('[confirm]\napprover = "MCow"\n', "y\n", 1, "its key is not in"),
     ],
 )
 def test_without_a_yes_to_a_file_that_can_be_used_nothing_is_written(  # noqa: PLR0917 - fixtures
@@ -137,7 +137,7 @@ def test_run_again_it_changes_nothing_and_asks_nothing(
     assert main(["setup", "--trading"]) == 0
 
     assert files(folder) == before
-    assert "is as it should be already" in capsys.readouterr().out
+    assert "is already up to date" in capsys.readouterr().out
 
 
 def test_without_a_terminal_it_shows_and_writes_nothing(
@@ -149,6 +149,6 @@ def test_without_a_terminal_it_shows_and_writes_nothing(
     refused, shown = main(["setup", "--trading", "--yes"]), main(["setup", "--trading", "--dry-run"])
 
     said = capsys.readouterr()
-    assert (refused, "asked for at a terminal" in said.err) == (1, True)
+    assert (refused, "entered at a terminal" in said.err) == (1, True)
     assert (shown, '+approver = "' in said.out) == (0, True)
     assert files(folder) == {}

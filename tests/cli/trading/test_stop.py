@@ -31,7 +31,7 @@ def test_a_stop_holds_every_claim_back_until_it_is_lifted(folder: TradingFolder,
 
     said = capsys.readouterr().out
     assert said.count("the dog is loose") == 2
-    assert "New orders are taken again." in said
+    assert "Resumed: new orders are allowed again." in said
     assert [each for each in folder.states() if each in ("STOPPED", "RESUMED")] == ["STOPPED", "RESUMED"]
     assert folder.events()[-1].state == "PREPARED"
 
@@ -64,7 +64,7 @@ def test_cancel_all_takes_every_open_order_back_stops_too(folder: TradingFolder,
     found = [folder.intent(each.preview_id) for each in made]
     assert [each and each.status for each in found] == ["CANCELED", "CANCELED"]
     assert folder.states().count("CANCELLED") == 2
-    assert "No order is open." in capsys.readouterr().out
+    assert "No open orders." in capsys.readouterr().out
 
 
 def test_a_journal_that_cannot_be_written_is_stopped_by_the_file(folder: TradingFolder, capsys: Output) -> None:
@@ -113,7 +113,7 @@ def test_a_stop_at_the_terminal_is_for_everybody(folder: TradingFolder, capsys: 
     assert main(["stop", "a", "flood"]) == 0
 
     said = capsys.readouterr().out
-    assert said.startswith("Trading is stopped for everybody since ")
+    assert said.startswith("Trading is stopped for all accounts since ")
     assert "too dear" not in said
     assert folder.held() == ["", "paper-ann"]
     assert [claims(folder, number, each) for number, each in enumerate(("paper-ann", "k-bob"))] == [False, False]
@@ -129,12 +129,12 @@ def test_resume_shows_every_stop_and_lifts_them_all(folder: TradingFolder, capsy
     assert main(["resume"]) == 0
 
     everybody, ann, bob, done = capsys.readouterr().out.splitlines()
-    assert everybody.startswith("Trading is stopped for everybody since ")
+    assert everybody.startswith("Stopped for all accounts since ")
     assert everybody.endswith(" UTC: a flood.")
-    assert ann.startswith("Trading is stopped for account paper-ann since ")
+    assert ann.startswith("Stopped for account paper-ann since ")
     assert ann.endswith(" UTC: too dear.")
     assert bob.endswith(" UTC: odd answers.")
-    assert done == "New orders are taken again."
+    assert done == "Resumed: new orders are allowed again."
     assert folder.held() == []
 
 
@@ -144,12 +144,12 @@ def test_one_account_is_resumed_alone_and_everybodys_stop_still_holds_it(folder:
 
     assert main(["resume", "--account", "paper-ann"]) == 0
     assert folder.held() == ["k-bob"]
-    assert capsys.readouterr().out.endswith("New orders of account paper-ann are taken again.\n")
+    assert capsys.readouterr().out.endswith("Resumed: account paper-ann can place new orders again.\n")
     assert claims(folder, 1, "paper-ann")
     main(["stop", "a", "flood"])
     assert main(["resume", "--account", "k-bob"]) == 0
     assert folder.held() == [""]
-    assert capsys.readouterr().out.endswith("lifted; the one for everybody still holds it.\n")
+    assert capsys.readouterr().out.endswith("lifted; the stop of all accounts still applies.\n")
 
 
 def test_an_account_without_a_stop_of_its_own_is_not_resumed(folder: TradingFolder, capsys: Output) -> None:

@@ -86,7 +86,7 @@ def test_an_older_journal_is_read_whole_before_anything_of_it_is_changed(
     assert last is not None
     assert codes == [0, 0]
     assert [name for name in STOOD[kind] if name not in said] == []
-    assert f"is whole: {last.seq} events, {len(STOOD[kind])} orders" in said
+    assert f"is intact: {last.seq} events, {len(STOOD[kind])} orders" in said
     assert (folder.path / "trading.db").read_bytes() == before
 
 

@@ -82,4 +82,4 @@ async def test_whoever_steers_is_told_what_is_wrong(trader: Trader) -> None:
     nowhere = await trader.api.post("/control/orders/new", json=order | {"symbol": "NOPE"})
 
     assert (too_much.status_code, too_much.text) == (400, "Account has insufficient balance for requested action.")
-    assert (nowhere.status_code, nowhere.text) == (400, "There is no symbol 'NOPE'.")
+    assert (nowhere.status_code, nowhere.text) == (400, "Unknown symbol 'NOPE'.")

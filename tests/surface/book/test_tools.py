@@ -49,7 +49,7 @@ async def test_a_cold_call_answers_at_once_from_a_request_and_opens_the_stream(g
     async with live_market() as live:
         text, answer = await told(live.client, "get_orderbook_metrics", symbol="btcusdt")
         assert answer["context"]["source"] == ["depth"]
-        assert "a live book is being opened" in text
+        assert "a live book is opening" in text
         golden.check("tools/get_orderbook_metrics.cold.json", answer)
         assert [each.feed.symbol for each in live.app.context.live.hub.watched()] == ["BTCUSDT"]  # pyright: ignore[reportOptionalMemberAccess]
 

@@ -319,5 +319,5 @@ async def test_one_who_asks_for_many_charts_keeps_nobody_else_waiting(
 
     assert order.index("ann") <= 2
     assert {each["error"] for each in refused} == {
-        f"The chart could not be drawn here: {MOST_WAITING} charts of yours are waiting for their turn already."
+        f"The chart could not be drawn locally: {MOST_WAITING} of your charts are already waiting for their turn."
     }

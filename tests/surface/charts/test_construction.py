@@ -189,7 +189,7 @@ async def test_nobody_waits_longer_than_300_ms_for_the_network(
     assert waited == 0
     assert hasty["config"] == settled["config"]
     assert hasty["warnings"] == [
-        "symbol_unverified: BTCUSDT could not be checked: the exchange's list is not at hand",
+        "symbol_unverified: BTCUSDT could not be checked: the exchange's list is not available",
     ]
     assert settled["warnings"] == []
     assert [request.path for request in exchange.requests] == ["/api/v3/exchangeInfo"]

@@ -91,8 +91,8 @@ def test_the_schemas_are_the_contract_s() -> None:
     assert spec is not None
     asked = spec.wire.input_schema
 
-    assert set(asked["properties"]) == {"config", "storage", "format", "includeData"}
-    assert asked["required"] == ["config"]
+    assert set(asked["properties"]) == {"config", "chart", "storage", "format", "includeData"}
+    assert "required" not in asked  # config, or chart: clients that reserve the name config
     assert asked["properties"]["storage"]["type"] == "boolean"
     assert asked["properties"]["format"]["enum"] == ["png", "jpeg"]
     assert asked["properties"]["includeData"] == {
@@ -219,7 +219,7 @@ async def test_a_range_before_the_first_candle_is_an_error_of_the_range(place: P
         answer = answer_of(await generate(client, config))
 
     assert answer["error"] == "Invalid configuration"
-    assert answer["details"] == [{"field": "range", "message": "there is no candle in this range"}]
+    assert answer["details"] == [{"field": "range", "message": "there are no candles in this range"}]
 
 
 @requirement("charts/generate_chart_image/stored")
@@ -320,7 +320,7 @@ async def test_a_renderer_that_takes_too_long_is_told_as_such(place: Place, monk
         answer = answer_of(await generate(client, SMALL))
 
     assert (answer["error_type"], answer["retryable"]) == ("chart_not_drawn", True)
-    assert answer["error"] == "The chart could not be drawn here: the renderer took too long."
+    assert answer["error"] == "The chart could not be drawn locally: the renderer took too long."
 
 
 async def test_whoever_would_wait_too_long_for_a_turn_is_told_so(app: App, era: str) -> None:
@@ -333,7 +333,7 @@ async def test_whoever_would_wait_too_long_for_a_turn_is_told_so(app: App, era: 
     async with Client(server, mode=era, cache=None) as client:
         answer = answer_of(await generate(client, SMALL))
 
-    assert answer["error"] == "The chart could not be drawn here: too many charts are waiting for their turn."
+    assert answer["error"] == "The chart could not be drawn locally: too many charts are waiting for their turn."
 
 
 @pytest.mark.parametrize("arguments", [{}, {"config": "BTC"}, {"config": {}, "format": "svg"}, {"config": {}, "a": 1}])

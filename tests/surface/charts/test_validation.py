@@ -79,8 +79,8 @@ async def test_the_answer_is_the_same_as_text_and_as_data(client: Client, golden
 def test_the_schemas_are_the_contract_s() -> None:
     asked, answered = schema("input"), schema("output")
 
-    assert set(asked["properties"]) == {"config", "planLevel"}
-    assert asked["required"] == ["config"]
+    assert set(asked["properties"]) == {"config", "chart", "planLevel"}
+    assert "required" not in asked  # config, or chart: clients that reserve the name config
     assert asked["properties"]["planLevel"]["enum"] == [*PLANS]
     assert {"valid", "errors", "suggestions", "rateLimitCheck"} <= set(answered["properties"])
     assert set(answered["$defs"]["RateLimitCheck"]["properties"]) == {

@@ -64,7 +64,7 @@ async def test_ten_in_one_second_are_one_of_a_sample() -> None:
     assert told["shorts"] == {"events": 0, "value": "0"}
     assert 20 <= told["observed_secs"] <= 25
     assert "sample" in text
-    assert "at most one per symbol and second is told" in text
+    assert "at most one per symbol and second is published" in text
     assert not re.search(r"\btotals?\b|per day|per hour", text, re.IGNORECASE)
 
 

@@ -118,7 +118,7 @@ async def test_a_length_that_four_calls_cannot_cover_is_not_judged_and_asks_for_
 
     assert sum(each.path.endswith("klines") for each in exchange.requests) == 1 + 3
     assert answer["metrics"]["direction"]["why_null"] == "insufficient_history"
-    assert "not judged: only whole minutes and windows up to 100 s have a past" in answer["summary"]
+    assert "not judged: a past exists only for whole minutes and windows up to 100 s" in answer["summary"]
 
 
 async def test_the_word_is_the_rank_among_the_windows_of_the_raw_candles(
@@ -154,7 +154,7 @@ async def test_a_market_that_turns_one_sided_is_named_and_one_that_always_was_is
     assert turned["metrics"]["direction"]["base_rate"] == {"k": 0, "n": 66, "low": 0, "high": 0.055}
     assert turned["summary"].endswith(
         "BUYERS, 96.5% of taker volume bought: more one-sided than 66 of the last 66 windows of 60 s. "
-        "Nothing here tells what comes next."
+        "This is not a forecast."
     )
     assert always["metrics"]["imbalance_ratio"]["value"]["value"] > 0.6
     assert always["metrics"]["direction"]["value"] == "NO EDGE"
@@ -174,7 +174,7 @@ async def test_a_page_names_a_side_and_says_how_often_that_is_chance(
     assert (
         "## Signal: BUYERS\n"
         "- 89.3% of taker volume bought: more one-sided than 66 of the last 66 windows of 5 min\n"
-        "- Nothing here tells what comes next; a side is named in up to 5% of windows in which nothing happened\n"
+        "- This is not a forecast; by chance alone, a side is named in up to 5% of windows\n"
     ) in text
 
 
@@ -365,7 +365,7 @@ async def test_reference_levels_are_the_last_swings_and_the_value_area_of_the_da
 async def test_an_hour_says_how_much_of_it_is_known(client: Client) -> None:
     result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT", "window_minutes": "60"})
 
-    assert "1,000 of 3,600 s, gaps 0: every number is of these seconds alone_" in result.model_dump_json()
+    assert "1,000 of 3,600 s, gaps 0: all numbers cover only these seconds_" in result.model_dump_json()
     assert "not judged: 1,000 of 3,600 s known" in result.model_dump_json()
 
 

@@ -207,7 +207,7 @@ async def test_the_size_called_cheap_is_the_least_of_the_last_half_minute() -> N
         least = min(each.cheap for each in feed.cheap)
 
     found = re.search(
-        r"^\*\*Cost\*\*: market orders up to \$([0-9,]+) cost under 2 bps now \(least of the last (\d+) s\)",
+        r"^\*\*Cost\*\*: market orders up to \$([0-9,]+) cost under 2 bps now \(minimum of the last (\d+) s\)",
         text,
         re.MULTILINE,
     )

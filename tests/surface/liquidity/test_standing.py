@@ -54,7 +54,7 @@ def test_a_size_is_told_with_its_share_its_worth_how_often_and_what_became_of_th
     assert said.startswith(
         "large standing size at $96.00 (bid): 40.00000 BTC, 40.0% of its side, stood 30 s or longer, "
     )
-    assert said.endswith(f" minutes of usual volume; sizes like it here: traded into 3 of 8 (shrunk 41 %); {RARE}")
+    assert said.endswith(f" minutes of usual volume; similar sizes: traded into 3 of 8 (shrunk 41 %); {RARE}")
     assert report.prices == (Price(Decimal("96.0")),)
 
 
@@ -73,7 +73,7 @@ def test_a_usual_book_says_so_in_one_line_and_moves_no_stop(lived: SymbolPasts) 
 
     said = standing_line(RULES, report)
 
-    assert said.startswith("none beyond usual (110 min of own past); the largest at $")
+    assert said.startswith("nothing unusual (110 min of own past); the largest at $")
     assert "; 5% of its side or more: seen in " in said
     assert "sizes like it" not in said
     assert (report.unusual, report.prices) == (None, ())
@@ -88,9 +88,7 @@ def test_when_nothing_is_large_enough_to_matter_no_price_is_named(lived: SymbolP
 
     said = standing_line(RULES, StandingReport(verdict=verdict, end_ms=START_MS, past_minutes=110))
 
-    assert (
-        said == f"none beyond usual (110 min of own past); none large enough to matter; 5% of its side or more: {RARE}"
-    )
+    assert said == f"nothing unusual (110 min of own past); none large enough to matter; 5% of its side or more: {RARE}"
 
 
 def test_a_market_that_changed_names_no_single_size(lived: SymbolPasts) -> None:

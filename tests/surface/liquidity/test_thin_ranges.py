@@ -92,7 +92,7 @@ def test_a_stop_beside_one_is_moved_beyond_it_and_says_so() -> None:
         "- Stop for a holder: $58,580.00 (2.37% below; noise alone reaches it in 24 h in about 23%; "
         "moved beyond the thin traded range that ends at $58,700.00)\n"
         "_Usual move in 24 h: 2.00% (Garman-Klass, 288 bars of 5 min); "
-        "the chance takes normal steps without drift: an approximation_"
+        "the chance assumes normal steps without drift: an approximation_"
     ) in text
 
 
@@ -140,16 +140,16 @@ def test_a_tool_tells_the_same_and_how_rare_it_is() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (ThinRanges(found=(), widest=0.0, bins=50, n=900), "no stretch between traded prices has hardly any trading"),
+        (ThinRanges(found=(), widest=0.0, bins=50, n=900), "no stretch with hardly any trading between traded prices"),
         (
             ThinRanges(found=(), widest=0.11, bins=50, n=900),
-            "the widest stretch with hardly any trading is 0.11 sigma of the window, less than matters "
+            "the widest stretch with hardly any trading is 0.11 sigma of the window, below the minimum "
             "(0.15 sigma, 3 ticks and 2 spreads)",
         ),
         (
             ThinRanges(found=(), widest=0.42, shuffles=3, as_wide=1, bins=50, n=900),
-            "the widest stretch with hardly any trading is 0.42 sigma of the window, and the same price steps shuffled "
-            "leave one as wide (1 of 3)",
+            "the widest stretch with hardly any trading is 0.42 sigma of the window, and 1 of 3 shuffles of the same "
+            "price steps leave one as wide",
         ),
     ],
 )
@@ -162,7 +162,7 @@ def test_where_none_is_beyond_chance_the_page_says_what_chance_made(found: ThinR
     [
         (ThinRanges(found=None, n=120, why_null="insufficient_events"), "too few trades: 120 of 300 needed"),
         (ThinRanges(found=None, n=120, why_null="insufficient_bars"), "too few bars: 120 of 240 needed"),
-        (ThinRanges(found=None, n=400, why_null="degenerate"), "all values are alike"),
+        (ThinRanges(found=None, n=400, why_null="degenerate"), "all values are equal"),
     ],
 )
 def test_what_cannot_be_judged_is_called_so(found: ThinRanges, words: str) -> None:
@@ -176,7 +176,7 @@ def test_what_cannot_be_judged_is_called_so(found: ThinRanges, words: str) -> No
     ("why", "words"),
     [
         ("no_trades", "there is no current price"),
-        ("insufficient_bars", "too few trades in the last 24 h to tell noise from moves"),
+        ("insufficient_bars", "too few trades in the last 24 h to separate noise from moves"),
         ("upstream_unavailable", "the usual move of a day is unknown, the exchange did not answer"),
     ],
 )
@@ -199,6 +199,6 @@ def test_the_least_distance_and_a_standing_size_are_named_as_reasons() -> None:
         page(replace(report(FOUND), stop=StopReport(stop=each, noise=NOISE))) for each in (by_tick, by_spread, by_size)
     ]
 
-    assert "in about 0%; 3 ticks, the least)" in texts[0]
-    assert "in about 0%; 2 spreads, the least)" in texts[1]
+    assert "in about 0%; 3 ticks, the minimum)" in texts[0]
+    assert "in about 0%; 2 spreads, the minimum)" in texts[1]
     assert "moved beyond the standing size at $58,800.00)" in texts[2]

@@ -154,7 +154,7 @@ async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) 
     text = await market.page(PROMPT, symbol="btcusdt", profile_hours="24", analysis_depth="Standard")
 
     assert re.search(r"^## Market Health: (Usual|Thin|Strained|Broken) \(\d+\)$", text, re.MULTILINE)
-    assert re.search(r"^\| Hidden size \| none beyond usual \(6\d min of own past\) \|", text, re.MULTILINE)
+    assert re.search(r"^\| Hidden size \| nothing unusual \(6\d min of own past\) \|", text, re.MULTILINE)
     assert re.search(r"seen in \d+ of the last 6\d minutes \(\d+\.\d %\)", text)
     assert "judged unusual; by chance at least one in about" in text
     assert text.splitlines()[1].startswith("**Spread**: 1 tick, at its minimum")
@@ -231,7 +231,7 @@ async def test_what_is_usual_for_markets_alike_is_said_in_both_channels_and_on_t
     assert (waiting["hidden_size"]["usual_of_class"], waiting["hidden_size"]["reference_class"]) == (True, alike)
     assert "usual_of_class" not in waiting["absorption"], "nothing was measured yet"
     assert metrics["events"]["value"] == []
-    assert f"is usual for markets like it ({alike})" in section(text, "Market Anomalies")
+    assert f"usual for similar markets ({alike})" in section(text, "Market Anomalies")
     assert "not judged: 12 of 49 minutes" in section(text, "Market Anomalies")
     assert Text(text_of(result)).missing(result.structured_content) == []
     assert Structure(result.structured_content).missing(text_of(result)) == []
@@ -342,7 +342,7 @@ async def test_the_deepest_analysis_says_what_a_minute_usually_moves(market: Liv
 
     intervals = [request.params.get("interval") for request in market.exchange.requests]
     assert ("5m" in intervals) is (depth == "deep")
-    assert ("_What a minute usually moves: " in text) is (depth == "deep")
+    assert ("_Usual move in a minute: " in text) is (depth == "deep")
 
 
 @pytest.mark.parametrize(

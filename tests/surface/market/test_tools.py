@@ -636,7 +636,7 @@ async def test_a_value_whose_start_still_weighs_says_how_much(client: Client) ->
         assert row["seed_weight"]["ema(20)"] == f"{100 * weight:.1f}%"
         assert "sma(20)" not in row["seed_weight"]
         assert f',yes,"ema(20) {row["seed_weight"]["ema(20)"]}; ' in text_of(result)
-    assert "Warming: seed weight is the part" in text_of(result)
+    assert "Warming: seed weight is the share" in text_of(result)
 
 
 async def test_a_value_of_a_whole_window_is_not_called_warming(client: Client) -> None:
@@ -657,8 +657,8 @@ async def test_a_market_without_candles_has_no_indicator(client: Client, exchang
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("magic", "'magic' is no indicator; there are sma(20), ema(20), rsi(14)"),
-        ("rsi(14", "'rsi(14' is no indicator"),
+        ("magic", "'magic' is not an indicator; available: sma(20), ema(20), rsi(14)"),
+        ("rsi(14", "'rsi(14' is not an indicator"),
         ("ema(201)", "ema: n is a whole number from 1 to 200"),
         ("ema(2.5)", "ema: n is a whole number"),
         ("bollinger(20,9)", "bollinger: deviations is a number from 0.5 to 5"),

@@ -128,7 +128,7 @@ async def test_each_rule_that_is_broken_is_named_and_the_nearest_order_passes(
     ("arguments", "words"),
     [
         ({"type": "LIMIT_MAKER", "price": "50300", "quantity": "0.01"}, "would immediately match and take"),
-        ({"price": "50000", "quantity": "0.00005"}, "rounded up: more than was asked for"),
+        ({"price": "50000", "quantity": "0.00005"}, "rounded up: more than requested"),
         ({"price": "2000000", "quantity": "0.01"}, "at most 1000000"),
     ],
 )
@@ -200,9 +200,9 @@ async def test_a_book_too_thin_is_said_and_not_guessed(keyless: Client) -> None:
     assert data["fill"]["complete"] is False
     assert data["fill"]["levels"] == 100
     assert "**Complete**: no, " in text
-    assert "beyond the levels seen" in text
+    assert "beyond the known levels" in text
     assert quoted["fill"]["unfilled_asset"] == "USDT"
-    assert "lies beyond the levels seen" in by_quote
+    assert "beyond the known levels" in by_quote
 
 
 async def test_a_limit_that_crosses_takes_and_rests(client: Client) -> None:

@@ -161,8 +161,8 @@ async def test_a_pair_that_does_not_answer_leaves_no_history_with_a_hole(
         ({}, "give symbol or symbols"),
         ({"symbol": "BTCUSDT", "symbols": ["ETHBTC"]}, "give symbol or symbols"),
         ({"symbols": ["BTCUSDT"] * 21}, "symbols"),
-        ({"symbols": ["BTCUSDT", "ETHBTC"], "order_id": 7}, "order_id goes with one symbol"),
-        ({"symbol": "BTCUSDT", "order_id": 7, "start": "yesterday"}, "order_id goes with one symbol"),
+        ({"symbols": ["BTCUSDT", "ETHBTC"], "order_id": 7}, "order_id needs one symbol"),
+        ({"symbol": "BTCUSDT", "order_id": 7, "start": "yesterday"}, "order_id needs one symbol"),
         ({"symbol": "BTCUSDT", "start": "2026-07-03", "end": "2026-07-01"}, "start"),
     ],
 )

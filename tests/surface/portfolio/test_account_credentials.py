@@ -66,9 +66,9 @@ async def test_without_a_key_every_page_says_how_to_set_one_up(place: Place, pag
         "reason": "no API key is configured",
         "recovery_suggestion": (
             "Create a key for testnet at https://testnet.binance.vision/, then run mcp-binance-server setup in a "
-            "terminal, which stores and tries it; or set BINANCE_API_KEY and BINANCE_SECRET_KEY in the environment of "
-            "this server and start it again; over HTTP a caller may send their own in the headers X-Binance-Api-Key "
-            "and X-Binance-Secret-Key"
+            "terminal, which stores and tests it; or set BINANCE_API_KEY and BINANCE_SECRET_KEY in the environment of "
+            "this server and restart it; over HTTP, send your own key in the headers X-Binance-Api-Key and "
+            "X-Binance-Secret-Key"
         ),
         "error_type": "invalid_credentials",
         "retryable": False,
@@ -206,7 +206,7 @@ async def test_a_probe_that_fails_leaves_the_three_possibilities(place: Place, p
 
     assert error.code == code_of(place.era)[0]
     assert "likely_cause" not in error.data
-    assert error.data["explanation"].startswith("Binance does not say which it is:")
+    assert error.data["explanation"].startswith("Binance does not report the cause:")
     assert place.asked() == ["time", "account", "order"]
 
 

@@ -113,7 +113,7 @@ async def test_an_asset_without_a_market_is_listed_and_not_valued(client: Client
     page = await read_page(client, POSITIONS)
 
     assert "**Total Positions**: 1" in page
-    assert "**Without a Price**: 3.00000000 DUST\\*; not in any value here" in page
+    assert "**Without a Price**: 3.00000000 DUST\\*; not included in any value" in page
 
 
 async def test_a_price_below_one_keeps_what_it_needs(client: Client, exchange: SimulatedExchange) -> None:

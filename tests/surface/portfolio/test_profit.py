@@ -250,7 +250,7 @@ async def test_prices_there_was_no_room_for_are_read_the_next_time(
     answers = [each.structured_content["profit"] for each in results]
     left = [each.get("prices_not_read", 0) for each in answers]
     assert left == [3, 2, 1, 0, 0]
-    assert f"**Prices Not Read**: {left[0]} calls; ask again" in text_of(results[0])
+    assert f"**Prices Not Read**: {left[0]} calls; call again" in text_of(results[0])
     assert "fees_unvalued" in answers[0]
     assert "fees_unvalued" not in answers[-1]
     assert Text(text_of(results[0])).missing(results[0].structured_content) == []

@@ -114,7 +114,7 @@ async def test_each_asset_shows_its_share_and_its_measured_class(
     for asset, part in ACCOUNTS[account].items():
         said, _, beside = shown[asset][1].partition(", ")
         assert (shown[asset][0], said) == (pytest.approx(part, abs=0.051), await class_of(exchange, asset))
-        assert not beside or beside.startswith("near the edge to ")
+        assert not beside or beside.startswith("close to ")
     assert list(shown.values()) == sorted(shown.values(), key=lambda each: -each[0])
 
 
@@ -158,8 +158,8 @@ async def test_each_advice_gives_its_reason_in_numbers(
     effective = await effective_by_risk(exchange, parts)
     reasons = {
         MORE_STABLE: f"stablecoins are {parts['USDT']}.0%, under 25%",
-        DIVERSIFY: f"{effective:.1f} effective assets by risk, where what moves together counts as one, under 5",
-        SET_STOPS: f"the largest holding that is no stablecoin is {max(parts.values())}.0%, 25% or more",
+        DIVERSIFY: f"{effective:.1f} effective assets by risk (assets that move together count as one), under 5",
+        SET_STOPS: f"the largest holding other than stablecoins is {max(parts.values())}.0%, 25% or more",
     }
     said = [line for line in text.split("\n") if line.startswith("**Why this advice**: ")]
     given = "; ".join(reasons[line] for line in advice if line in reasons)
@@ -234,7 +234,7 @@ async def test_a_volatility_beside_an_edge_names_the_class_across_it(
         ]
         for edge, name in sides:
             if abs(yearly(closes[:-1]) / edge - 1) < 0.1:
-                across[asset] = f"(near the edge to {name.removesuffix(' volatility')})"
+                across[asset] = f"(close to {name.removesuffix(' volatility')})"
     said = {row[0].removeprefix("| "): row[2].partition(" ")[2] for row in rows if "(" in row[2]}
     assert across
     assert said == across

@@ -36,12 +36,12 @@ async def test_an_entry_that_is_filled_starts_its_exits_and_one_request_was_all(
         status = await trader.call("get_trading_status")
 
     assert shown.data["order"] | {"take_profit": PROFIT, "stop": STOP, "stop_limit": LEAST} == shown.data["order"]
-    for words in ("A part-filled entry is unprotected", "A stop can be jumped over"):
+    for words in ("A partly filled entry is unprotected", "If the price gaps below"):
         assert words in shown.text
         assert any(words in each for each in shown.data["notes"])
     assert statuses(placed) == statuses(again) == {"Entry": "FILLED", "Take profit": "NEW", "Stop": "NEW"}
     assert "unprotected" not in placed.data
-    assert "UNPROTECTED" not in status.text
+    assert "NO exit in place" not in status.text
     assert len(status.data["open_orders"]) == 1
 
 
@@ -77,10 +77,10 @@ async def test_a_smaller_order_keeps_its_name_and_another_price_takes_its_place(
         status = await trader.call("get_trading_status")
         old = await trader.call("get_order", symbol=SYMBOL, client_order_id=name)
 
-    assert smaller.data["summary"].endswith(f"order {name} is now of 0.0003 BTC.")
+    assert smaller.data["summary"].endswith(f"order {name} reduced to 0.0003 BTC.")
     assert (smaller.data["status"], other.data["status"]) == ("AMENDED", "NEW")
     (stands,) = status.data["open_orders"]
-    assert f"instead of {name}, NEW" in str(stands)
+    assert f"replacing {name}, NEW" in str(stands)
     assert old.data["order"]["status"] == "CANCELED"
     assert Decimal(old.data["order"]["quantity"]) == Decimal("0.0003")
 
@@ -101,7 +101,7 @@ async def test_an_order_that_is_gone_for_one_that_is_refused_is_told_first_and_c
         again = await trader.call("place_order", preview_id=preview_id)
         back = await trader.call("place_order", preview_id=told.data["next_step"].split('"')[3])
 
-    gone = f"PRACTICE (testnet): ORDER {name} IS GONE and nothing stands in its place."
+    gone = f"PRACTICE (testnet): ORDER {name} WAS CANCELLED and no order is open."
     assert told.text.startswith(gone)
     assert told.data["summary"].startswith(gone)
     assert (told.data["outcome"], again.data["outcome"], told.is_error) == ("rejected", "rejected", False)
@@ -136,17 +136,17 @@ async def test_a_list_called_for_by_many_at_once_is_one_list(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({**PAIR, "side": "BUY"}, "OCO sells what is held"),
-        ({**ENTRY, "price": LOW, "side": "SELL"}, "end what is bought: BUY"),
-        ({**ENTRY, "price": LOW, "stop_loss": "116500"}, "must be below the price of the entry"),
-        ({**ENTRY, "price": LOW, "take_profit": "116500"}, "must be above the price of the entry"),
-        ({**ENTRY, "price": LOW, "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa"}, "takes the place of another"),
-        ({**PAIR, "take_profit": PROFIT}, "OCO takes quantity, price and stop_price alone"),
+        ({**PAIR, "side": "BUY"}, "an OCO sells a held asset"),
+        ({**ENTRY, "price": LOW, "side": "SELL"}, "must be BUY: take_profit"),
+        ({**ENTRY, "price": LOW, "stop_loss": "116500"}, "must be below the entry price"),
+        ({**ENTRY, "price": LOW, "take_profit": "116500"}, "must be above the entry price"),
+        ({**ENTRY, "price": LOW, "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa"}, "only for a single order"),
+        ({**PAIR, "take_profit": PROFIT}, "OCO takes only quantity, price and stop_price"),
         ({**PAIR, "time_in_force": "GTC"}, "OCO has no time in force"),
         ({"symbol": SYMBOL, "side": "SELL", "type": "OCO", "quantity": "1"}, "OCO needs quantity, price"),
         (
             {"symbol": SYMBOL, "side": "BUY", "price": LOW, "quantity": "1", "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa"},
-            "one open order that was placed here",
+            "single open orders placed by this server",
         ),
     ],
 )

@@ -53,18 +53,18 @@ async def test_an_order_that_may_stand_must_not_be_placed_again(
 ) -> None:
     told = told_of(await ended_as(tmp_path, *states), "no answer within 15 s: it may have been executed")
 
-    first = f"PRACTICE (testnet): DO NOT PLACE IT AGAIN. It may stand at Binance: order {own().client_order_id}."
+    first = f"PRACTICE (testnet): DO NOT PLACE IT AGAIN. Order {own().client_order_id} may be open at Binance."
     assert told.text.startswith(f"{first}\n")
     assert (told.data["outcome"], told.data["summary"]) == ("unknown", first)
     assert "get_order" in told.data["next_step"]
-    assert "place_order again with the same preview_id is safe, it only asks" in told.data["next_step"]
+    assert "place_order again with the same preview_id is safe: it only checks" in told.data["next_step"]
     assert differences(told) == []
 
 
 async def test_an_order_that_was_not_found_is_most_likely_not_executed_and_no_failure(tmp_path: Path) -> None:
     told = told_of(await ended_as(tmp_path, "SENT", "UNKNOWN", "NOT_PLACED"))
 
-    assert "was not found, most likely not executed; it is watched for a day" in told.text
+    assert "was not found, most likely not executed; monitored for a day" in told.text
     assert "fail" not in told.text
     assert told.data["outcome"] == "unknown"
     assert "A new order is the user's decision: both may be executed" in told.data["next_step"]
@@ -75,7 +75,7 @@ async def test_an_adopted_order_does_not_claim_that_somebody_agreed_to_it(tmp_pa
     told = told_of(await ended_as(tmp_path, "ADOPTED"))
 
     assert (told.data["outcome"], told.data["journal"]) == ("placed", "ADOPTED")
-    assert told.data["confirmed_by"] == "not known; it was found at the exchange and was not in this journal"
+    assert told.data["confirmed_by"] == "not known; found at the exchange, missing from this journal"
     assert differences(told) == []
 
 
@@ -92,7 +92,7 @@ async def test_an_adopted_order_is_an_alarm_of_the_status_and_known_to_whoever_a
         later = await trader.call("get_order", symbol=SYMBOL, client_order_id=new.client_order_id)
         page = await trader.page("binance://orders/journal")
 
-    alarm = "ALARM: orders found at the exchange that were not in this journal: 1."
+    alarm = "ALARM: orders found at the exchange, missing from this journal: 1."
     assert alarm in status.data["summary"]
     assert new.client_order_id in status.data["adopted"][0]
     assert (again.is_error, again.data["outcome"], again.data["journal"]) == (False, "placed", "ADOPTED")
@@ -114,6 +114,8 @@ async def test_while_nobody_knows_an_order_get_order_says_so_and_a_new_one_is_re
         told = await trader.call("get_order", symbol=SYMBOL, client_order_id=lost.client_order_id)
         refused = await trader.call("place_order", preview_id=preview_id)
 
-    assert told.text.startswith(f"PAPER: DO NOT PLACE IT AGAIN. Order {lost.client_order_id} is not seen")
+    assert told.text.startswith(
+        f"PAPER: DO NOT PLACE IT AGAIN. Order {lost.client_order_id} is not at the exchange yet"
+    )
     assert (refused.is_error, refused.data["error_type"]) == (True, "order_unresolved")
     assert refused.data["client_order_id"] == lost.client_order_id

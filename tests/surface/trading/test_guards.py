@@ -86,7 +86,12 @@ async def test_of_two_previews_that_each_pass_only_one_is_placed(tmp_path: Path,
 
     assert placed.data["outcome"] == "placed"
     assert (denied.is_error, denied.data["error_type"], denied.data["guard"]) == (True, "order_denied", guard)
-    assert denied.text.startswith(f"PAPER: Not placed: {guard} allows ")
+    counted = {
+        "orders_per_minute": "limit reached, 1 order a minute (orders_per_minute).",
+        "orders_per_day": "limit reached, 1 order a day (orders_per_day).",
+        "open_orders": "limit reached, 1 open order (open_orders).",
+    }
+    assert denied.text.startswith(f"PAPER: Not placed: {counted.get(guard, f'{guard} allows ')}")
     assert history.data["count"] == 1
 
 
@@ -147,7 +152,7 @@ async def test_when_trading_is_stopped_previews_and_placing_say_so_and_cancels_g
     assert '**Stopped because**: "the user \\*wants\\* \\# a pause"' in told.text
     assert stopped == ["stop"]
     assert (denied.is_error, denied.data["error_type"]) == (True, "trading_stopped")
-    assert denied.text.startswith("PAPER: Trading is stopped since ")
+    assert denied.text.startswith("PAPER: Trading is stopped (")
     assert denied.data["how_to_resume"] == "mcp-binance-server resume"
     assert cancelled.data["outcome"] == "cancelled"
     assert "**Trading is stopped** for this account: " in journal
@@ -192,7 +197,7 @@ async def test_before_the_desk_is_ready_nothing_is_placed_and_the_preview_says_w
         told = await trader.call("place_order", preview_id=preview_id)
 
     assert (told.is_error, told.data["error_type"]) == (True, "trading_not_ready")
-    assert told.data["step"] == "the orders that the last run left are known"
+    assert told.data["step"] == "the outcome of the last run's orders is known"
     assert told.data["step"] in told.text
 
 

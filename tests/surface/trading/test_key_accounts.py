@@ -144,4 +144,4 @@ async def test_a_defect_of_one_account_ends_no_other(tmp_path: Path, caplog: pyt
 
     assert refused["error_type"] == "trading_not_ready"
     assert not own.is_error
-    assert "closed by a defect" in caplog.text
+    assert "closed by an unexpected error" in caplog.text

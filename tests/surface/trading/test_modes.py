@@ -116,7 +116,7 @@ async def test_live_asks_for_every_order_and_the_question_names_money_and_host(t
     assert sent["status"] == "NEW", sent
     assert accepted == [sent["client_order_id"]]
     (question,) = yes.shown
-    assert question.startswith("LIVE (127.0.0.1:8080): place this order? It is paid with real money.\nBUY 0.0005 BTC")
+    assert question.startswith("LIVE (127.0.0.1:8080): place this order? This is real money.\nBUY 0.0005 BTC")
     assert no.shown[0].startswith("LIVE (127.0.0.1:8080): place this order?")
 
 
@@ -154,9 +154,9 @@ async def test_the_status_tells_what_the_owner_of_a_key_should_know(tmp_path: Pa
     async with trader_in("live", tmp_path / "live", rights=KeyRights(trading=True, ip_restricted=False)) as trader:
         live = await trader.call("get_trading_status")
 
-    assert "**Key**: testnet does not tell what a key may do" in practice.text
-    assert "**Key**: Any address may use this key" in live.text
-    assert any("Any address may use this key" in each for each in live.data["notes"])
+    assert "**Key**: testnet does not report the rights of a key" in practice.text
+    assert "**Key**: This key works from any IP address" in live.text
+    assert any("This key works from any IP address" in each for each in live.data["notes"])
 
 
 async def test_practice_asks_nobody_unless_its_limits_say_so(tmp_path: Path) -> None:

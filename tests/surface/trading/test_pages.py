@@ -74,7 +74,7 @@ async def test_what_a_user_is_asked_and_what_waits_for_them(tmp_path: Path, gold
 @pytest.mark.parametrize("uri", ["binance://account", "binance://account/balances", "binance://orders/open"])
 async def test_every_page_of_an_account_on_paper_says_so_first(tmp_path: Path, uri: str) -> None:
     async with paper_trader(tmp_path) as trader:
-        assert (await trader.page(uri)).startswith("PAPER: an account on paper, no real money.\n\n# ")
+        assert (await trader.page(uri)).startswith("PAPER: a paper account, no real money.\n\n# ")
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ async def test_every_answer_about_an_account_on_paper_says_so_first(tmp_path: Pa
         await trader.placed(**RESTING)
         told = await trader.call(tool)
 
-    assert told.text.startswith("PAPER: an account on paper, no real money.")
+    assert told.text.startswith("PAPER: a paper account, no real money.")
     assert told.data["mode"] == "paper"
 
 

@@ -113,7 +113,7 @@ async def test_all_orders_of_a_symbol_are_cancelled_at_once_and_others_stay(tmp_
 
     assert other.data["cancelled"] == {}
     assert {*done.data["cancelled"]} == {first.data["client_order_id"], second.data["client_order_id"]}
-    assert done.text.startswith("PAPER: 2 orders cancelled on BTCUSDT, none is left open.")
+    assert done.text.startswith("PAPER: 2 orders cancelled on BTCUSDT, none left open.")
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ async def test_where_nobody_can_be_asked_and_nobody_signs_nothing_is_placed(tmp_
 
         assert await orders_of(trader) == 0
     assert (told.is_error, told.data["error_type"]) == (True, "approval_impossible")
-    assert "this client cannot show its user a question" in told.text
+    assert "this client cannot show questions" in told.text
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ async def test_an_order_waits_for_a_signature_and_is_placed_with_it_alone(tmp_pa
         await agreements.approve(waiting.preview_id, own, 2)
         placed = await trader.call("place_order", preview_id=preview_id)
 
-    assert waits.text.startswith(f"PAPER: not sent. It waits for you: mcp-binance-server approve {preview_id}")
+    assert waits.text.startswith(f"PAPER: not sent. Waiting for your approval: mcp-binance-server approve {preview_id}")
     assert (waits.is_error, waits.data["outcome"], with_another.data["outcome"]) == (
         False,
         "waiting_for_approval",
@@ -208,7 +208,7 @@ async def test_a_question_that_nobody_answers_can_be_asked_again(tmp_path: Path)
 
         assert await orders_of(trader) == 0
     assert [each.data["outcome"] for each in told] == ["waiting_for_approval"] * 2
-    assert told[0].text.startswith("PAPER: not sent. It waits for you: the question was not answered in time")
+    assert told[0].text.startswith("PAPER: not sent. Waiting for your answer: the question was not answered in time")
     assert told[0].data["next_step"] == f'place_order {{"preview_id": "{preview_id}"}} asks again'
     assert len(user.read) == 2
 
@@ -258,9 +258,7 @@ async def test_an_order_that_the_exchange_never_had_is_told_from_the_journal(tmp
         told = await trader.call("get_order", symbol=SYMBOL, client_order_id=new.client_order_id)
         nobodys = await trader.call("get_order", symbol=SYMBOL, client_order_id="mbp-nobodys")
 
-    assert told.text.startswith(
-        f"PAPER: order {new.client_order_id} is not at the exchange; the journal says not sent."
-    )
+    assert told.text.startswith(f"PAPER: order {new.client_order_id} is not at the exchange; journal: not sent.")
     assert told.data["order"] is None
     assert told.data["journal"]["state"] == "NOT_SENT"
     assert told.data["journal"]["history"][-1].endswith('not sent ("the *line* was down")')
@@ -275,9 +273,9 @@ async def test_an_order_whose_end_is_not_known_is_not_to_be_placed_again(tmp_pat
         placed = await service.told(Placed(await _claimed(service)))
 
     assert outcome_summary(placed) == (
-        f"PAPER: DO NOT PLACE IT AGAIN. It may stand at the exchange on paper: order {placed.intent.client_order_id}."
+        f"PAPER: DO NOT PLACE IT AGAIN. Order {placed.intent.client_order_id} may be open at the paper exchange."
     )
-    assert "place_order again with the same preview_id is safe, it only asks" in outcome_step(placed)
+    assert "place_order again with the same preview_id is safe: it only checks" in outcome_step(placed)
 
 
 async def _claimed(service: TradingService) -> Intent:
@@ -340,9 +338,9 @@ async def test_all_that_is_free_can_be_sold_and_nothing_cannot(tmp_path: Path) -
         buys_all = await trader.call("preview_order", symbol=SYMBOL, side="BUY", type="MARKET", quantity="all")
         sold = await trader.placed(symbol=SYMBOL, side="SELL", type="MARKET", quantity="ALL")
 
-    assert "nothing of that asset is free to sell" in nothing.text
+    assert "no free balance of that asset" in nothing.text
     assert bought.data["executed"] == "0.00423"
-    assert '"all" is for SELL' in buys_all.text
+    assert '"all" is only for SELL' in buys_all.text
     assert sold.data["executed"] == "0.00422"  # what the fee left, on the exchange's grid
 
 

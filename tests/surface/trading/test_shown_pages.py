@@ -28,7 +28,7 @@ told = "{ADDRESS}" if "--print-address" in sys.argv else "The page is open in yo
 print(told, flush=True)
 sys.stdin.read()
 """
-OPEN = "decides in the page that is open"
+OPEN = "decides on the page open"
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ async def test_a_client_opens_the_page_and_the_signature_made_there_places_the_o
     assert len(desk.served.exchange.orders.accepted) == 1
     secret = offer.url.rpartition("/")[2]
     assert secret not in f"{told}{placed}{caplog.text}"
-    assert not any(secret.encode() in each.read_bytes() for each in desk.folder.iterdir())
+    assert not any(secret.encode() in each.read_bytes() for each in desk.folder.rglob("*") if each.is_file())
     assert trading is not None
     assert trading.pages is not None
     assert desk.served.exchange.account.secret_key not in str(trading.pages.environment)
@@ -87,7 +87,7 @@ async def test_the_page_is_offered_once_and_the_order_waits_until_it_is_signed(d
     [offer] = user.offers
     assert offer.url == ADDRESS
     assert offer.message.startswith(f"LIVE ({desk.served.host}): place this order?")
-    assert "To open it agrees to nothing." in offer.message
+    assert "Opening it approves nothing." in offer.message
     assert [(each["outcome"], OPEN in each["next_step"]) for each in waits] == [("waiting_for_approval", True)] * 2
     assert (placed["outcome"], SECRET in f"{waits}{placed}") == ("placed", False)
 

@@ -124,8 +124,7 @@ async def test_where_orders_are_placed_the_refusal_of_other_pages_names_theirs(e
 
             assert refused.value.code == -32602
             assert refused.value.message == (
-                f"{uri} does not tell when it changes: only binance://market/{{symbol}}, {OPEN} and {JOURNAL} can be "
-                "subscribed to"
+                f"{uri} sends no updates: only binance://market/{{symbol}}, {OPEN} and {JOURNAL} can be subscribed to"
             )
 
 

@@ -99,9 +99,9 @@ async def test_the_operators_stop_holds_every_visitor_until_it_is_lifted(tmp_pat
         ]
 
     assert {each.data["stopped_because"] for each in held} == {FLOOD}
-    assert all(each.text.startswith("PAPER: TRADING IS STOPPED for everybody since ") for each in held)
+    assert all(each.text.startswith("PAPER: TRADING IS STOPPED for all accounts since ") for each in held)
     assert (refused.data["error_type"], refused.data["why"]) == ("trading_stopped", FLOOD)
-    assert f'**Trading is stopped** for everybody: "{FLOOD}"' in page
+    assert f'**Trading is stopped** for all accounts: "{FLOOD}"' in page
     assert [each.data["outcome"] for each in placed] == ["placed", "placed"]
 
 

@@ -48,22 +48,26 @@ def size_of(text: str) -> str:
 @pytest.mark.parametrize(
     ("symbol", "held", "said"),
     [
-        ("SOLUSDT", {"USDT": "99999"}, r"[0-9.]+ SOL \(\$[0-9,.]+\), bound by asks near the touch \("),
-        ("SOLUSDT", {"USDT": "300", "BTC": "2"}, r"1\.[0-9]+ SOL \(\$299\.[0-9]+\), bound by free USDT \("),
-        ("SOLUSDT", {"USDT": "5.1", "BTC": "2"}, r"no order: below the exchange's minimum of \$5, bound by free USDT$"),
+        ("SOLUSDT", {"USDT": "99999"}, r"[0-9.]+ SOL \(\$[0-9,.]+\), limited by asks near the touch \("),
+        ("SOLUSDT", {"USDT": "300", "BTC": "2"}, r"1\.[0-9]+ SOL \(\$299\.[0-9]+\), limited by free USDT \("),
+        (
+            "SOLUSDT",
+            {"USDT": "5.1", "BTC": "2"},
+            r"no order: below the exchange's minimum of \$5, limited by free USDT$",
+        ),
         ("SOLUSDT", {"BTC": "2"}, r"no order: no free USDT$"),
         ("SOLUSDT", {"OBSCURE": "2"}, r"no order: nothing in your account has a price$"),
         (
             "SOLUSDT", {"SOL": "100", "USDT": "9999"},
-            r"no order: SOL with its open buy orders is 6[0-9]\.[0-9]% of equity, the ceiling is 25%$",
+            r"no order: SOL including open buy orders is 6[0-9]\.[0-9]% of equity, the ceiling is 25%$",
         ),
         (
             "XRPBTC", {"BTC": "0.00011", "ETH": "9"},
-            r"no order: below the exchange's minimum of 0\.0001 BTC, bound by free BTC$",
+            r"no order: below the exchange's minimum of 0\.0001 BTC, limited by free BTC$",
         ),
         (
             "BTCTRY", {"TRY": "40", "ETH": "9"},
-            r"no order: below the exchange's minimum of 0\.00001 BTC, bound by free TRY$",
+            r"no order: below the exchange's minimum of 0\.00001 BTC, limited by free TRY$",
         ),
         (
             "TESTBUSDT", {"USDT": "9999999", "TESTB": "10000"},
@@ -71,7 +75,7 @@ def size_of(text: str) -> str:
         ),
         (
             "TESTBUSDT", {"USDT": "9999999", "TESTB": "9990"},
-            r"10\.00 TESTB \(\$[0-9.]+\), bound by the exchange's MAX_POSITION \(",
+            r"10\.00 TESTB \(\$[0-9.]+\), limited by the exchange's MAX_POSITION \(",
         ),
     ],
 )  # fmt: skip
@@ -88,7 +92,7 @@ async def test_a_page_names_the_bound_or_why_there_is_no_order(
 
 BOOKS: dict[str, tuple[list[list[str]], list[list[str]], str]] = {
     "crossed": ([["3", "1"]], [["2", "1"]], "the order book is crossed and cannot be trusted"),
-    "no asks": ([["3", "1"]], [], "nobody offers SOL now"),
+    "no asks": ([["3", "1"]], [], "no SOL is offered now"),
     "far away": ([["9000", "1000"]], [["9001", "1000"]], "the entry band breaks the exchange's PERCENT_PRICE_BY_SIDE"),
 }
 
@@ -108,7 +112,7 @@ async def test_a_symbol_that_takes_no_orders_has_no_size(place: Place) -> None:
     async with place.served({}) as client:
         text = await page(client, symbol="TESTAUSDT")
 
-    assert size_of(text) == "no order: the exchange takes no limit order on TESTAUSDT (CANCEL\\_ONLY)"
+    assert size_of(text) == "no order: the exchange accepts no limit orders on TESTAUSDT (CANCEL\\_ONLY)"
 
 
 @pytest.mark.slow
@@ -124,8 +128,8 @@ async def test_an_account_with_all_the_orders_it_may_have_gets_no_size(place: Pl
         async with place.served() as client:
             sizes.append(size_of(await page(client, symbol="SOLUSDT")))
 
-    assert "bound by" in sizes[0]
-    assert sizes[1] == "no order: you have all the 200 open orders on SOLUSDT that the exchange allows"
+    assert "limited by" in sizes[0]
+    assert sizes[1] == "no order: you have reached the exchange's limit of 200 open orders on SOLUSDT"
 
 
 async def test_a_book_that_cannot_be_read_gives_no_size_and_the_rest_of_the_page(place: Place) -> None:
@@ -173,7 +177,7 @@ async def test_a_quote_asset_without_a_price_sizes_nothing(place: Place) -> None
     async with place.served({}) as client:
         text = await page(client, symbol="ETHBTC")
 
-    assert size_of(text) == "no order: nothing says what BTC is worth in USDT"
+    assert size_of(text) == "no order: the value of BTC in USDT is unknown"
 
 
 async def test_prices_that_cannot_be_read_size_nothing_in_another_currency(place: Place) -> None:
@@ -182,13 +186,13 @@ async def test_prices_that_cannot_be_read_size_nothing_in_another_currency(place
     async with place.served({}) as client:
         text = await page(client, symbol="ETHBTC")
 
-    assert size_of(text) == "no order: nothing says what BTC is worth in USDT"
+    assert size_of(text) == "no order: the value of BTC in USDT is unknown"
 
 
 @pytest.mark.parametrize(
     ("held", "said"),
     [
-        ({"SOL": "3", "USDT": "5000"}, r"to the 3 SOL you hold the stop is a sell at \$[0-9.]+, [0-9.]+% below"),
+        ({"SOL": "3", "USDT": "5000"}, r"for your 3 SOL the stop is a sell at \$[0-9.]+, [0-9.]+% below"),
         ({"USDT": "5000"}, None),
     ],
 )  # fmt: skip
@@ -207,7 +211,7 @@ async def test_with_no_account_a_stop_is_for_whoever_holds(place: Place) -> None
     async with place.served({}) as client:
         text = await page(client, symbol="SOLUSDT")
 
-    assert re.search(r"^\*\*Holder\*\*: to whoever holds SOL the stop is a sell at \$[0-9.]+, ", text, re.MULTILINE)
+    assert re.search(r"^\*\*Holder\*\*: for a holder of SOL the stop is a sell at \$[0-9.]+, ", text, re.MULTILINE)
 
 
 async def falling(place: Place, symbol: str) -> str:

@@ -260,4 +260,4 @@ async def test_an_anchor_out_of_reach_is_refused_with_the_way_out(place: Place) 
         )
 
     assert result.is_error
-    assert "ask for it on a longer interval" in str(result.content)
+    assert "use a longer interval" in str(result.content)

@@ -45,7 +45,7 @@ WORTH = {
     "BRL": Decimal("0.2"),
 }
 SIZE = re.compile(
-    r"^\*\*Position Size\*\*: (?P<quantity>[\d,.]+) (?P<base>\S+) \((?P<value>.+?)\), bound by (?P<bound>.+) "
+    r"^\*\*Position Size\*\*: (?P<quantity>[\d,.]+) (?P<base>\S+) \((?P<value>.+?)\), limited by (?P<bound>.+) "
     r"\(24h-range rule, limit order at \$?(?P<price>[\d,.]+)(?: \S+)?\)$",
     re.MULTILINE,
 )

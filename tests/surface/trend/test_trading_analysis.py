@@ -65,7 +65,7 @@ async def test_the_same_ticker_after_loud_weeks_earns_none_of_the_samples_words(
     text = await page(client, symbol="BTCUSDT", strategy=strategy)
 
     assert "**24h Change**: +2.5% ($1,234.56)" in text
-    assert "is showing little net movement (+2.5%, 0.8 of a usual day) over 24 hours." in text
+    assert "is showing little net movement (+2.5%, 0.8 of a normal day's move) over 24 hours." in text
     assert "The price sits inside the daily range without a clear direction." in text
     assert "bullish" not in text
     assert "near resistance" not in text
@@ -140,7 +140,7 @@ async def test_trend_figures_are_those_of_the_raw_candles(
     week = [log(after / before) for before, after in pairwise(close[-169:])]
     t = sum(week) / sqrt(sum(each * each for each in week))
     word = "No clear direction" if abs(t) < 2.1 else "Up" if t > 0 else "Down"
-    said = f"**Bias**: {word} (t {t:z.1f} over 7 days; beyond 2.1 either way in 4 % of driftless series)"
+    said = f"**Bias**: {word} (t {t:z.1f} over 7 days; without a trend, beyond ±2.1 in 4 % of cases)"
     assert said in text.split("\n")
 
 
@@ -176,7 +176,7 @@ async def test_levels_and_risk_follow_the_stated_rule(  # noqa: PLR0917 - one ro
     entry = (entry_low + entry_high) / 2
     assert cells[4] == (
         f"{(target - entry) / (entry - stop):.2f} reward:risk; "
-        f"a driftless price meets the stop first in {(target - entry) / (target - stop) * 100:.0f} %"
+        f"with no trend, the stop is hit before the target {(target - entry) / (target - stop) * 100:.0f} % of the time"
     )
     bounds = next(line for line in text.split("\n") if line.startswith("**Bounds (SOL)**: risk "))
     equity = Decimal(re.findall(r"of \$([0-9,.]+) equity", text)[0].replace(",", ""))
@@ -308,7 +308,7 @@ async def test_without_a_key_the_page_costs_four_requests_and_sizes_a_round_sum(
     ]  # fmt: skip
     assert sum(request.weight for request in exchange.requests) == 13
     assert "= 1% per $10,000 equity (" in text
-    assert "_Sized without an account: by risk, depth and the exchange's rules, not by what is free" in text
+    assert "_Sized without an account: by risk, depth and the exchange's rules, not by balances" in text
 
 
 @pytest.mark.slow

@@ -152,9 +152,9 @@ async def test_levels_are_those_the_rules_give_for_the_raw_candles(
         if row is not None and level is not None:
             assert figures(row)[0] == pytest.approx(level.price, abs=2 * tick)
             turned, came = held(level, hourly[-200:], atr)
-            said = f"| held {turned} of {came} approach" if came else "| not approached since; "
+            said = f"| held {turned} of {came} test" if came else "| not tested since; "
             assert said in row
-            assert re.search(r"; arbitrary levels here held [0-9]+ %", row)
+            assert re.search(r"[;(] ?a random level holds [0-9]+ % of the time", row)
     at_price = [each.price for each in levels if abs(each.price - price) < max(atr / 2, 3 * tick)]
     shown = [figures(line)[0] for line in lines if line.startswith("| At the price |")]
     assert shown == [pytest.approx(each, abs=2 * tick) for each in reversed(at_price)]
@@ -168,6 +168,7 @@ async def test_levels_are_those_the_rules_give_for_the_raw_candles(
         target = resistance.price
     row = next(line for line in lines if line.startswith("| ATR |"))
     assert figures(row) == [pytest.approx(value, abs=2.1 * tick) for value in (low, high, stop, target)]
-    ratio, chance = re.findall(r"([0-9.]+) reward:risk; a driftless price meets the stop first in ([0-9]+) %", row)[0]
+    odds = r"([0-9.]+) reward:risk; with no trend, the stop is hit before the target ([0-9]+) % of the time"
+    ratio, chance = re.findall(odds, row)[0]
     assert float(ratio) == pytest.approx((target - entry) / (entry - stop), abs=0.03)
     assert float(chance) == pytest.approx(100 * (target - entry) / (target - stop), abs=1.1)

@@ -162,7 +162,7 @@ async def test_an_emptied_state_refuses_until_it_was_told_what_the_day_has_used(
         await two.place(one.floor.order(1, counted=5_900, price=Price(Decimal(59_000))))
         fleet.engine.empty()
 
-        with pytest.raises(TradingNotReady, match="knows again"):
+        with pytest.raises(TradingNotReady, match="usage of the limits again"):
             await two.place(one.floor.order(2, counted=100, price=Price(Decimal(58_000))))
         await two.ticks(5)  # the first worker says nothing: its order is found at the exchange
         before = await used(two)
@@ -214,7 +214,7 @@ async def test_what_a_dead_worker_had_not_sent_never_leaves_and_is_given_back(tm
 
         assert await used(two) == 0
         told = await two.place(new)
-        assert (told.intent.state, told.reason) == ("NOT_SENT", "the server that was to send it is gone")
+        assert (told.intent.state, told.reason) == ("NOT_SENT", "its server stopped before sending it")
         with pytest.raises(TradingNotReady):  # should it wake
             await one.ledger.mark_sent(new.preview_id, fleet.clock.now_ms())
         assert writes(fleet.exchange) == []

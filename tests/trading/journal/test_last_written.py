@@ -19,7 +19,7 @@ from support.terms import NOW_MS, intent
 pytestmark = pytest.mark.anyio
 
 OLDER = (
-    f"{FILE} is an older copy, or another: event 3 of 2026-07-21 00:02 UTC is missing from it. "
+    f"{FILE} is an older copy or another journal: event 3 of 2026-07-21 00:02 UTC is missing. "
     "Compare your orders with the exchange's, then resume"
 )
 
@@ -183,7 +183,7 @@ async def test_a_changed_past_stops_every_order_until_a_person_accepts_it(tmp_pa
         ledger = HostLedger(store, "me")
         told = await ledger.stopped()
         assert told == Stopped(
-            f"event 2 of 2026-07-21 00:02 UTC does not follow on the one before it: {FILE} was changed by another "
+            f"event 2 of 2026-07-21 00:02 UTC does not match the previous event: {FILE} was changed by another "
             "program. Compare your orders with the exchange's, then resume",
             NOW_MS + 2,
         )

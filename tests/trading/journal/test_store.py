@@ -65,13 +65,13 @@ async def test_what_others_can_write_is_refused(tmp_path: Path, name: str) -> No
     error = await opens(folder)
 
     assert error is not None
-    assert error.reason.startswith("others can write")
+    assert error.reason.startswith("other users can write")
     assert error.fix.startswith("chmod go-w ")
 
 
 @pytest.mark.parametrize(
     ("kept", "spoilt", "reason"),
-    [(0, b"no database" * 1000, "it is no journal"), (4096, b"\xff" * 20_000, "it is damaged")],
+    [(0, b"no database" * 1000, "it is not a journal"), (4096, b"\xff" * 20_000, "it is damaged")],
 )
 async def test_a_file_that_is_no_journal_is_left_as_it_is(
     tmp_path: Path, kept: int, spoilt: bytes, reason: str
@@ -101,7 +101,7 @@ async def test_a_damage_that_is_no_text_is_said_too(tmp_path: Path) -> None:
     error = await opens(tmp_path)
 
     assert error is not None
-    assert error.reason == "a row of it makes no sense"
+    assert error.reason == "it has an invalid row"
 
 
 async def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ async def test_a_newer_file_is_left_alone(tmp_path: Path) -> None:
     error = await opens(folder)
 
     assert error is not None
-    assert error.message.startswith("The journal of orders cannot be used: it was written by a newer version")
+    assert error.message.startswith("The order journal cannot be used: it was written by a newer version")
     assert error.fix == "Update mcp-binance-server"
     assert (folder / FILE).read_bytes() == before
 

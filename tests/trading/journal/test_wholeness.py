@@ -18,7 +18,7 @@ from support.terms import NOW_MS, intent, reported
 pytestmark = pytest.mark.anyio
 
 AT = "2026-07-21 00:02:03 UTC"
-NOT_AFTER = "does not follow on the one before it: it was changed, or one before it is gone"
+NOT_AFTER = "does not match the previous event: it was changed, or an earlier one is missing"
 
 
 async def traded(folder: Path, orders: int = 3) -> None:
@@ -59,7 +59,7 @@ def changed(statement: str) -> Callable[[Path], None]:
 
 
 def order_says(stands: str, told: str) -> str:
-    return f"order {intent(0).client_order_id}: the list of orders says {stands}, its events {told}"
+    return f"order {intent(0).client_order_id}: the order table has {stands}, its events have {told}"
 
 
 FILLED = "ACKED FILLED, 0.001 for 60"
@@ -75,7 +75,7 @@ TERMS = f"terms {sha256(intent(0).terms.to_json().encode()).hexdigest()[:8]}"
         ("UPDATE event SET about='x' WHERE seq=7", f"event 7 of {AT} {NOT_AFTER}"),
         ("DELETE FROM event WHERE seq=7", f"event 8 of {AT} {NOT_AFTER}"),
         ("DELETE FROM event WHERE seq=1", f"event 2 of {AT} {NOT_AFTER}"),
-        ("DELETE FROM event WHERE seq=12", f"event 12 of {AT} was written here and is missing: an older copy?"),
+        ("DELETE FROM event WHERE seq=12", f"event 12 of {AT} was recorded here and is missing: an older copy?"),
         (
             "UPDATE intent SET executed='9' WHERE id=FIRST",
             order_says(f"ACKED FILLED, 9 for 60, {TERMS}", f"{FILLED}, {TERMS}"),
@@ -88,7 +88,7 @@ TERMS = f"terms {sha256(intent(0).terms.to_json().encode()).hexdigest()[:8]}"
             "UPDATE intent SET terms='{}' WHERE id=FIRST",
             order_says(f"{FILLED}, terms 44136fa3", f"{FILLED}, {TERMS}"),
         ),
-        ("DELETE FROM intent WHERE id=FIRST", f"event 1 of {AT} is of an order that is not in the list of orders"),
+        ("DELETE FROM intent WHERE id=FIRST", f"event 1 of {AT} belongs to an order missing from the order table"),
     ],
 )
 async def test_what_was_changed_is_named(tmp_path: Path, change: str, problem: str) -> None:

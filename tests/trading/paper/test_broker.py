@@ -122,7 +122,7 @@ async def test_without_a_market_it_waits_in_words_and_is_filled_later(bench: Ben
     outcome = await bench.place("a", "BUY", 101)
 
     assert told(outcome) == (Fate.ACCEPTED, "PENDING_NEW", 0)
-    assert "not in step" in outcome.reason
+    assert "not ready yet" in outcome.reason
     assert bench.clock.now_ms() - began_ms >= LATENCY_MS + PATIENCE_MS
     bench.clock.matcher = matcher
     await bench.clock.sleep_ms(1)

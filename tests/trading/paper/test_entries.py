@@ -237,10 +237,10 @@ async def test_it_is_free_again_if_nobody_watched_the_entry(bench: Bench) -> Non
 async def test_only_an_entry_that_buys_pays_for_its_exits(bench: Bench) -> None:
     outcome = await bench.broker.place(entered("OPOCO", written(ENTRY, "SELL", 101)), bench.gate)
 
-    assert (outcome.fate, outcome.reason) == (Fate.REFUSED, "an entry that pays for its exits is BUY")
+    assert (outcome.fate, outcome.reason) == (Fate.REFUSED, "an entry that pays for its exits must be BUY")
 
 
-@pytest.mark.parametrize(("price", "words"), [(94, "95 must lie below the last price, which is 94"), (98, "")])
+@pytest.mark.parametrize(("price", "words"), [(94, "95 must be below the last price, 94"), (98, "")])
 async def test_a_stop_that_the_market_has_passed_cannot_start(bench: Bench, price: int, words: str) -> None:
     await bench.broker.place(entered("OTOCO"), bench.gate)
 
@@ -285,7 +285,7 @@ async def test_an_entry_on_its_way_is_not_taken_for_an_exit_that_waits(bench: Be
     outcome = await bench.broker.place(entered("OTO"), bench.gate)
 
     assert [each.status for each in outcome.legs] == ["PENDING_NEW", "PENDING_NEW"]
-    assert "not in step" in outcome.reason
+    assert "not ready yet" in outcome.reason
     rows = [(await bench.row(each)).to_paper() for each in (ENTRY, BELOW)]
     assert [(each.is_on_its_way, each.awaits_entry) for each in rows] == [(True, False), (False, True)]
 
@@ -293,8 +293,11 @@ async def test_an_entry_on_its_way_is_not_taken_for_an_exit_that_waits(bench: Be
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        (written(ENTRY, "BUY", 99, kind="STOP_LOSS_LIMIT", stop=98), "the entry of a list is LIMIT or LIMIT_MAKER"),
-        (written(ENTRY, "SELL", 99), "the entry of a list is of the other side"),
+        (
+            written(ENTRY, "BUY", 99, kind="STOP_LOSS_LIMIT", stop=98),
+            "the entry of a list must be LIMIT or LIMIT_MAKER",
+        ),
+        (written(ENTRY, "SELL", 99), "the entry of a list must be on the other side"),
     ],
 )
 async def test_what_is_no_entry_is_refused_in_words(bench: Bench, entry: object, words: str) -> None:

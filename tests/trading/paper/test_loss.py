@@ -24,7 +24,7 @@ from trading.paper.shared_floor import exchange_of, order
 
 pytestmark = pytest.mark.anyio
 
-SAID = "accounts on paper began anew on 2026-07-21 at 00:02 UTC"
+SAID = "paper accounts started again on 2026-07-21 at 00:02 UTC"
 
 
 @pytest.fixture

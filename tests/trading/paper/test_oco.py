@@ -56,8 +56,8 @@ async def test_a_list_that_cannot_be_paid_for_is_refused_as_one(bench: Bench) ->
     ("above", "below", "words"),
     [
         (101, 99, ""),
-        (100, 95, "must lie above the last price, which is 100"),
-        (105, 100, "must lie below the last price, which is 100"),
+        (100, 95, "must be above the last price, 100"),
+        (105, 100, "must be below the last price, 100"),
     ],
 )
 async def test_they_lie_on_both_sides_of_the_last_price(
@@ -87,14 +87,14 @@ async def test_one_that_would_take_refuses_the_other_too(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"shape": "OTOCO"}, "OTOCO has 2 orders beside its entry, not 1"),
-        ({"orders": oco("SELL", 2, 95, 95).orders}, "the order above must lie above the order below"),
-        ({"orders": (oco().orders[0], replace(oco().orders[1], side="BUY"))}, "of one side and quantity"),
-        ({"orders": (oco().orders[0], replace(oco().orders[1], quantity=Decimal(1)))}, "of one side and quantity"),
-        ({"orders": (oco().orders[0], replace(oco().orders[1], symbol="OTHER"))}, "of one symbol"),
-        ({"orders": (oco().orders[0], replace(oco().orders[1], client_order_id=ABOVE))}, "an id of its own"),
-        ({"orders": (oco().orders[0], replace(oco().orders[1], time_in_force="IOC"))}, "stops that stay"),
-        ({"orders": (replace(oco().orders[0], kind="LIMIT"), oco().orders[1])}, "the exits of a list are LIMIT_MAKER"),
+        ({"shape": "OTOCO"}, "OTOCO needs 2 exit orders, not 1"),
+        ({"orders": oco("SELL", 2, 95, 95).orders}, "the upper order must be above the lower one"),
+        ({"orders": (oco().orders[0], replace(oco().orders[1], side="BUY"))}, "the same side and quantity"),
+        ({"orders": (oco().orders[0], replace(oco().orders[1], quantity=Decimal(1)))}, "the same side and quantity"),
+        ({"orders": (oco().orders[0], replace(oco().orders[1], symbol="OTHER"))}, "the same symbol"),
+        ({"orders": (oco().orders[0], replace(oco().orders[1], client_order_id=ABOVE))}, "its own ID"),
+        ({"orders": (oco().orders[0], replace(oco().orders[1], time_in_force="IOC"))}, "GTC stops"),
+        ({"orders": (replace(oco().orders[0], kind="LIMIT"), oco().orders[1])}, "must be LIMIT_MAKER or GTC"),
     ],
 )
 async def test_what_is_no_such_list_is_refused_in_words(bench: Bench, change: dict[str, object], words: str) -> None:
@@ -185,8 +185,8 @@ async def test_a_list_that_is_over_or_unknown_is_not_cancelled(bench: Bench) -> 
 
     outcome = await bench.broker.cancel(target, bench.gate)
 
-    assert (missing.fate, missing.reason) == (Fate.REFUSED, "there is no such list")
-    assert (outcome.fate, outcome.reason) == (Fate.REFUSED, "every order of the list is over")
+    assert (missing.fate, missing.reason) == (Fate.REFUSED, "list not found")
+    assert (outcome.fate, outcome.reason) == (Fate.REFUSED, "every order of the list is closed")
     assert [each.status for each in outcome.legs] == ["FILLED", "EXPIRED"]
 
 
@@ -214,7 +214,7 @@ async def test_without_a_market_both_wait_and_are_placed_later(bench: Bench) -> 
     outcome = await bench.broker.place(oco(), bench.gate)
 
     assert (outcome.fate, [each.status for each in outcome.legs]) == (Fate.ACCEPTED, ["PENDING_NEW", "PENDING_NEW"])
-    assert "not in step" in outcome.reason
+    assert "not ready yet" in outcome.reason
     bench.clock.matcher = matcher
     await bench.clock.sleep_ms(1)
     assert await bench.status(ABOVE, BELOW) == ["NEW", "NEW"]

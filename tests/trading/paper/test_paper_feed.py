@@ -118,7 +118,7 @@ async def test_an_oco_on_one_side_of_the_last_price_is_refused_by_the_live_marke
         )
 
     assert (outcome.fate, [each.status for each in outcome.legs]) == (Fate.REFUSED, ["REJECTED", "REJECTED"])
-    assert "must lie below the last price" in outcome.reason
+    assert "must be below the last price" in outcome.reason
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ async def test_the_old_one_goes_and_the_new_one_has_its_money(bench: Bench) -> N
     assert (await bench.balances())["XY"] == (50, 950)
 
 
-@pytest.mark.parametrize(("price", "words"), [(101, "the order is FILLED"), (None, "there is no such order")])
+@pytest.mark.parametrize(("price", "words"), [(101, "the order is FILLED"), (None, "order not found")])
 async def test_one_that_is_not_open_is_not_replaced_and_nothing_happens(
     bench: Bench, price: int | None, words: str
 ) -> None:
@@ -140,7 +140,7 @@ async def test_one_that_would_grow_or_is_filled_as_far_stays_as_it_is(bench: Ben
     outcome = await amended(bench, quantity)
 
     assert (outcome.fate, outcome.order) == (Fate.REFUSED, before.order)
-    assert "only become smaller" in outcome.reason
+    assert "only go down" in outcome.reason
     smaller = await amended(bench, 2)
     assert smaller.fate == Fate.ACCEPTED
     assert await amended(bench, 2) == smaller  # sent again it is the same
@@ -154,7 +154,7 @@ async def test_one_that_is_over_unknown_or_of_a_list_is_not_made_smaller(bench: 
     listed = await amended(bench, 1, Target(SYMBOL, ABOVE))
 
     assert [each.fate for each in (missing, filled, listed)] == [Fate.REFUSED] * 3
-    assert (missing.reason, filled.reason) == ("there is no such order", "the order is FILLED")
+    assert (missing.reason, filled.reason) == ("order not found", "the order is FILLED")
     assert "of a list" in listed.reason
 
 

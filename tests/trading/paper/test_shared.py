@@ -299,7 +299,7 @@ async def test_an_emptied_engine_begins_anew_for_all_and_says_so(
     assert (await exchange_of(one).account("ann")).free == START
     assert await names(other) == []
     assert all(not rows for rows in (await all_rows(one)).values())
-    assert "began anew on 2026-07-21 at 00:02 UTC" in one.loss
+    assert "started again on 2026-07-21 at 00:02 UTC" in one.loss
     clock.advance(60_000)
     await exchange_of(other).accept("ann", order("c"), PAIR)
 
@@ -312,7 +312,7 @@ async def test_an_emptied_engine_begins_anew_for_all_and_says_so(
     assert (lives[0].life != before.life, lives[0].follows_lost, before.follows_lost) == (True, True, False)
     assert lives[0] == lives[1] == lives[2]
     assert len(said) == 1
-    assert "began anew on 2026-07-21 at 00:03 UTC" in said.pop()
+    assert "started again on 2026-07-21 at 00:03 UTC" in said.pop()
     clock.advance(31 * DAY_MS)
     assert one.loss == ""
 
@@ -331,7 +331,7 @@ async def test_a_worker_that_knows_of_the_loss_tells_one_that_began_without_it(
         await names(fresh)
         told = fresh.loss
 
-    assert (unaware, "began anew" in told) == ("", True)
+    assert (unaware, "started again" in told) == ("", True)
 
 
 async def test_those_who_read_at_once_look_at_the_log_once(pair: Pair, faulty: FaultyEngine) -> None:

@@ -189,7 +189,7 @@ async def test_keys_travel_and_are_lent_by_the_same_rule_as_over_http(
             assert caller.principal is not None
             assert caller.principal is not own
         else:
-            with pytest.raises(InvalidArguments, match="Keys are taken over TLS or on this machine only"):
+            with pytest.raises(InvalidArguments, match="Keys are accepted over TLS or on this machine only"):
                 await callers.of((*token, *said, *brought), peer)
 
 

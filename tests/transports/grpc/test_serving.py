@@ -140,7 +140,7 @@ async def test_a_port_in_use_is_told_as_such(app: App) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104 - refused
 async def test_an_address_others_can_reach_needs_a_lock(app: App, host: str) -> None:
-    with pytest.raises(SettingsError, match="can be reached by others"):
+    with pytest.raises(SettingsError, match="can be reached from other machines"):
         await serve_grpc(app.dispatcher, host=host, port=0, ready=print)
 
 

@@ -164,7 +164,7 @@ async def test_a_kind_from_the_future_is_refused(provider: Provider) -> None:
     async with refused() as seen:
         await provider.raw("Stream", pb.StreamRequest(symbols=["BTCUSDT"]).SerializeToString() + b"\x10\x63")
 
-    assert seen[0].sentence == "kinds: there is no kind 99"
+    assert seen[0].sentence == "kinds: unknown kind 99"
 
 
 async def test_without_streams_or_room_there_is_nothing_to_follow(provider: Provider) -> None:

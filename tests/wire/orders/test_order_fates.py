@@ -83,7 +83,7 @@ def test_a_status_of_who_stands_before_the_exchange_is_refused_without_a_code(st
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Account has insufficient balance for requested action.", "the account does not have what the order needs"),
+        ("Account has insufficient balance for requested action.", "the balance is too small for the order"),
         ("Order would immediately match and take.", "the order would immediately match and take"),
         ("Order would trigger immediately.", "the order would trigger immediately"),
         ("Stop price would trigger immediately.", "the order would trigger immediately"),
@@ -94,11 +94,11 @@ def test_a_status_of_who_stands_before_the_exchange_is_refused_without_a_code(st
         ("This action is disabled on this account.", "this is disabled for this account"),
         ("This account may not place or cancel orders.", "this account may not place or cancel orders"),
         ("Rest API trading is not enabled.", "trading is not enabled for this key"),
-        ("Stop loss limit orders are not supported for this symbol.", "this symbol does not take such orders"),
-        ("This symbol does not support for such orders.", "this symbol does not take such orders"),
+        ("Stop loss limit orders are not supported for this symbol.", "this symbol does not accept such orders"),
+        ("This symbol does not support for such orders.", "this symbol does not accept such orders"),
         (
             "The relationship of the prices for the orders is not correct.",
-            "the market stands on the wrong side of one of the prices",
+            "the market is on the wrong side of one of the prices",
         ),
         ("Filter failure: MAX_NUM_ORDERS", "the order breaks a rule of this symbol"),
         ("Something new.", "Binance rejected the order"),
@@ -114,8 +114,8 @@ def test_why_an_order_was_rejected_is_told_by_the_words_of_the_exchange(text: st
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Unknown order sent.", "there is no such open order"),
-        ("Order was not canceled due to cancel restrictions.", "the order is in another state than the cancel wanted"),
+        ("Unknown order sent.", "no open order with that ID"),
+        ("Order was not canceled due to cancel restrictions.", "the order is not in the state that the cancel needs"),
         ("This account may not place or cancel orders.", "this account may not place or cancel orders"),
     ],
 )
@@ -129,10 +129,10 @@ def test_why_a_cancel_was_rejected_likewise(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Unknown order sent.", "there is no such open order"),
+        ("Unknown order sent.", "no open order with that ID"),
         ("Quantity increase is not allowed.", "an order can only be made smaller"),
         ("The request would change no state.", "the order has this quantity already"),
-        ("Order amend is not supported for this symbol.", "this symbol does not take such a change"),
+        ("Order amend is not supported for this symbol.", "this symbol does not accept such a change"),
         ("Filter failure: LOT_SIZE", "the order breaks a rule of this symbol"),
         ("Something new.", "the order was not amended"),
     ],
@@ -178,12 +178,12 @@ def test_without_an_answer_only_the_gate_decides(*, sent: bool, fate: Fate) -> N
 
 def test_a_ban_is_told_as_one_whatever_its_code() -> None:
     assert {outcome_of(told(418, code)).reason for code in (None, -1003, -2010)} == {
-        "this address is banned for a while"
+        "this address is temporarily banned"
     }
 
 
 def test_a_code_that_is_in_no_table_leaves_the_status_to_decide() -> None:
-    assert outcome_of(told(403, -9_999)).reason == "a firewall before Binance refused it"
+    assert outcome_of(told(403, -9_999)).reason == "a firewall in front of Binance refused it"
     assert outcome_of(told(404, -9_999)).fate is Fate.UNKNOWN
 
 

@@ -328,4 +328,4 @@ def test_the_longest_wait_that_the_exchange_asked_for_holds(
     with pytest.raises(TooManyOrders) as caught:
         counted.check()
     assert caught.value.retry_after_secs == retry_after_secs
-    assert "as Binance takes for now" in caught.value.message
+    assert "reached Binance's order limit" in caught.value.message

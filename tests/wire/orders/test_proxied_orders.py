@@ -123,7 +123,7 @@ async def test_a_proxy_that_is_cut_before_the_tunnel_stands_sends_no_order(
     async with market(scripted(ok), tls, fault=fault) as (seen, proxy):
         sent = await place(seen, proxy, proxy.url if scheme == "http" else proxy.socks)
 
-    not_sent(sent, "ended the connection before there was one to api.exchange.test")
+    not_sent(sent, "closed the connection before it was connected to api.exchange.test")
     assert (len(proxy.asked), seen.connections) == (1, 0)
 
 

@@ -105,7 +105,7 @@ def test_where_nothing_was_done_the_old_one_stands(status: int, new: dict[str, A
     outcome = judged(status, half_replaced_body(-2022, **new))
 
     assert (outcome.fate, outcome.order, outcome.target, outcome.code) == (Fate.REFUSED, None, None, -2011)
-    assert outcome.reason == 'nothing was replaced: there is no such open order (Binance: "Unknown order sent.")'
+    assert outcome.reason == 'nothing was replaced: no open order with that ID (Binance: "Unknown order sent.")'
 
 
 REFUSED: dict[str, Any] = {"code": -2010, "msg": "no"}

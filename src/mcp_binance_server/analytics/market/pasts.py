@@ -269,7 +269,7 @@ def _check_possible(series: Mapping[str, Sequence[float]]) -> None:
         most = _MOST_LOG if name == "stress_seconds" else _MOST
         least = 0.0 if name in _AMOUNTS else -most
         if row and not (least <= min(row) and max(row) <= most):
-            raise ValueError(f"the row {name} has what no market can have")
+            raise ValueError(f"the row {name} has an impossible value")
 
 
 def _answer(facts: MinuteFacts, line: KyleLine) -> dict[str, float]:
@@ -294,5 +294,5 @@ def _told(verdict: EventVerdict, *, again: bool) -> EventVerdict:
 
 def _rows(row: Sequence[float], columns: int) -> Sequence[float]:
     if len(row) % columns:
-        raise ValueError(f"{len(row)} values are no rows of {columns}")
+        raise ValueError(f"{len(row)} values are not rows of {columns}")
     return row

@@ -69,12 +69,12 @@ def checked_image(content_type: str, data: bytes) -> ImageFile:
     announced: dict[str, ImageFormat] = {"image/png": "png", "image/jpeg": "jpeg"}
     kind = announced.get(content_type.partition(";")[0].strip().lower())
     if kind is None:
-        raise ChartUnavailable(reason="the answer is no image")
+        raise ChartUnavailable(reason="the response is not an image")
     image = read_image(data)
     if image is None or image.format != kind:
-        raise ChartUnavailable(reason=f"the answer is no whole {kind.upper()} file")
+        raise ChartUnavailable(reason=f"the response is not a complete {kind.upper()} file")
     if not (0 < image.width <= LONGEST_SIDE and 0 < image.height <= LONGEST_SIDE):
-        raise ChartUnavailable(reason="the image has an impossible size")
+        raise ChartUnavailable(reason="the image has an invalid size")
     return image
 
 
@@ -189,7 +189,7 @@ class ChartImgClient:
         asked = f"{posted.body.get('width', image.width)}x{posted.body.get('height', image.height)}"
         warnings = posted.warnings
         if asked != f"{image.width}x{image.height}":
-            warnings += (f"size_differs: {asked} was asked for, {image.width}x{image.height} was drawn",)
+            warnings += (f"size_differs: {asked} was requested, {image.width}x{image.height} was drawn",)
         self.plans.learn_drawn(usage_of(posted.body, (image.width, image.height)))
         left = await self._images_left(posted.answer)
         return RemotePicture(posted.answer.body, image, posted.answer.status, left, warnings)
@@ -204,7 +204,7 @@ class ChartImgClient:
         posted = await self._post(STORAGE_PATH, body, STORED_CAP, STORAGE_PATIENCE)
         stored = _decoded(posted.answer, _StoredWire)
         if not self._is_ours(stored.url):
-            raise ChartUnavailable(reason="the address of the stored image is not one of chart-img.com")
+            raise ChartUnavailable(reason="the address of the stored image is not on chart-img.com")
         width, height = _size(posted.body)
         self.plans.learn_drawn(usage_of(posted.body, (width, height)))
         expires_at = stored.expire if _MOMENT.fullmatch(stored.expire) else None
@@ -218,7 +218,7 @@ class ChartImgClient:
             except ChartImgRefused as refused:
                 if refused.refusal.kind != "not_found" or path == paths[-1]:
                     raise self.caller.error(refused.refusal) from None
-        raise ChartRefused(reason="there is no such list")
+        raise ChartRefused(reason="the list does not exist")
 
     async def _post(self, path: str, body: Mapping[str, object], cap: int, patience: int) -> _Posted:
         try:
@@ -277,8 +277,8 @@ def _size(body: Mapping[str, object]) -> tuple[int, int]:
 
 def _decoded(answer: HttpAnswer, shape: type[WireT]) -> WireT:
     if "json" not in answer.headers.get("content-type", ""):
-        raise ChartUnavailable(reason="the answer is not JSON")
+        raise ChartUnavailable(reason="the response is not JSON")
     try:
         return msgspec.json.decode(answer.body, type=shape)
     except (ValueError, RecursionError):
-        raise ChartUnavailable(reason="the answer could not be read") from None
+        raise ChartUnavailable(reason="the response could not be read") from None

@@ -43,7 +43,7 @@ BUNDLED_AT_MS: Final = 1_764_115_200_000
 
 BUNDLED_EXAMPLES: Final = (
     Example(
-        "Bitcoin, one week of hours, with Bollinger Bands and RSI",
+        "Bitcoin, one week of hourly bars, with Bollinger Bands and RSI",
         {
             "symbol": "BINANCE:BTCUSDT",
             "interval": "1h",
@@ -56,7 +56,7 @@ BUNDLED_EXAMPLES: Final = (
         },
     ),
     Example(
-        "Ethereum, a year of days as an area, with a level",
+        "Ethereum, one year of daily bars as an area, with a level",
         {
             "symbol": "BINANCE:ETHUSDT",
             "interval": "1D",

@@ -94,7 +94,7 @@ class Keeper(Generic[T]):
     def _packed(self, content: bytes) -> bytes:
         packed = msgspec.msgpack.encode(_Packed(self.clock.now_ms(), zlib.compress(content)))
         if len(packed) > MAX_VALUE_BYTES:
-            raise ChartUnavailable(reason="the answer is longer than can be kept; ask for less of it")
+            raise ChartUnavailable(reason="the response is too large to store; request less of it")
         return packed
 
     def _held(self, packed: bytes, source: Source, warning: str | None = None) -> Held[T]:

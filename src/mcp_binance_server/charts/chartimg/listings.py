@@ -16,7 +16,7 @@ from mcp_binance_server.state.engine import StateEngine
 
 FRESH_MS: Final = 60 * 60 * 1000
 LONGEST_FETCH_MS: Final = 90_000
-NO_KEY: Final = "no CHART_IMG_API_KEY is set, so this is the list that ships with the server"
+NO_KEY: Final = "CHART_IMG_API_KEY is not set, so this is the server's built-in list"
 
 
 @dataclass

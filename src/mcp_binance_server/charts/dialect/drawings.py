@@ -270,7 +270,7 @@ def _style(value: object, drawing: Drawing, where: str, findings: Findings) -> d
         if short in given:
             each = given.pop(short)
             if key not in drawing.override:
-                findings.error(f"{where}.{short}", f"{drawing.api_name} has no {short} of its own")
+                findings.error(f"{where}.{short}", f"{drawing.api_name} has no setting for {short}")
             elif key in given:
                 findings.error(f"{where}.{short}", f"`{short}` and `{key}` are the same: write one of them")
             else:

@@ -54,7 +54,7 @@ def read_symbol(value: object, catalogue: ChartCatalogue, findings: Findings) ->
         _check_exchange(text, catalogue, findings)
         return text
     if text and is_binance_spot(text):
-        findings.error("symbol", f"{_WRONG}: chart-img.com takes no {shown(value)}", remote_only=True)
+        findings.error("symbol", f"{_WRONG}: chart-img.com does not accept {shown(value)}", remote_only=True)
         return text
     bare = _BARE.fullmatch(text)
     advice = f"Write the symbol as BINANCE:{''.join(part or '' for part in bare.groups())}" if bare else None
@@ -68,9 +68,7 @@ def _check_exchange(text: str, catalogue: ChartCatalogue, findings: Findings) ->
         return
     # The bundled list of exchanges is incomplete; only a likely typo is worth a warning.
     if likely := findings.guess(exchange, [each.id for each in catalogue.exchanges], likeness=80):
-        findings.warning(
-            "symbol", f"symbol_unverified: no exchange {exchange} is known here", f"Did you mean {likely}:{rest}?"
-        )
+        findings.warning("symbol", f"symbol_unverified: unknown exchange {exchange}", f"Did you mean {likely}:{rest}?")
 
 
 def _is_formula(text: str) -> bool:

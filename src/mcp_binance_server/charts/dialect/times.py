@@ -45,11 +45,11 @@ def read_instant(value: object, where: str, findings: Findings) -> datetime | No
     if isinstance(value, int) and not isinstance(value, bool):
         if _EARLIEST_EPOCH_MS <= value <= _LATEST_EPOCH_MS:
             return moment_of(value)
-        findings.error(where, f"{shown(value)} is no time: a number must be milliseconds since 1970")
+        findings.error(where, f"{shown(value)} is not a time: a number must be milliseconds since 1970")
         return None
     moment = _iso(value) if isinstance(value, str) else None
     if moment is None:
-        findings.error(where, f"{shown(value)} is no time: write ISO 8601, such as 2026-07-20T15:00:00Z")
+        findings.error(where, f"{shown(value)} is not a time: write ISO 8601, such as 2026-07-20T15:00:00Z")
     return moment
 
 
@@ -126,10 +126,10 @@ def read_interval(value: object, catalogue: ChartCatalogue, findings: Findings) 
     if known in offered:
         return known
     if known == LOCAL_ONLY:
-        findings.error("interval", "interval 1s is drawn locally only; chart-img.com begins at 1m", remote_only=True)
+        findings.error("interval", "interval 1s is drawn locally only; chart-img.com starts at 1m", remote_only=True)
         return known
     if known is None:
-        findings.error("interval", f"{shown(value)} is no interval; allowed are {', '.join(offered)}")
+        findings.error("interval", f"{shown(value)} is not an interval; allowed are {', '.join(offered)}")
     else:
         nearest = min(offered, key=lambda each: abs(span_of(each) - span_of(known)))
         findings.error("interval", f"interval {shown(value)} is not offered", f"Use interval {nearest}, the nearest")
@@ -175,7 +175,9 @@ def read_range(
     if start is None:
         advice = f"Write {text[:-1]}M for months" if re.fullmatch(r"[0-9]{1,5}m", text) else None
         findings.error(
-            "range", f"{shown(value)} is no range: write 7D, 2W, 3M, 1Y, YTD, ALL or an object with from and to", advice
+            "range",
+            f"{shown(value)} is not a range: write 7D, 2W, 3M, 1Y, YTD, ALL or an object with from and to",
+            advice,
         )
         return None
     return _object(bar_open(start, interval) if interval else start, now)
@@ -208,7 +210,7 @@ def _between(given: Mapping[str, object], now: datetime, findings: Findings) -> 
         findings.error("range", "range is empty: from and to are the same moment")
         return None
     if start > end:
-        findings.warning("range", "range_reversed: range.from lay after range.to; the two were swapped")
+        findings.warning("range", "range_reversed: range.from was after range.to; they were swapped")
     if min(start, end) > now:
         findings.warning("range", "future_range: the range begins in the future; there are no bars yet")
     return _object(min(start, end), max(start, end))

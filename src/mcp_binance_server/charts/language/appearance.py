@@ -136,7 +136,7 @@ def _style(reading: SentenceReader) -> str | None:
     # "a line chart of 4h candles": "candles" can also just mean bars.
     named = list(dict.fromkeys(each.value for each in wanted if each.value != "candle"))
     if len(named) > 1:
-        reading.warn("conflicting_style", f"{' and '.join(named)} were both asked for; {named[0]} is drawn")
+        reading.warn("conflicting_style", f"{' and '.join(named)} were both requested; {named[0]} is drawn")
     return named[0] if named else "candle" if wanted else None
 
 
@@ -144,7 +144,7 @@ def _theme(reading: SentenceReader) -> str | None:
     mentions = _mentions(reading, _THEMES)
     wanted = list(dict.fromkeys(each.value for each in reading.wanted(mentions)))
     if len(wanted) > 1:
-        reading.warn("conflicting_theme", f"{' and '.join(wanted)} were both asked for; {wanted[0]} is drawn")
+        reading.warn("conflicting_theme", f"{' and '.join(wanted)} were both requested; {wanted[0]} is drawn")
     if wanted or not mentions:
         return wanted[0] if wanted else None
     return "light" if mentions[0].value == "dark" else "dark"

@@ -105,7 +105,7 @@ def _accepted(text: str) -> str:
         raise _refused("input_too_long", f"The text has {len(text)} characters; at most {LONGEST} are read")
     clean = normalise(text)
     if not clean:
-        raise _refused("empty_input", f"Say what to draw, {_EXAMPLE}")
+        raise _refused("empty_input", f"Describe the chart, {_EXAMPLE}")
     if len(clean) > LONGEST:
         raise _refused("input_too_long", f"The text has {len(clean)} characters; at most {LONGEST} are read")
     return clean
@@ -119,7 +119,7 @@ def _refused(code: str, problem: str) -> InvalidArguments:
 
 def _symbols(reading: SentenceReader, said: Understood, knowledge: Knowledge) -> list[str]:
     if not said.markets:
-        raise _refused("no_symbol", f"{quoted(reading.text)} names no market. Which one? Write it, {_EXAMPLE}")
+        raise _refused("no_symbol", f"{quoted(reading.text)} names no market. Add one, {_EXAMPLE}")
     written = [
         symbol_of(reading, each, knowledge.listing, said.exchange, perpetual=said.perpetual) for each in said.markets
     ]
@@ -127,8 +127,8 @@ def _symbols(reading: SentenceReader, said: Understood, knowledge: Knowledge) ->
     if len(symbols) > 1:
         reading.warn(
             "multiple_symbols",
-            f"a chart shows one market: {symbols[0]} is drawn, not {', '.join(symbols[1:])}; spot pairs of Binance can"
-            " be shown beside it in percent, by compare in the configuration",
+            f"a chart shows one market: {symbols[0]} is drawn, not {', '.join(symbols[1:])}; `compare` in the"
+            " configuration adds spot pairs of Binance in percent",
         )
     return symbols
 
@@ -140,8 +140,8 @@ def _interval(reading: SentenceReader, said: Understood) -> tuple[str, bool]:
         return (named, True) if named else (suited_interval(said.span, reading.now), False)
     for asked in said.studies:
         if asked.unit and OFFERED.get(f"1{asked.unit}") != OFFERED[said.interval]:
-            other = f"{quoted(asked.said)} counts other bars than {said.interval}"
-            reading.warn("ma_unit_mismatch", f"{other}; its number is taken as bars of {said.interval}")
+            other = f"{quoted(asked.said)} does not count bars of {said.interval}"
+            reading.warn("ma_unit_mismatch", f"{other}; its number is used as bars of {said.interval}")
     return said.interval, True
 
 

@@ -175,7 +175,7 @@ def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     long = side["side"] in {"long", "buy"}
     if not (exit_at < at < goal if long else goal < at < exit_at):
         order = "stop, entry and target must rise" if long else "target, entry and stop must rise"
-        reading.warn("drawing_inconsistent", f"for a {side['side']} position {order}; it is drawn as asked")
+        reading.warn("drawing_inconsistent", f"for a {side['side']} position {order}; it is drawn as requested")
     coordinates: Coordinates = {"entry": at, "target": goal, "stop": exit_at}
     yield Mention(WantedDrawing("longPosition" if long else "shortPosition", coordinates), *side.span())
 

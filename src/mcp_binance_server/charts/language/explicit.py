@@ -107,7 +107,7 @@ def find_size(reading: SentenceReader) -> tuple[int, int] | None:
             reading.take(*match.span())
     if len(set(sizes)) > 1:
         first = "x".join(map(str, sizes[0]))
-        reading.warn("conflicting_size", f"{len(set(sizes))} sizes were asked for; {first} is drawn")
+        reading.warn("conflicting_size", f"{len(set(sizes))} sizes were requested; {first} is drawn")
     return sizes[0] if sizes else None
 
 

@@ -65,15 +65,15 @@ _FIXED: Final = {
 }
 # Ambiguous names: the chosen market, and the alternatives.
 _ASSUMED: Final = {
-    "TVC:USOIL": ("crude oil, crude, oil, wti", "TVC:USOIL is taken; NYMEX:CL1! are the futures, TVC:UKOIL is Brent"),
-    "TVC:DXY": ("dollar, us dollar", "the dollar index TVC:DXY is taken; name a pair such as EUR/USD for another"),
-    "CRYPTOCAP:TOTAL2": ("alts, altcoins", "CRYPTOCAP:TOTAL2 is taken, the market without Bitcoin; or name a coin"),
-    "NASDAQ:NDX": ("nasdaq", "the index NASDAQ:NDX is taken; NASDAQ:IXIC is the composite"),
-    "CAPITALCOM:COPPER": ("copper", "CAPITALCOM:COPPER is taken; COMEX:HG1! are the futures"),
+    "TVC:USOIL": ("crude oil, crude, oil, wti", "TVC:USOIL is used; NYMEX:CL1! are the futures, TVC:UKOIL is Brent"),
+    "TVC:DXY": ("dollar, us dollar", "the dollar index TVC:DXY is used; name a pair such as EUR/USD for another"),
+    "CRYPTOCAP:TOTAL2": ("alts, altcoins", "CRYPTOCAP:TOTAL2 is used, the market without Bitcoin; or name a coin"),
+    "NASDAQ:NDX": ("nasdaq", "the index NASDAQ:NDX is used; NASDAQ:IXIC is the composite"),
+    "CAPITALCOM:COPPER": ("copper", "CAPITALCOM:COPPER is used; COMEX:HG1! are the futures"),
 }
 _METALS: Final = {
-    "gold": ("XAU", "spot gold is taken; TVC:GOLD, COMEX:GC1! and BINANCE:PAXGUSDT are others"),
-    "silver": ("XAG", "spot silver is taken; TVC:SILVER and COMEX:SI1! are others"),
+    "gold": ("XAU", "spot gold is used; TVC:GOLD, COMEX:GC1! and BINANCE:PAXGUSDT are others"),
+    "silver": ("XAG", "spot silver is used; TVC:SILVER and COMEX:SI1! are others"),
     "xau": ("XAU", ""),
     "xag": ("XAG", ""),
 }

@@ -93,14 +93,14 @@ class Fixed:
             ]
             if found:
                 return replace(found[0].value, doubt="")
-        self.reading.warn("symbol_unverified", f"the symbol {quoted(text)} names no market that is known here")
+        self.reading.warn("symbol_unverified", f"the symbol {quoted(text)} names no known market")
         return None
 
     def _exchange(self, text: str) -> str | None:
         known = self.knowledge.vocabulary.catalogue.exchange(text)
         found = known.id if known else self.knowledge.vocabulary.exchanges.meaning(fold(text.strip()))
         if found is None:
-            self.reading.warn("symbol_unverified", f"the exchange {quoted(text)} is not known here")
+            self.reading.warn("symbol_unverified", f"the exchange {quoted(text)} is unknown")
         return found
 
     def _interval(self, text: str) -> str | None:
@@ -109,7 +109,7 @@ class Fixed:
         if not findings.errors:
             return found
         nearest = settle_interval(other := self._read(text), find_intervals(other))
-        instead = f"{nearest} is drawn" if nearest else "it cannot be read, and what the text says is drawn"
+        instead = f"{nearest} is drawn" if nearest else "it cannot be read; the text's interval is drawn"
         self.reading.warn("interval_snapped", f"the interval {quoted(text)} is not offered: {instead}")
         return nearest
 
@@ -127,7 +127,7 @@ class Fixed:
     def _size(self, text: str) -> tuple[int, int] | None:
         size = find_size(self._read(text))
         if size is None:
-            self.reading.warn("size_clamped", f"the resolution {quoted(text)} is no size such as 1200x675")
+            self.reading.warn("size_clamped", f"the resolution {quoted(text)} is not a size such as 1200x675")
         return size
 
     def _read(self, text: str) -> SentenceReader:

@@ -110,7 +110,7 @@ def report_leftovers(reading: SentenceReader) -> None:
         reading.take(start, end)
     for match in IN_PASSING.finditer(reading.left):
         said = quoted(reading.take(*match.span()))
-        reading.notes.append(f"took {said} as talk about the price, not as a line to draw")
+        reading.notes.append(f"took {said} as a remark about the price, not as a line to draw")
     for match in _NOTHING.finditer(reading.left):
         reading.take(*match.span())
     for piece in _pieces(reading):
@@ -120,11 +120,11 @@ def report_leftovers(reading: SentenceReader) -> None:
             or not _MONTH_WORDS.isdisjoint(piece.words)
             or not _DATE_STARTERS.isdisjoint(piece.words[:1])
         ):
-            reading.warn("unparsed_range", f"{quoted(text)} is no time that can be read; the range is left open")
+            reading.warn("unparsed_range", f"{quoted(text)} is not a readable time; the range is left open")
         elif piece.lead in _STUDY_STARTERS and piece.words and not reading.negated(piece.start):
-            reading.warn("unknown_indicator", f"{quoted(text)} is not offered; nothing was drawn in its place")
+            reading.warn("unknown_indicator", f"{quoted(text)} is not offered; nothing was drawn instead")
         else:
-            reading.warn("unrecognized_text", f"{quoted(text)} was not understood and changes nothing")
+            reading.warn("unrecognized_text", f"{quoted(text)} was not understood and has no effect")
 
 
 def is_filler(word: str) -> bool:

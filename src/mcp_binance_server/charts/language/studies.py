@@ -114,9 +114,7 @@ def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
             date = read_date(reading.left, anchor.end(), reading.now) if anchor else None
             reading.take(start, date.after if date else end)
             if not reading.negated(start):
-                reading.warn(
-                    "unknown_indicator", f"{quoted(meaning.name)} is not offered; nothing was drawn in its place"
-                )
+                reading.warn("unknown_indicator", f"{quoted(meaning.name)} is not offered; nothing was drawn instead")
         place = after
 
 
@@ -138,7 +136,7 @@ def settle_studies(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) 
     for asked in drawn.values():
         if not asked.numbers and StudyWord.of(asked.indicator).is_average:
             length = asked.inputs.get("length")
-            reading.warn("default_length", f"{asked.indicator.display_name} has no usual length; {length} is taken")
+            reading.warn("default_length", f"{asked.indicator.display_name} has no default length; {length} is used")
     return list(drawn.values())
 
 
@@ -182,7 +180,7 @@ def _checked(reading: SentenceReader, study: StudyWord, rule: StudyInput, number
     lowest = max(rule.min or 1, 1) if whole else rule.min
     if (lowest is not None and number < lowest) or (rule.max is not None and number > rule.max):
         limits = f"{lowest} to {rule.max}"
-        reading.warn("param_out_of_range", f"{name} {rule.public} {number} is outside {limits}; {default} is taken")
+        reading.warn("param_out_of_range", f"{name} {rule.public} {number} is outside {limits}; {default} is used")
         return default
     if float(number).is_integer():
         return int(number)
@@ -191,7 +189,7 @@ def _checked(reading: SentenceReader, study: StudyWord, rule: StudyInput, number
     # The local renderer accepts a fractional multiplier; a fractional bar count is impossible everywhere.
     taken = number if rule.public in MULTIPLIERS else int(number)
     reading.warn(
-        "param_integer_only", f"{name} {rule.public} {number}: chart-img.com takes whole numbers; {taken} is taken"
+        "param_integer_only", f"{name} {rule.public} {number}: chart-img.com takes whole numbers; {taken} is used"
     )
     return taken
 

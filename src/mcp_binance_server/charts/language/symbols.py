@@ -64,9 +64,7 @@ def _plain(named: Named) -> Wanted:
 
 def _alone(code: str) -> Wanted:
     base, quote = ("USD", code) if code in DOLLAR_FIRST else (code, "USD")
-    return Wanted(
-        base=base, quote=quote, assumed=f"{base}/{quote} is taken; name both currencies if it is another pair"
-    )
+    return Wanted(base=base, quote=quote, assumed=f"{base}/{quote} is used; name both currencies if it is another pair")
 
 
 def _quote(scan: Scan, wanted: Wanted, after: int) -> tuple[str, int]:
@@ -174,7 +172,7 @@ def _lone_word(found: Sequence[Candidate]) -> list[Candidate]:
     if len(codes) != 1:
         return []
     (code,) = codes
-    doubt = f"{quoted(code)} may be a plain word here; write ${code.rpartition(':')[2]} if it is a market"
+    doubt = f"{quoted(code)} may be a plain word; write ${code.rpartition(':')[2]} if it is a market"
     return [replace(found[0], wanted=replace(found[0].wanted, doubt=doubt))]
 
 

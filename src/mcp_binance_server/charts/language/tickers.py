@@ -96,7 +96,7 @@ def _at_home(reading: SentenceReader, wanted: Wanted, listing: Listing) -> str:
     if quote == "USD":
         quote = DEFAULT_QUOTE
         reading.warn(
-            "symbol_assumed", f"{HOME} has no US dollars: {base}{quote} is taken; COINBASE:{base}USD is in dollars"
+            "symbol_assumed", f"{HOME} has no US dollars: {base}{quote} is used; COINBASE:{base}USD is in dollars"
         )
     suffix = ".P" if wanted.perpetual else ""
     if listing.lists(base, quote):
@@ -106,7 +106,7 @@ def _at_home(reading: SentenceReader, wanted: Wanted, listing: Listing) -> str:
         return f"{HOME}:{quote}{base}{suffix}"
     if not _known_perpetual(wanted, listing):
         seen = (
-            "could not be checked: the exchange's list is not at hand"
+            "could not be checked: the exchange's list is not available"
             if listing.is_empty
             else "is not trading on Binance"
         )
@@ -193,7 +193,7 @@ def asset_at(scan: Scan, place: int) -> Asset | None:
     if not token.is_word or (scan.glued(place) and scan.text(place - 1)[-1].isdigit()):
         return None
     if token.text == "sats" and scan.text(place - 1) not in CONNECTORS:
-        other = "the token 1000SATS is taken; 'in sats' would be a price in Bitcoin"
+        other = "the token 1000SATS is used; 'in sats' would be a price in Bitcoin"
         return Asset(Named("coin", THOUSAND_SATS, other), place + 1)
     return _word(scan, place, named)
 

@@ -207,7 +207,7 @@ def _not_live(request: Request) -> list[str]:
     if kept:
         warnings.append(f"not_live: override {', '.join(kept)} changes the picture only.")
     if zone_of(spec.timezone) not in (UTC, None):
-        warnings.append(f"not_live: times are in UTC here, in {spec.timezone} in the picture.")
+        warnings.append(f"not_live: times are in UTC in the live chart, in {spec.timezone} in the picture.")
     return warnings
 
 

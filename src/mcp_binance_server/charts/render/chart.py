@@ -105,5 +105,5 @@ async def rasterise_apart(svg: str, *, gives_way: bool = False) -> bytes:
     with anyio.fail_after(LONGEST_SECONDS):
         done = await anyio.run_process(command, input=svg.encode(), env=environment, check=False)
     if done.returncode or not done.stdout.startswith(PNG):
-        raise RuntimeError(f"The rasteriser ended with status {done.returncode} and no picture.")
+        raise RuntimeError(f"The rasteriser exited with status {done.returncode} and no picture.")
     return done.stdout

@@ -55,7 +55,7 @@ class Painter:
         self._layout = self._laid_out()
         zone = zone_of(spec.timezone)
         if zone is None:
-            self.warnings.append(f"unknown_timezone: {spec.timezone} is not known here; times are UTC.")
+            self.warnings.append(f"unknown_timezone: {spec.timezone} is unknown; times are in UTC.")
         self._zone: tzinfo = zone or UTC
         spacing = max(95.0, self._size * TIME_SPACING)
         grid = self._layout.grid
@@ -81,7 +81,7 @@ class Painter:
         self._notes(sketches)
         if lacking := "".join(self.canvas.lacking):
             shown = lacking[:MOST_LACKING]
-            self.warnings.append(f"no_glyph: the picture's typeface has no {shown}; a ? stands for each.")
+            self.warnings.append(f"no_glyph: the picture's typeface has no {shown}; each is shown as ?.")
 
     def _laid_out(self) -> Layout:
         spec, request = self.request.spec, self.request
@@ -107,7 +107,7 @@ class Painter:
         behind = [drawing for drawing in request.spec.drawings if not drawing.on_top]
         above = [drawing for drawing in request.spec.drawings if drawing.on_top]
         self.warnings += [
-            f"drawing_out_of_view: the {drawing.name} lies outside of the prices or times shown."
+            f"drawing_out_of_view: the {drawing.name} is outside the prices or times shown."
             for drawing in request.spec.drawings
             if out_of_view(drawing, stage)
         ]
@@ -212,7 +212,7 @@ class Painter:
         for sketch in sketches:
             for note in sketch.notes:
                 if not draw_note(self.canvas, note, self._main.area):
-                    self.warnings.append(f"no_room: the text {note.text!r} found no free place and was left out.")
+                    self.warnings.append(f"no_room: the text {note.text!r} had no free place and was left out.")
 
     def _watermark(self) -> None:
         pane, text = self._layout.panes[0], f"{self.request.spec.symbol}, {self.request.spec.interval}"

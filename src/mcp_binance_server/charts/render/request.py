@@ -70,12 +70,12 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
     styled = heikin_ashi(whole) if spec.style == "heikinAshi" else whole
     options = OverrideReader(spec.looks.style)
     price = price_look(spec.style, theme, options)
-    warnings += [f"override_not_local: {key} changed nothing here." for key in options.left_over()]
+    warnings += [f"override_not_local: {key} had no local effect." for key in options.left_over()]
     views = _views(candles, spec, theme, shown, warnings)
     panes = [view for view in views if not view.settled.study.overlay and view.settled.study.name != "Volume"]
     room = panes_that_fit(spec.height - 26, len(panes))
     warnings += [
-        f"too_many_panes: {view.settled.label} found no room; a taller picture or fewer studies would show it."
+        f"too_many_panes: {view.settled.label} had no room; a taller picture or fewer studies would show it."
         for view in panes[room:]
     ]
     decimals = decimals_for(candles[-shown:]) if spec.decimals is None else min(max(spec.decimals, 0), 10)
@@ -167,7 +167,7 @@ def _views(
         options = OverrideReader(asked.override)
         view = study_view(settled, lines, options, theme.level, colours)
         if ignored := options.left_over():
-            warnings.append(f"override_not_local: {', '.join(ignored)} of {settled.label} changed nothing here.")
+            warnings.append(f"override_not_local: {', '.join(ignored)} of {settled.label} had no local effect.")
         warnings += _remarks(asked, view, candles, shown)
         if len(candles) - shown < min(study.warm_up(settled.inputs), MOST_BARS):
             short.append(settled.label)
@@ -198,7 +198,7 @@ def _profile(bars: Sequence[Candle], spec: ChartSpec, decimals: int, warnings: l
     options = OverrideReader(asked.override)
     view = profile_view(settle(STUDIES[PROFILE], asked.inputs), bars, decimals, options)
     if ignored := options.left_over():
-        warnings.append(f"override_not_local: {', '.join(ignored)} of {view.settled.label} changed nothing here.")
+        warnings.append(f"override_not_local: {', '.join(ignored)} of {view.settled.label} had no local effect.")
     if view.poc is None:
         warnings.append(f"no_values: {view.settled.label} has nothing to show: no volume in the bars shown.")
     return view

@@ -45,7 +45,7 @@ def settle(study: Study, given: Mapping[str, Scalar]) -> Settled:
             continue
         taken = _taken(key, value, values[key])
         if taken is None:
-            warnings.append(f"param_out_of_range: {key} of {study.name} stays at {values[key]}; {value!r} cannot be.")
+            warnings.append(f"param_out_of_range: {key} of {study.name} stays at {values[key]}; {value!r} is invalid.")
         else:
             values[key] = taken
     inputs = Inputs(values)

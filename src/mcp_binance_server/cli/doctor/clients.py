@@ -66,7 +66,7 @@ async def greeted(
     except OSError as error:
         return Greeting(
             problem=f"'{echo(entry.command)}' cannot be started ({error.strerror})",
-            why="The program was moved or removed, or the client does not look where your terminal does",
+            why="The program was moved or removed, or the client has another PATH than your terminal",
         )
     complaint = bytearray()
     line: bytes | None = None
@@ -123,24 +123,22 @@ def _last_words(complaint: bytearray, entry: OurEntry) -> str:
 
 
 def _judged(line: bytes | None, took_ms: float, last_words: str, patience_secs: float) -> Greeting:
-    said = f"; it says: {last_words}" if last_words else ""
+    said = f"; last output: {last_words}" if last_words else ""
     if line is None:
         return Greeting(
             problem=f"no answer within {patience_secs:g} s{said}",
-            why="A first start by uvx downloads the package, which may take longer than a client waits",
+            why="The first start by uvx downloads the package, which may take longer than a client waits",
         )
     if not line:
         return Greeting(
-            problem=f"it ends at once{said}", why="The settings in the entry, or the installation, are wrong"
+            problem=f"the server exits at once{said}", why="The settings in the entry, or the installation, are wrong"
         )
     try:
         name = json.loads(line)["result"]["serverInfo"]["name"]
     except (ValueError, KeyError, TypeError):
         name = None
     if not isinstance(name, str):
-        return Greeting(
-            problem="what it prints is not MCP", why="Another program answers, or prints to standard output"
-        )
+        return Greeting(problem="its output is not MCP", why="Another program answers, or prints to standard output")
     return Greeting(took_ms)
 
 
@@ -155,12 +153,12 @@ async def clients(bench: Bench) -> CheckResult:
         return CheckResult(
             "warning",
             f"{unreadable[0]} cannot be read",
-            "The client that reads it may start no server at all; what is in it could not be checked",
-            "Open the file and correct it; setup says in which line it is wrong",
+            "Its client may start no server at all; its entries were not checked",
+            "Correct the file; setup names the invalid line",
             f"{own_command()} setup --dry-run",
         )
     if not found:
-        return off(f"none of this machine starts the server yet: {own_command()} setup")
+        return off(f"no MCP client here is set up yet: {own_command()} setup")
     titles = ", ".join(dict.fromkeys(entry.client.title for entry, _ in found))
     slowest_ms = max(greeting.took_ms for _, greeting in found)
     return good(f"{titles}: {'starts' if len(found) == 1 else 'each starts'} it, {slowest_ms:.0f} ms")
@@ -177,6 +175,6 @@ def _problem(entry: OurEntry, greeting: Greeting, others: int) -> CheckResult:
         "problem",
         f"{entry.client.title}, entry '{entry.name}': {greeting.problem}{more}",
         greeting.why,
-        "Write the entry again; settings that it holds are kept",
+        "Write the entry again; its settings are kept",
         f"{own_command()} setup --client {entry.client.name}{named} --no-keys",
     )

@@ -37,8 +37,8 @@ async def rest(bench: Bench) -> CheckResult:
         return CheckResult(
             "warning",
             f"{host} does not serve this location (HTTP 451); {bench.reading.host} answers instead",
-            "Binance refuses your country or the one of your VPN; public data has a second host, accounts have none",
-            "Account pages cannot work from here; use a connection from a country that Binance serves",
+            "Binance refuses the country of your connection or VPN; only public data has a second host",
+            "Account pages need a connection from a country that Binance serves",
             "https://www.binance.com/en/legal/list-of-prohibited-countries",
         )
     return good(f"{host} answers")
@@ -48,12 +48,12 @@ async def clock(bench: Bench) -> CheckResult:
     reading = await bench.app.market.clock_check()  # again: the first request included the opening of a connection
     off_ms = reading.value.difference_ms
     if abs(off_ms) <= MOST_OFF_MS:
-        return good(f"{abs(off_ms)} ms off the exchange's; a round trip takes {reading.value.round_trip_ms} ms")
+        return good(f"{abs(off_ms)} ms off the exchange's clock; a round trip takes {reading.value.round_trip_ms} ms")
     return CheckResult(
         "warning",
         f"{abs(off_ms) / 1000:.1f} s {'ahead of' if off_ms > 0 else 'behind'} the exchange's clock",
-        "This machine does not set its clock by itself; the server corrects for it, other programs get error -1021",
-        "Let the system set its clock",
+        "This machine's clock is not synchronised; the server corrects for it, other programs get error -1021",
+        "Turn on clock synchronisation",
         set_clock(),
     )
 
@@ -67,9 +67,9 @@ async def weight(bench: Bench) -> CheckResult:
         return good(f"{used} of {limit or 'an unknown limit'} used in this minute")
     return CheckResult(
         "warning",
-        f"{used} of {limit} are used in this minute already",
+        f"{used} of {limit} already used in this minute",
         "Other programs behind the same public address share the limit: bots, another server, an office",
-        "Stop or slow them down; beyond the limit Binance refuses everybody behind the address",
+        "Stop or slow them down; beyond the limit Binance refuses every request from this address",
         "https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits",
     )
 
@@ -79,24 +79,24 @@ def _rest_problem(host: str, error: AppError) -> CheckResult:
         return CheckResult(
             "problem",
             f"{host} refuses every request from this public address for {error.retry_after_secs} s",
-            "Too many requests, from here or from others behind the same address; who goes on is banned for longer",
-            f"Stop every program that asks Binance, wait {error.retry_after_secs} s, then run this again",
+            "Too many requests from this machine or others behind the same address; further requests extend the ban",
+            f"Stop every program that calls Binance, wait {error.retry_after_secs} s, then run this again",
             "https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits",
         )
     if isinstance(error, RegionRestricted):
         return CheckResult(
             "problem",
             f"{host} does not serve this location (HTTP 451)",
-            "Binance refuses your country or the one of your VPN",
-            "Use a connection from a country that Binance serves; its own public data has a second host",
+            "Binance refuses the country of your connection or VPN",
+            "Use a connection from a country that Binance serves; only public data has a second host",
             "https://www.binance.com/en/legal/list-of-prohibited-countries",
         )
     if isinstance(error, ExchangeRejected) and error.http_status == FORBIDDEN:
         return CheckResult(
             "problem",
-            f"a firewall in front of {host} refuses us (HTTP 403)",
-            "The exchange's firewall distrusts the address, often one of a VPN or data centre; or a company's filter",
-            "Wait five minutes without asking; then try from another network or without VPN",
+            f"a firewall in front of {host} refused the request (HTTP 403)",
+            "The exchange's firewall blocks this address, often one of a VPN or data centre; or a company filter does",
+            "Send no request for five minutes; then try another network, or no VPN",
             f"curl -sS -o /dev/null -w '%{{http_code}}\\n' https://{host}/api/v3/ping",
         )
     if isinstance(error, ProxyUnavailable):
@@ -104,8 +104,8 @@ def _rest_problem(host: str, error: AppError) -> CheckResult:
     reason = error.reason if isinstance(error, ExchangeUnavailable) else error.message
     return CheckResult(
         "problem",
-        f"{host} is reached, but gives no usable answer ({reason})",
-        "Maintenance, an overloaded line, or something else than Binance answers at this address",
+        f"{host} was reached, but gave no usable answer ({reason})",
+        "Maintenance, an overloaded connection, or another server at this address",
         "Try again in a minute; look for announced maintenance; check BINANCE_REST_URL and proxies",
         STATUS_PAGE,
     )
@@ -131,12 +131,12 @@ class HostPort:
 async def dns(bench: Bench) -> CheckResult:
     target = HostPort.of(bench)
     if target.proxy:
-        return off(f"left to the proxy {target.proxy}")
+        return off(f"resolved by the proxy {target.proxy}")
     try:
         with anyio.fail_after(PATIENCE_SECS):
             found = await anyio.getaddrinfo(target.host, target.port)
     except (OSError, UnicodeError, TimeoutError) as error:
-        reason = "no answer" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or "not a name"
+        reason = "no answer" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or "invalid name"
         return CheckResult(
             "problem",
             f"the name {target.host} cannot be resolved ({reason})",
@@ -184,17 +184,16 @@ async def tls(bench: Bench) -> CheckResult:
             await stream.aclose()
     except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
         return _tls_problem(target, error)
-    return good(f"{version}, the certificate is good")
+    return good(f"{version}, the certificate is valid")
 
 
 def _tls_problem(target: HostPort, error: Exception) -> CheckResult:
     if isinstance(error, ssl.SSLCertVerificationError):
         return CheckResult(
             "problem",
-            f"the certificate of {target.host} is not good: {error.verify_message}",
-            "A company's proxy or a virus scanner reads along and shows its own certificate; or this machine's date "
-            "is wrong",
-            "Check the date; if the network is a company's, name its certificate file in SSL_CERT_FILE",
+            f"the certificate of {target.host} is not valid: {error.verify_message}",
+            "A company proxy or virus scanner intercepts TLS with its own certificate; or this machine's date is wrong",
+            "Check the date; on a company's network, set SSL_CERT_FILE to its certificate file",
             f"openssl s_client -connect {target.host}:{target.port} -servername {target.host} -brief",
         )
     return CheckResult(

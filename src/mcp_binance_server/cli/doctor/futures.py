@@ -18,7 +18,7 @@ LIMITS_PAGE = "https://developers.binance.com/docs/derivatives/usds-margined-fut
 async def futures(bench: Bench) -> CheckResult:
     side = bench.app.futures
     if side is None:
-        return off(f"none: {missing_for_futures(bench.settings, bench.network)} is not set; spot alone is served")
+        return off(f"none: {missing_for_futures(bench.settings, bench.network)} is not set; only spot is served")
     try:
         table = await side.contracts.table()
         off_ms = abs((await side.client.clock_check()).value.difference_ms)
@@ -28,17 +28,17 @@ async def futures(bench: Bench) -> CheckResult:
     if used >= limit * MUCH_USED:
         return CheckResult(
             "warning",
-            f"{used} of {limit} of the futures' weight are used in this minute already",
-            "Other programs behind the same public address share the limit, those for coin-margined contracts as well",
-            "Stop or slow them down; beyond the limit Binance refuses everybody behind the address",
+            f"{used} of {limit} of the futures weight already used in this minute",
+            "Other programs behind the same public address share the limit, also those for coin-margined contracts",
+            "Stop or slow them down; beyond the limit Binance refuses every request from this address",
             LIMITS_PAGE,
         )
     if off_ms > MOST_OFF_MS:
         return CheckResult(
             "warning",
             f"its clock is {off_ms / 1000:.1f} s off this machine's",
-            "This machine does not set its clock by itself, or that host does not",
-            "Let the system set its clock",
+            "The clock of this machine or of that host is not synchronised",
+            "Turn on clock synchronisation",
             set_clock(),
         )
     host = host_of(side.client.caller.network.rest_url)
@@ -54,10 +54,10 @@ async def _streamed(bench: Bench, url: str | None, seen: str) -> CheckResult:
         return _warning(
             bench,
             f"{host_of(url)} {problem}",
-            "A firewall or proxy lets no WebSockets through, or BINANCE_FUTURES_STREAM_URL leads to another route",
-            "Allow WebSockets to this host; only liquidations need them, all else about futures is read by REST",
+            "A firewall or proxy blocks WebSockets, or BINANCE_FUTURES_STREAM_URL names another route",
+            "Allow WebSockets to this host; only liquidations need them, other futures data is read by REST",
         )
-    return good(f"{seen}; marks come after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+    return good(f"{seen}; first mark price after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
 
 
 async def _first_mark(bench: Bench, url: str) -> str:
@@ -65,16 +65,16 @@ async def _first_mark(bench: Bench, url: str) -> str:
     try:
         connection = await NetworkDialer(bench.settings.proxies).connect(f"{url}{MARK_PRICE_PATH}")
     except ProxyFailure as failure:
-        return f"is not reached: {failure}"
+        return f"was not reached: {failure}"
     except OSError as error:
-        return f"refuses the connection ({type(error).__name__})"
+        return f"refused the connection ({type(error).__name__})"
     try:
         with anyio.fail_after(FIRST_MARK_SECS):
             await connection.recv()
     except TimeoutError:
-        return f"is connected, but sends no mark price within {FIRST_MARK_SECS:g} s"
+        return f"accepted the connection, but sent no mark price within {FIRST_MARK_SECS:g} s"
     except OSError:
-        return "ends the connection"
+        return "closed the connection"
     finally:
         with anyio.move_on_after(1, shield=True):
             await connection.close()
@@ -85,19 +85,19 @@ def _refused(host: str, error: AppError) -> tuple[str, str, str]:
     if isinstance(error, RegionRestricted):
         return (
             f"{host} does not serve this location (HTTP 451)",
-            "Binance refuses futures to your country or the one of your VPN, and their API has no second host",
-            "Everything about spot pairs works all the same; leave futures out and nobody asks for them",
+            "Binance refuses futures to the country of your connection or VPN; their API has no second host",
+            "Spot works without futures; leave futures out to stop these requests",
         )
     if isinstance(error, RateLimited):
         return (
             f"{host} refuses every request from this public address for {error.retry_after_secs} s",
-            "Too many requests, from here or from others behind the same address; spot has a limit of its own",
-            f"Wait {error.retry_after_secs} s; or leave futures out",
+            "Too many requests from this machine or others behind the same address; spot has a limit of its own",
+            f"Wait {error.retry_after_secs} s, or leave futures out",
         )
     reason = error.reason if isinstance(error, ExchangeUnavailable) else error.message
     return (
-        f"{host} gives no usable answer ({reason})",
-        "Maintenance, something in between that lets only the spot host through, or a wrong BINANCE_FUTURES_REST_URL",
+        f"{host} gave no usable answer ({reason})",
+        "Maintenance, a filter that allows only the spot host, or a wrong BINANCE_FUTURES_REST_URL",
         "Try again in a minute; spot works without it, and futures can be left out",
     )
 

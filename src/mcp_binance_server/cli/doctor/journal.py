@@ -19,14 +19,14 @@ from mcp_binance_server.trading.journal.wholeness import Wholeness, commit_ms, e
 
 VARIABLE = "MCP_BINANCE_TRADING_DIR"
 # File systems whose files are lost at a reboot, or with the container.
-PASSING = {"tmpfs": "memory", "ramfs": "memory", "overlay": "the layer of a container"}
+PASSING = {"tmpfs": "memory", "ramfs": "memory", "overlay": "a container layer"}
 SLOW_MS = 500
 
 
 async def journal(bench: Bench) -> CheckResult:
     folder = bench.settings.trading_dir
     if folder is None:
-        return _unusable("this user has no home", f"Name a folder for it in {VARIABLE}", export(VARIABLE, "FOLDER"))
+        return _unusable("this user has no home folder", f"Set {VARIABLE} to a folder", export(VARIABLE, "FOLDER"))
     try:
         return await _examined(bench, folder)
     except JournalUnavailable as error:
@@ -41,9 +41,9 @@ async def stop(bench: Bench) -> CheckResult:
     first, more = stops[0], f" ({len(stops) - 1} more)" if len(stops) > 1 else ""
     return CheckResult(
         "warning",
-        f"trading is stopped for {whose(first)} since {_moment(first.since_ms)}: {echo(first.why)}{more}",
-        "No new order is taken until a person resumes; cancels go on working, and open orders stay",
-        "Settle what it was stopped for, then:",
+        f"trading has been stopped for {whose(first)} since {_moment(first.since_ms)}: {echo(first.why)}{more}",
+        "New orders are refused until a person resumes; cancels still work, and open orders stay",
+        "Resolve the reason of the stop, then:",
         f"{own_command()} resume",
     )
 
@@ -51,7 +51,7 @@ async def stop(bench: Bench) -> CheckResult:
 async def _examined(bench: Bench, folder: Path) -> CheckResult:
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        fix = f"Name a folder in {VARIABLE} that this user can write"
+        fix = f"Set {VARIABLE} to a folder that this user can write to"
         return _unusable(f"{nearest} cannot be written", fix, f"ls -ld '{nearest}'")
     require_private(folder, folder / FILE)
     took_ms = await commit_ms(nearest, bench.clock) if nearest == folder else None
@@ -85,17 +85,17 @@ def _where(folder: Path, kind: str | None, whole: Wholeness | None, took_ms: flo
     if kind in PASSING:
         return CheckResult(
             "warning",
-            f"{folder} lies in {PASSING[kind]} ({kind})",
-            "Record and limits are lost with it, and orders that stand are then found by their ids alone",
-            f"Name a folder on a disk, of a container a volume, in {VARIABLE}",
+            f"{folder} is in {PASSING[kind]} ({kind})",
+            "The journal and the limits' counts are lost with it; open orders are then found only by their ids",
+            f"Set {VARIABLE} to a folder on a disk, in a container to a volume",
             export(VARIABLE, "/var/lib/mcp-binance-server"),
         )
     if took_ms is not None and took_ms > SLOW_MS:
         return CheckResult(
             "warning",
             seen,
-            "Each order waits for three commits: the disk is slow, or busy",
-            f"Name a folder on a faster disk in {VARIABLE}",
+            "Each order waits for three commits; the disk is slow or busy",
+            f"Set {VARIABLE} to a folder on a faster disk",
             export(VARIABLE, "FOLDER"),
         )
     return good(seen)
@@ -106,9 +106,9 @@ def _not_whole(folder: Path, whole: Wholeness, *, is_accepted: bool) -> CheckRes
     more = f" ({len(others)} more)" if others else ""
     return CheckResult(
         "warning" if is_accepted else "problem",
-        f"{folder / FILE} is not whole: {first}{more}",
-        "A person has accepted it as it is" if is_accepted else "Another program wrote it, or it is an older copy",
-        "Compare your orders with those at Binance; put a backup back, or resume with it as it is",
+        f"{folder / FILE} is not intact: {first}{more}",
+        "A person has accepted it" if is_accepted else "Another program wrote to it, or it is an older copy",
+        "Compare your orders with those at Binance; restore a backup, or resume with this journal",
         f"{own_command()} journal --verify",
     )
 
@@ -117,15 +117,15 @@ def _left_open(left: list[Intent]) -> CheckResult:
     first, more = left[0], f" ({len(left) - 1} more)" if len(left) > 1 else ""
     return CheckResult(
         "warning",
-        f"order {first.client_order_id} of {_moment(first.prepared_ms)} has no known end ({first.state}){more}",
-        "The server that sent it ended before an answer came: it may stand at the exchange",
-        "Do not place it again; start a server with these settings, it asks until the end is known",
+        f"order {first.client_order_id} of {_moment(first.prepared_ms)} has an unknown outcome ({first.state}){more}",
+        "The server that sent it stopped before an answer came; the order may be open at the exchange",
+        "Do not place it again; start a server with these settings: it asks until the outcome is known",
         f"{own_command()} journal",
     )
 
 
 def _unusable(seen: str, fix: str, command: str) -> CheckResult:
-    return CheckResult("problem", seen, "No order is placed that cannot be written down first", fix, command)
+    return CheckResult("problem", seen, "An order is placed only after it is recorded", fix, command)
 
 
 def _moment(at_ms: int) -> str:

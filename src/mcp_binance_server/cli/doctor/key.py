@@ -19,7 +19,7 @@ async def form(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             f"BINANCE_API_KEY has {len(credentials.api_key)} characters; an API key is 64 letters and digits",
-            "It was not copied whole, or something else was: its name, quotes, blanks",
+            "It was not copied completely, or with its name, quotes or blanks",
             "Copy it again",
             bench.network.help_url,
         )
@@ -27,8 +27,8 @@ async def form(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             f"BINANCE_SECRET_KEY has {len(credentials.secret)} characters; a secret of Binance has 64",
-            "It was not copied whole, or it is a private key: that belongs in a file, BINANCE_PRIVATE_KEY_FILE",
-            "Copy it again; a secret is shown only once, so you may have to make a new key",
+            "It was not copied completely, or it is a private key, which belongs in a file: BINANCE_PRIVATE_KEY_FILE",
+            "Copy it again; a secret is shown only once, so you may need a new key",
             bench.network.help_url,
         )
     return good(f"{credentials.masked}, with {'a private key' if credentials.is_pem else 'a secret (HMAC)'}")
@@ -39,9 +39,9 @@ async def network(bench: Bench) -> CheckResult:
     if (home := home_of(host)) is not None and home != name:
         return CheckResult(
             "problem",
-            f"BINANCE_NETWORK is {name}, but BINANCE_REST_URL leads to {host}, a host of {home}",
+            f"BINANCE_NETWORK is {name}, but BINANCE_REST_URL points to {host}, a host of {home}",
             "A key works only on the network that made it",
-            "Let the two agree",
+            "Set both to the same network",
             export("BINANCE_NETWORK", home),
         )
     answer = await bench.account()
@@ -63,7 +63,7 @@ async def signature(bench: Bench) -> CheckResult:
     if isinstance(answer, InvalidCredentials) and answer.likely_cause in {"signature", "key_format"}:
         return CheckResult(
             "problem",
-            f"{host_of(bench.network.rest_url)} knows the key but not the signature",
+            f"{host_of(bench.network.rest_url)} knows the key but refuses the signature",
             answer.explanation or "",
             "Copy the secret again, or make a new key: a secret is shown only once",
             bench.network.help_url,
@@ -72,8 +72,8 @@ async def signature(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             "signed requests are refused as too early or too late (-1021)",
-            "The exchange's clock and this one run apart faster than they can be compared",
-            "Let the system set its clock",
+            "This machine's clock drifts faster than the server can correct it",
+            "Turn on clock synchronisation",
             set_clock(),
         )
     return good("accepted")
@@ -84,17 +84,17 @@ async def permissions(bench: Bench) -> CheckResult:
     if isinstance(answer, InvalidCredentials):
         return CheckResult(
             "problem",
-            "the key is right, but may not read the account",
+            "the key is valid, but may not read the account",
             answer.explanation or "The key's IP access list lacks this machine, or Enable Reading is not ticked",
             "Edit the key: tick 'Enable Reading', and put this machine's public address into its IP access list",
             bench.network.help_url,
         )
     if isinstance(answer, Account) and bench.network.name != TELLS_RIGHTS:
-        return good(f"may read; {bench.network.name} does not tell the rights of a key")
+        return good(f"may read; {bench.network.name} does not report a key's permissions")
     try:
         bench.rights = rights = await read_key_rights(bench.app.account)
     except AppError:
-        return good("may read; this host does not tell the rights of a key")
+        return good("may read; this host does not report a key's permissions")
     # The right to withdraw is left out here: it has a check of its own.
     extra = ", ".join(each for each in rights.beyond_reading if each != WITHDRAW)
     if extra:
@@ -110,7 +110,7 @@ async def addresses(bench: Bench) -> CheckResult:
     return CheckResult(
         "warning",
         "any address may use the key",
-        "Whoever gets hold of key and secret can use them from anywhere",
+        "A stolen key and secret can be used from anywhere",
         "Edit the key: choose 'Restrict access to trusted IPs only' and enter this machine's public address",
         bench.network.help_url,
     )
@@ -124,7 +124,7 @@ async def withdrawals(bench: Bench) -> CheckResult:
     return CheckResult(
         "problem",
         "THIS KEY CAN WITHDRAW YOUR MONEY",
-        "'Enable Withdrawals' is ticked; nothing here needs it, and a stolen key would empty the account",
+        "'Enable Withdrawals' is ticked; the server never needs it, and a stolen key could empty the account",
         "Edit the key now and untick 'Enable Withdrawals', or delete it and make one that can only read",
         bench.network.help_url,
         is_alarm=True,
@@ -139,7 +139,7 @@ async def _unknown_key(bench: Bench, answer: InvalidCredentials) -> CheckResult:
     if (home := await bench.home_of_key()) is not None:
         return CheckResult(
             "problem",
-            f"this is a key of {home}, and BINANCE_NETWORK is {name}",
+            f"this is a key of {home}, but BINANCE_NETWORK is {name}",
             f"{host} does not know the key, {home} does: a key works only on the network that made it",
             f"Use {home}, or make a key for {name} at {bench.network.help_url}",
             export("BINANCE_NETWORK", home),
@@ -148,7 +148,7 @@ async def _unknown_key(bench: Bench, answer: InvalidCredentials) -> CheckResult:
         "problem",
         f"{host} does not accept the key at all",
         answer.explanation or "",
-        f"Look for it in your list of keys: deleted, mistyped, of another network than {name}, or not for this address",
+        f"Check your list of keys: this one is deleted, mistyped, of another network than {name}, or not for this IP",
         bench.network.help_url,
     )
 

@@ -41,7 +41,7 @@ async def python(_bench: Bench) -> CheckResult:
     seen = f"{platform.python_version()} on {sys.platform}"
     if sys.version_info[:2] >= OLDEST_PYTHON:
         return good(seen)
-    return CheckResult("problem", seen, "3.11 is the oldest that works", "Install a newer Python", anew())
+    return CheckResult("problem", seen, "Python 3.11 or newer is required", "Install a newer Python", anew())
 
 
 async def packages(_bench: Bench) -> CheckResult:
@@ -52,8 +52,8 @@ async def packages(_bench: Bench) -> CheckResult:
     named = ", ".join(f"{_name(each)} {_version(_name(each))} (needs{_wanted(each)})" for each in wrong)
     return CheckResult(
         "problem",
-        f"{__version__} does not fit with {named}",
-        "Another program in this environment asked for these versions",
+        f"{__version__} does not work with {named}",
+        "Another program in this environment requires these versions",
         "Install the server in an environment of its own",
         anew(),
     )
@@ -69,8 +69,8 @@ async def configuration(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             "; ".join(error.problems),
-            "The server would not start with this",
-            "Fix what is named, in this environment or in the one of your MCP client",
+            "The server does not start with this",
+            "Correct it, in this environment or in your MCP client's",
             fixed.group(1) if (fixed := re.search(r"fix it with: (.+)$", first)) else _how_to_unset(first),
         )
     unknown = _foreign(bench)
@@ -79,8 +79,8 @@ async def configuration(bench: Bench) -> CheckResult:
     hints = [hint for name in unknown if (hint := nearest_variable(name))]
     return CheckResult(
         "warning",
-        f"{', '.join(unknown)} {'means' if len(unknown) == 1 else 'mean'} nothing to this version",
-        f"Most likely meant: {', '.join(hints)}" if hints else "A typing error, or meant for another program",
+        f"{', '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown to this version",
+        f"Most likely meant: {', '.join(hints)}" if hints else "A typing error, or a setting of another program",
         "Correct the name, or remove it",
         forget(unknown),
     )
@@ -89,7 +89,7 @@ async def configuration(bench: Bench) -> CheckResult:
 async def guide(bench: Bench) -> CheckResult:
     path = bench.settings.guide_config
     if path is None:
-        return off("only the guides that ship; none of your own are set up")
+        return off("only the built-in guides; none of your own are set up")
     _, mistakes = read_config(path)
     if not mistakes:
         return good(f"{path}")
@@ -98,7 +98,7 @@ async def guide(bench: Bench) -> CheckResult:
     return CheckResult(
         "problem",
         f"{path}{f', line {first.line}' if first.line else ''}: {first.text}{more}",
-        "The server ignores the file and serves the guides that ship",
+        "The server ignores the file and serves the built-in guides",
         "Correct the line; this lists every mistake:",
         f"mcp-binance-server guide check '{path}'",
     )
@@ -114,9 +114,9 @@ async def state(bench: Bench) -> CheckResult:
     if not is_kept:
         return CheckResult(
             "problem",
-            f"{kind}: what was put was not there a moment later",
-            "The engine is full, or loses its memory",
-            "Look at the engine's own log",
+            f"{kind}: a stored value was gone a moment later",
+            "The engine is full, or loses its data",
+            "Check the engine's own log",
         )
     return _kept_on_disk(bench.settings.state_dir) if kind == "memory" else good(f"{kind}, {took_ms:.0f} ms")
 
@@ -127,12 +127,12 @@ def _kept_on_disk(folder: Path | None) -> CheckResult:
         return good(seen)
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
-        return good(f"{seen}; own pasts in {folder}")
+        return good(f"{seen}; past values in {folder}")
     return CheckResult(
         "warning",
         f"{seen}; {nearest} cannot be written",
-        "What judgements have learned of a symbol ends with each process",
-        "Name a folder in MCP_BINANCE_STATE_DIR that this user can write, or turn it off",
+        "The past values that judgements compare with are lost with each process",
+        "Set MCP_BINANCE_STATE_DIR to a folder that this user can write to, or to off",
         export("MCP_BINANCE_STATE_DIR", "off"),
     )
 
@@ -197,23 +197,23 @@ async def streams(bench: Bench) -> CheckResult:
     except ProxyFailure as failure:
         return proxy_problem(host, failure)
     except OSError as error:
-        return _stream_problem(host, f"refuses the connection ({type(error).__name__})")
+        return _stream_problem(host, f"refused the connection ({type(error).__name__})")
     try:
         with anyio.fail_after(FIRST_EVENT_SECS):
             await connection.recv()
     except TimeoutError:
-        return _stream_problem(host, f"is connected, but sends nothing within {FIRST_EVENT_SECS:g} s")
+        return _stream_problem(host, f"accepted the connection, but sent nothing within {FIRST_EVENT_SECS:g} s")
     except OSError:
-        return _stream_problem(host, "ends the connection")
+        return _stream_problem(host, "closed the connection")
     finally:
         with anyio.move_on_after(1, shield=True):
             await connection.close()
-    return good(f"{host} sends, after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+    return good(f"{host} sends events, the first after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
 
 
 async def charts(bench: Bench) -> CheckResult:
     if not bench.charts.has_key:
-        return off("no key set: charts of Binance pairs are drawn here, others are not")
+        return off("no key set: only Binance pairs can be drawn")
     host = host_of(bench.charts.caller.address)
     try:
         exchanges = await bench.charts.exchanges()  # a list costs no image
@@ -222,23 +222,23 @@ async def charts(bench: Bench) -> CheckResult:
             "problem",
             f"{host} does not accept CHART_IMG_API_KEY",
             "It was mistyped, deleted, or its plan has ended",
-            "Copy it again; or remove it: charts of Binance pairs need none",
+            "Copy it again, or remove it: Binance pairs need no key",
             CHART_PAGE,
         )
     except ChartLimitReached as error:
         return CheckResult(
             "warning",
-            f"{host} accepts the key, but its limit is reached for {error.retry_after_secs} s",
+            f"{host} accepts the key, but its limit is reached; retry in {error.retry_after_secs} s",
             "Too many requests, or the day's images are used up",
-            "Wait, or take a larger plan; Binance pairs are drawn here meanwhile",
+            "Wait, or take a larger plan; Binance pairs can still be drawn",
             CHART_PAGE,
         )
     except ChartServiceError as error:
         return CheckResult(
             "problem",
             error.message,
-            "The service is down, or something between it and here is in the way",
-            "Try again in a minute; charts of Binance pairs are drawn here meanwhile",
+            "The service is down, or a firewall or proxy blocks it",
+            "Try again in a minute; Binance pairs can still be drawn",
             CHART_PAGE,
         )
     return good(f"accepts the key, {len(exchanges)} exchanges; no image was spent")
@@ -254,8 +254,8 @@ async def live_chart(bench: Bench) -> CheckResult:
     return CheckResult(
         "warning",
         "this installation has no page for it: charts are pictures",
-        "It was built from a checkout where Node, npm or their packages could not be had",
-        "Install a released package, which has it; or install the checkout again where Node 18 or newer is",
+        "It was built from a checkout without Node, npm or their packages",
+        "Install a released package, or reinstall the checkout with Node 18 or newer",
         anew(),
     )
 
@@ -264,7 +264,7 @@ def _stream_problem(host: str, how: str) -> CheckResult:
     return CheckResult(
         "problem",
         f"{host} {how}",
-        "A firewall or proxy lets web pages through but no WebSockets; or BINANCE_STREAM_URL is wrong",
-        "Allow WebSockets to this host; until then everything is read by REST if you switch streams off",
+        "A firewall or proxy allows web pages but no WebSockets; or BINANCE_STREAM_URL is wrong",
+        "Allow WebSockets to this host, or switch streams off: everything is then read by REST",
         export("MCP_BINANCE_ORDERBOOK_ANALYTICS", "false"),
     )

@@ -81,12 +81,12 @@ async def rights(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             "this account may not trade",
-            "Binance has not opened it for trading, or has closed it",
-            "Look into the account: identity, region, or a notice of Binance",
+            "Binance has not enabled it for trading, or has disabled it",
+            "Check the account: identity, region, or a notice from Binance",
             bench.network.help_url,
         )
     if bench.mode != LIVE:
-        return good(f"the account may trade; {bench.network.name} does not tell what the key may do")
+        return good(f"the account may trade; {bench.network.name} does not report the key's permissions")
     return _judged(bench)
 
 
@@ -95,7 +95,7 @@ async def user_stream(bench: Bench) -> CheckResult:
         return off()
     url = bench.network.ws_api_url
     if url is None:
-        return off("none: BINANCE_REST_URL is set, BINANCE_WS_API_URL is not; orders are asked for")
+        return off("none: BINANCE_REST_URL is set, BINANCE_WS_API_URL is not; orders are polled")
     host, heard, started_ms = host_of(url), _Subscription(), bench.clock.monotonic_ms()
     pacer = _OneTry(bench.clock, scope=heard.scope)
     dialer = _Noting(NetworkDialer(bench.settings.proxies))
@@ -106,20 +106,20 @@ async def user_stream(bench: Bench) -> CheckResult:
     except InvalidCredentials as error:
         return CheckResult(
             "problem",
-            f"{host} refuses the key for events of orders",
-            error.explanation or "The key's IP access list lacks this machine, or it was deleted meanwhile",
-            "Edit the key, or make another; until then orders are asked for every few seconds",
+            f"{host} refuses the key for order events",
+            error.explanation or "The key's IP access list lacks this machine, or the key was deleted",
+            "Edit the key, or make another; until then orders are polled every few seconds",
             bench.network.help_url,
         )
     if heard.stands:
-        return good(f"{host} tells of orders, after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+        return good(f"{host} sends order events, subscribed in {bench.clock.monotonic_ms() - started_ms:.0f} ms")
     if dialer.proxy_failure is not None:
         return replace(proxy_problem(host, dialer.proxy_failure), status="warning")
     return CheckResult(
         "warning",
-        f"{host} takes no subscription to events of orders",
-        "A firewall or proxy lets no WebSockets through; or BINANCE_WS_API_URL is wrong",
-        "Allow WebSockets to this host; until then orders are asked for every few seconds",
+        f"{host} accepts no subscription to order events",
+        "A firewall or proxy blocks WebSockets; or BINANCE_WS_API_URL is wrong",
+        "Allow WebSockets to this host; until then orders are polled every few seconds",
         export("BINANCE_WS_API_URL", "ADDRESS"),
     )
 
@@ -136,7 +136,11 @@ async def reconciliation(bench: Bench) -> CheckResult:
         return _unknown_here(strangers)
     if over := [each for each in here if each.client_order_id not in shown]:
         return _unknown_there(over)
-    return good(f"{len(own)} of ours, here and at the exchange" if own else "none of ours, here or at the exchange")
+    return good(
+        f"{len(own)} placed by this server, in the journal and at the exchange"
+        if own
+        else "none placed by this server, in the journal or at the exchange"
+    )
 
 
 async def trial(bench: Bench) -> CheckResult:
@@ -148,40 +152,40 @@ async def trial(bench: Bench) -> CheckResult:
     rules = info.value.to_domain(otherwise=0).find(symbol)
     book = await bench.app.market.client.snapshot(symbol, LEVELS)
     if rules is None or not book.bids:
-        return off(f"not tried: {symbol} has no market there now")
+        return off(f"not tested: {symbol} has no market now")
     outcome = await try_out(bench.caller, bench.app.account.require_key(), small_order(rules, book.bids[0].price))
     if outcome.fate is Fate.ACCEPTED:
-        return good(f"Binance would take one on {symbol}; it was tried and not placed")
+        return good(f"Binance accepts a test order for {symbol}; nothing was placed")
     return CheckResult(
         "problem",
-        f"Binance would not take an order on {symbol}: {outcome.reason}",
-        "It was asked to check a small order and to execute nothing",
-        "See to what it says; where the key is refused, its right to trade and its IP list",
+        f"Binance refuses a test order for {symbol}: {outcome.reason}",
+        "A small order was sent to be checked only, not executed",
+        "Follow the message; if the key is refused, check its right to trade and its IP list",
         bench.network.help_url,
     )
 
 
 def _judged(bench: Bench) -> CheckResult:
     if bench.rights is None:
-        return _refused(bench, "Binance does not tell what the key may do", "Try again, or make another key")
+        return _refused(bench, "Binance does not report the key's permissions", "Try again, or make another key")
     verdict = judge_rights(bench.rights)
     if verdict.refusals:
-        return _refused(bench, verdict.refusals[0], "Edit the key; reading and spot trading are all that it needs")
+        return _refused(bench, verdict.refusals[0], "Edit the key; it needs only reading and spot trading")
     # The key's missing IP access list has a check of its own.
     if beyond := [each for each in verdict.warnings if "ticked" in each]:
         return CheckResult(
             "warning",
             beyond[0],
-            "A stolen key can do all that is ticked; nothing here trades margin, futures or options",
-            "Edit the key; reading and spot trading are all that it needs",
+            "A stolen key can do all that is ticked; the server does not trade margin, futures or options",
+            "Edit the key; it needs only reading and spot trading",
             bench.network.help_url,
         )
-    return good("the key may read and trade on spot, and nothing else")
+    return good("the key may read and trade spot, and nothing else")
 
 
 def _refused(bench: Bench, seen: str, fix: str) -> CheckResult:
     return CheckResult(
-        "problem", seen, "The server would not start: live takes a key that can do no harm beside trading", fix,
+        "problem", seen, "The server does not start: live needs a key limited to reading and spot trading", fix,
         bench.network.help_url,
     )  # fmt: skip
 
@@ -190,9 +194,9 @@ def _unknown_here(strangers: list[Order]) -> CheckResult:
     first, more = strangers[0], f" ({len(strangers) - 1} more)" if len(strangers) > 1 else ""
     return CheckResult(
         "warning",
-        f"order {first.client_order_id} stands at the exchange and is not in this journal{more}",
-        "Another machine placed it, or the journal was lost or is another",
-        "Look whether it is yours; a server that starts takes it over, and you can cancel it at Binance",
+        f"order {first.client_order_id} is open at the exchange, but not in this journal{more}",
+        "Another machine placed it, or this is not its journal, or the journal was lost",
+        "Check whether it is yours; a server takes it over when it starts, and you can cancel it at Binance",
         f"{own_command()} journal",
     )
 
@@ -201,8 +205,8 @@ def _unknown_there(over: list[Intent]) -> CheckResult:
     first, more = over[0], f" ({len(over) - 1} more)" if len(over) > 1 else ""
     return CheckResult(
         "warning",
-        f"order {first.client_order_id} is open in the journal and not at the exchange{more}",
+        f"order {first.client_order_id} is open in the journal, but not at the exchange{more}",
         "It was filled or cancelled while no server ran",
-        "Start a server with these settings: it asks what became of it",
+        "Start a server with these settings: it asks for the outcome",
         f"{own_command()} journal",
     )

@@ -18,15 +18,15 @@ async def proxy(bench: Bench) -> CheckResult:
         return CheckResult(
             "warning",
             f"{', '.join(unread)} is not read; {seen}",
-            "All connections follow HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, so that none has a way of its own",
-            "Name the proxy in HTTPS_PROXY or ALL_PROXY",
+            "All connections follow HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, and no other variable",
+            "Set HTTPS_PROXY or ALL_PROXY to the proxy",
             forget(unread),
         )
     if sum(not NOT_BINANCE.issuperset(channels) for channels in ways.values()) > 1:
         return CheckResult(
             "warning",
             seen,
-            "Binance sees two source addresses: a region or a key's IP access list can fit one and refuse the other",
+            "Binance sees two source addresses: a region or a key's IP access list can allow one and refuse the other",
             "Set HTTPS_PROXY and HTTP_PROXY, or ALL_PROXY alone; list all hosts of Binance in NO_PROXY, or none",
         )
     if list(ways) == [DIRECT]:
@@ -38,9 +38,9 @@ def proxy_problem(host: str, failure: ProxyFailure | str) -> CheckResult:
     """Return the finding for a host that could not be reached through its proxy."""
     return CheckResult(
         "problem",
-        f"{host} is not reached: {failure}",
-        "This is the proxy's own answer: nothing has reached the host",
-        "Do what it says; or reach the host directly by listing it in NO_PROXY",
+        f"{host} was not reached: {failure}",
+        "This is the proxy's answer: the request did not reach the host",
+        "Follow the proxy's answer, or list the host in NO_PROXY to reach it directly",
     )
 
 

@@ -21,7 +21,7 @@ LABEL_WIDTH = 6
 
 
 def heading(terminal: Terminal) -> str:
-    return terminal.paint(f"mcp-binance-server {__version__}: what works and what does not", "bold") + "\n\n"
+    return terminal.paint(f"mcp-binance-server {__version__}: health check", "bold") + "\n\n"
 
 
 def under_way(title: str, terminal: Terminal) -> str:
@@ -59,7 +59,7 @@ def summary(found: Mapping[str, CheckResult], terminal: Terminal) -> str:
     else:
         verdict = terminal.paint("Not healthy", "red")
     details = ", ".join(each for each in told if each)
-    advice = "Fix the first problem first: others often follow from it.\n" if problems > 1 or skipped else ""
+    advice = "Fix the first problem first: it often causes the others.\n" if problems > 1 or skipped else ""
     return f"\n{verdict}{f': {details}' if details else ''}.\n{advice}"
 
 

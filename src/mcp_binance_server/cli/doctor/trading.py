@@ -54,7 +54,7 @@ async def approver(bench: Bench) -> CheckResult:
     assert bench.policy is not None, "this rung needs the limits"  # noqa: S101
     confirm, folder = bench.policy.confirm, bench.settings.trading_dir
     if bench.mode != LIVE and confirm.ask == "default":
-        return off("none needed: nobody is asked about play money")
+        return off("none needed: play money needs no approval")
     if confirm.approver is None:
         return _nobody(bench.policy)
     return _looked_at((folder or Path()) / APPROVER_FILE, confirm.approver)
@@ -66,19 +66,19 @@ def _looked_at(path: Path, named: str) -> CheckResult:
     except OSError as error:
         return _no_approver(f"{path}: {error.strerror or 'it cannot be read'}")
     if not is_sealed(sealed):
-        return _no_approver(f"{path} is no key that a passphrase opens")
+        return _no_approver(f"{path} is not a key with a passphrase")
     name = fingerprint(named)
     if (told := told_public(sealed)) is not None and told != named:
-        return _no_approver(f"{path} has the fingerprint {fingerprint(told)}, and the one that is named {name}")
+        return _no_approver(f"{path} has the fingerprint {fingerprint(told)}, trading.toml names {name}")
     if is_open:
         return CheckResult(
             "warning",
-            f"others can read {path}",
-            "Whoever has the file can try passphrases, as fast as a machine can",
-            "Let nobody else read it",
+            f"other users can read {path}",
+            "A copy of the file allows any number of guesses at the passphrase",
+            "Make it readable by you only",
             f"chmod 600 {shlex.quote(str(path))}",
         )
-    return good(f"{path}, opened by a passphrase; its fingerprint is {name}")
+    return good(f"{path}, with a passphrase; its fingerprint is {name}")
 
 
 async def separation(bench: Bench) -> CheckResult:
@@ -91,7 +91,7 @@ async def separation(bench: Bench) -> CheckResult:
     return CheckResult(
         "warning",
         f"{starters} {'start' if ',' in starters else 'starts'} the server as this user",
-        "What runs as this user, an assistant's shell too, can read the key and change limits and journal",
+        "Programs of this user, an assistant's shell too, can read the key and change limits and journal",
         "Run the server as another user, or in a container, over HTTP with a token of scope trade",
         f"{own_command()} token new --help",
     )
@@ -112,8 +112,8 @@ def _misfit(error: SettingsError) -> CheckResult:
     return CheckResult(
         "problem",
         "; ".join(error.problems),
-        "The server would not start with this",
-        "Let the settings for trading agree, in this environment or in the one of your MCP client",
+        "The server does not start with this",
+        "Make the settings for trading agree, in this environment or in your MCP client's",
         export(TRADING, "off"),
     )
 
@@ -124,8 +124,8 @@ def _unfit(error: SettingsError) -> CheckResult:
     return CheckResult(
         "problem",
         told,
-        "The server would not start with this",
-        "Correct what is named; docs/how-to/limits.md has every line",
+        "The server does not start with this",
+        "Correct the named line; docs/how-to/limits.md has every line",
         "" if changed is None else f"{changed[1]} {shlex.quote(changed[2])}",
     )
 
@@ -135,9 +135,9 @@ def _nobody(found: Policy) -> CheckResult:
     limit = cents_text(CLIENT_PER_ORDER if ceiling is None else ceiling)
     return CheckResult(
         "warning",
-        f"none: what a form may not decide, above {limit} {found.counting_asset}, is refused",
-        "A yes to such an order, or from a client that shows no forms, takes a signature of yours",
-        "Make a key that approves, and put the line that it prints under [confirm]",
+        f"none: orders above {limit} {found.counting_asset}, too large for a form, are refused",
+        "Such an order, or one from a client that shows no forms, needs your signature",
+        "Make an approver's key, and put the line that it prints under [confirm]",
         f"{own_command()} approve --new",
     )
 
@@ -146,8 +146,8 @@ def _no_approver(seen: str) -> CheckResult:
     return CheckResult(
         "problem",
         seen,
-        "trading.toml names an approver, and with this nobody can approve or resume",
-        "Put the file back; or make a new key, and its line in the place of the old one",
+        "trading.toml names an approver; without a valid key, approve and resume do not work",
+        "Restore the file; or make a new key, and use its line instead of the old one",
         f"{own_command()} approve --new",
     )
 

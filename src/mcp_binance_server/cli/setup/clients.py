@@ -148,7 +148,7 @@ CLIENTS: Mapping[str, Client] = {
             _claude_desktop,
             "mcpServers",
             "json",
-            "Quit Claude Desktop and start it again; closing its window is not enough.",
+            "Quit and restart Claude Desktop; closing its window is not enough.",
         ),
         Client(
             "claude-code",
@@ -156,7 +156,7 @@ CLIENTS: Mapping[str, Client] = {
             _claude_code,
             "mcpServers",
             "json",
-            "End running sessions first, they rewrite this file; new ones show the server under /mcp.",
+            "End running sessions first: they overwrite this file. New ones show the server under /mcp.",
             {"type": "stdio"},
             commands=("claude",),
         ),
@@ -166,7 +166,7 @@ CLIENTS: Mapping[str, Client] = {
             _at_home(".cursor", "mcp.json"),
             "mcpServers",
             "json",
-            "Cursor takes notice by itself: see Settings, Tools & MCP.",
+            "Cursor reloads the file itself: see Settings, Tools & MCP.",
             commands=("cursor",),
         ),
         Client(
@@ -194,7 +194,7 @@ CLIENTS: Mapping[str, Client] = {
             _codex,
             "mcp_servers",
             "toml",
-            "Start Codex anew; /mcp shows the server.",
+            "Restart Codex; /mcp shows the server.",
             commands=("codex",),
         ),
         Client(
@@ -203,7 +203,7 @@ CLIENTS: Mapping[str, Client] = {
             _at_home(".gemini", "settings.json"),
             "mcpServers",
             "jsonc",
-            "Start Gemini CLI anew; /mcp shows the server.",
+            "Restart Gemini CLI; /mcp shows the server.",
             commands=("gemini",),
         ),
         Client(
@@ -212,7 +212,7 @@ CLIENTS: Mapping[str, Client] = {
             _zed,
             "context_servers",
             "jsonc",
-            "Zed takes notice by itself: see the settings of its agent panel.",
+            "Zed reloads the file itself: see the settings of its agent panel.",
             {"source": "custom"},
             commands=("zed", "zeditor"),
         ),

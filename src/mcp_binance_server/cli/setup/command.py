@@ -21,16 +21,16 @@ ALIASES = {
     "geminicli": "gemini",
     "zededitor": "zed",
 }
-EPILOG = """Without --client the clients on this machine are found and listed to choose from.
-What is about to change is shown first, and the old file is kept beside the new.
-Keys are asked for without echo and stored in a file that only you can read,
-never in the client's own; then the key is tried, and what it may do is said.
+EPILOG = """Without --client it lists the clients found on this machine to choose from.
+It shows each change first, and keeps a copy of the old file.
+It asks for keys without echo and stores them in a file that only you can read,
+never in the client's; then it tests the key and shows the key's permissions.
 
-With --trading a file of limits is written, for paper and with the lines for real
-money commented out, and the key that approves orders is made: its passphrase is
-asked for at the terminal. A file of limits that is there is kept but for the line
-that names the approver. With --client the client's entry is set to paper as well,
-unless it names a mode already.
+--trading writes a file of limits for paper trading, with the lines for real money
+commented out, and makes the approver's key; it asks for a passphrase at the
+terminal. An existing file of limits gets only the line that names the approver.
+With --client the client's entry is also set to paper, unless it already names a
+mode.
 """
 
 
@@ -38,7 +38,7 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
     """Add `setup` to the commands."""
     setup = commands.add_parser(
         "setup",
-        help="write an MCP client's configuration, and store your keys outside of it",
+        help="write the configuration of an MCP client, and store your keys outside of it",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -47,23 +47,27 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
         type=client_name,
         choices=CLIENT_NAMES,
         metavar="NAME",
-        help=f"{', '.join(CLIENT_NAMES)} (default: those found here, to choose from)",
+        help=f"client: {', '.join(CLIENT_NAMES)} (default: a choice of those found)",
     )
     setup.add_argument(
-        "--name", type=_server_name, default="binance", help="what the client calls this server (default: binance)"
+        "--name", type=_server_name, default="binance", help="name of the server in the client (default: binance)"
     )
-    setup.add_argument("--network", choices=("mainnet", "testnet", "demo"), help="which Binance (default: mainnet)")
-    setup.add_argument("--no-keys", action="store_true", help="ask for no keys: public data only, or keys set already")
+    setup.add_argument(
+        "--network", choices=("mainnet", "testnet", "demo"), help="network of Binance (default: mainnet)"
+    )
+    setup.add_argument(
+        "--no-keys", action="store_true", help="ask for no keys: public data only, or keys that are already set"
+    )
     setup.add_argument("--keyring", action="store_true", help="store keys in the keyring of the operating system")
     ways = setup.add_mutually_exclusive_group()
     ways.add_argument(
         "--trading",
         action="store_true",
-        help="write limits for orders and make the key that approves them; with --client, trade on paper there",
+        help="write limits for orders and make an approver's key; with --client, set that client to paper trading",
     )
-    setup.add_argument("--dry-run", action="store_true", help="show what would change; ask and write nothing")
-    setup.add_argument("--yes", action="store_true", help="write without asking; what would change is still shown")
-    ways.add_argument("--remove", action="store_true", help="take the server out of the client's configuration")
+    setup.add_argument("--dry-run", action="store_true", help="show the changes; ask and write nothing")
+    setup.add_argument("--yes", action="store_true", help="write without asking; still show the changes")
+    ways.add_argument("--remove", action="store_true", help="remove the server from the client's configuration")
 
 
 def client_name(text: str) -> str:
@@ -74,12 +78,12 @@ def client_name(text: str) -> str:
     """
     folded = re.sub(r"[^a-z0-9]", "", text.lower())
     if folded == "claude":
-        raise argparse.ArgumentTypeError("'claude' may be claude-desktop or claude-code: say which")
+        raise argparse.ArgumentTypeError("'claude' is ambiguous: claude-desktop or claude-code")
     if folded in ALIASES:
         return ALIASES[folded]
     near = difflib.get_close_matches(folded, ALIASES, n=1)
     meant = f"; did you mean {ALIASES[near[0]]}?" if near else ""
-    raise argparse.ArgumentTypeError(f"'{text[:40]}' is no client we know: {', '.join(CLIENT_NAMES)}{meant}")
+    raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a known client: {', '.join(CLIENT_NAMES)}{meant}")
 
 
 def _server_name(text: str) -> str:

@@ -19,9 +19,8 @@ PRIVATE = 0o600
 
 ATTEMPTS = 3
 API_KEY = re.compile(r"[A-Za-z0-9]{64}")
-HELP = """Keys are optional: without one, everything public works. Use one that can only
-read: 'Enable Reading' ticked, trading and withdrawals not. What you type is not
-shown."""
+HELP = """Keys are optional: public data needs none. Use a key that can only read:
+'Enable Reading' ticked, trading and withdrawals not. Your input is not shown."""
 
 
 def read_text(path: Path) -> str | None:
@@ -123,7 +122,7 @@ def ask_for_keys(talk: Talk, kept: Mapping[str, str], help_url: str) -> dict[str
     Raises:
         SettingsError: three answers in a row were invalid.
     """
-    talk.say(f"\n{HELP}\nKeys are made at {help_url}\n\n")
+    talk.say(f"\n{HELP}\nMake a key at {help_url}\n\n")
     keys = {name: kept[name] for name in NAMES if name in kept}
     if api_key := _ask_api_key(talk, keys.get("BINANCE_API_KEY")):
         secret = _ask_secret(talk)
@@ -141,8 +140,8 @@ def _ask_api_key(talk: Talk, kept: str | None) -> str:
         api_key = talk.ask_secret(f"Binance API key (Enter: {otherwise}): ").strip().strip("\"'")
         if not api_key or API_KEY.fullmatch(api_key):
             return api_key
-        talk.say(f"That has {len(api_key)} characters; an API key is 64 letters and digits.\n")
-    raise SettingsError(problems=("no API key was given; nothing was stored",))
+        talk.say(f"This has {len(api_key)} characters; an API key is 64 letters and digits.\n")
+    raise SettingsError(problems=("no API key was entered; nothing was stored",))
 
 
 def _ask_secret(talk: Talk) -> dict[str, str]:
@@ -153,8 +152,8 @@ def _ask_secret(talk: Talk) -> dict[str, str]:
             return {"BINANCE_PRIVATE_KEY_FILE": str(file)}
         if secret and secret.isascii() and secret.isprintable() and not re.search(r"[\s/\\]", secret):
             return {"BINANCE_SECRET_KEY": secret}
-        talk.say("That is neither a secret nor a file that exists.\n")
-    raise SettingsError(problems=("no secret was given; nothing was stored",))
+        talk.say("This is neither a secret nor an existing file.\n")
+    raise SettingsError(problems=("no secret was entered; nothing was stored",))
 
 
 def _file(text: str) -> Path | None:

@@ -60,12 +60,12 @@ class _Scanner:
         node = self._value(self._skip(len(BYTE_ORDER_MARK) if self._text.startswith(BYTE_ORDER_MARK) else 0), 0)
         rest = self._skip(node.end)
         if rest < len(self._text):
-            self._refuse(rest, "nothing may follow here")
+            self._refuse(rest, "unexpected text after the end")
         return node
 
     def _value(self, at: int, depth: int) -> Node:
         if depth > DEEPEST:
-            self._refuse(at, "this is nested too deeply")
+            self._refuse(at, "nested too deeply")
         sign = self._text[at : at + 1]
         if sign == "{":
             return self._object(at, depth)
@@ -77,9 +77,9 @@ class _Scanner:
         try:
             value, end = self._decoder.raw_decode(self._text, at)
         except json.JSONDecodeError as error:
-            self._refuse(error.pos, "a value is expected here" if error.pos == at else error.msg.lower())
+            self._refuse(error.pos, "a value is expected" if error.pos == at else error.msg.lower())
         except ValueError:
-            self._refuse(at, "this is no number that JSON knows")
+            self._refuse(at, "not a JSON number")
         return Node(at, end, value)
 
     def _object(self, start: int, depth: int) -> Node:
@@ -93,11 +93,11 @@ class _Scanner:
 
     def _member(self, at: int, depth: int) -> tuple[JsonMember, int]:
         if self._text[at : at + 1] != '"':
-            self._refuse(at, "a name in double quotes is expected here")
+            self._refuse(at, "a name in double quotes is expected")
         name = self._scalar(at)
         colon = self._skip(name.end)
         if self._text[colon : colon + 1] != ":":
-            self._refuse(colon, "a colon is expected here")
+            self._refuse(colon, "a colon is expected")
         node = self._value(self._skip(colon + 1), depth + 1)
         end = self._skip(node.end)
         comma_at = end if self._text[end : end + 1] == "," else None
@@ -118,9 +118,9 @@ class _Scanner:
         at = self._skip(at)
         is_end = self._text[at : at + 1] == close
         if is_end and has_comma and not self._relaxed:
-            self._refuse(at, f"a comma must not stand before '{close}'")
+            self._refuse(at, f"a comma is not allowed before '{close}'")
         if not is_end and not has_comma:
-            self._refuse(at, f"a comma or '{close}' is expected here")
+            self._refuse(at, f"a comma or '{close}' is expected")
         return at
 
     def _skip(self, at: int) -> int:
@@ -136,7 +136,7 @@ class _Scanner:
 
     def _comment(self, at: int) -> int:
         if not self._relaxed:
-            self._refuse(at, "this client does not allow comments in its file")
+            self._refuse(at, "this client allows no comments in its file")
         close = "\n" if self._text.startswith("//", at) else "*/"
         end = self._text.find(close, at + 2)
         if end < 0 and close == "*/":
@@ -206,7 +206,7 @@ def _container(text: str, table: str, *, relaxed: bool) -> tuple[Node, Node | No
         return empty, None
     root = read_json(text, relaxed=relaxed)
     if root.members is None:
-        raise UnreadableConfig.at(text, root.start, "an object in braces is expected here")
+        raise UnreadableConfig.at(text, root.start, "an object in braces is expected")
     found = _only(text, root, table)
     if found is not None and not is_object(found.node.value):
         raise UnreadableConfig.at(text, found.node.start, f"'{table}' must be an object in braces")
@@ -216,7 +216,7 @@ def _container(text: str, table: str, *, relaxed: bool) -> tuple[Node, Node | No
 def _only(text: str, node: Node, key: str) -> JsonMember | None:
     found = node.named(key)
     if len(found) > 1:
-        raise UnreadableConfig.at(text, found[1].key_at, f"'{key}' stands here a second time")
+        raise UnreadableConfig.at(text, found[1].key_at, f"duplicate key '{key}'")
     return found[0] if found else None
 
 

@@ -110,7 +110,7 @@ class Setup:
         if options.no_keys or options.remove or options.dry_run:
             return {}
         if not sys.stdin.isatty() and self._talk.ask_secret is getpass.getpass:
-            self._say("This is no terminal, so no keys are asked for; run it again in one to store them.")
+            self._say("This is not a terminal, so setup asks for no keys; run it in a terminal to store them.")
             return {}
         kept = place.stored()
         keys = ask_for_keys(self._talk, kept, NETWORKS[self.network].help_url)
@@ -122,17 +122,17 @@ class Setup:
         for line in plan.diff():
             self._say(painted(line, self._terminal))
         if not plan.changes:
-            self._say("It is as it should be already; nothing to change.")
+            self._say("The entry is already up to date; nothing to change.")
         self._say("")
         if keys:
-            where = "the keyring; the file that points there is" if place.in_keyring else "a file only you can read:"
-            self._say(f"Your keys go to {where}\n  {place.path}\n")
+            where = "the keyring, with a reference in" if place.in_keyring else "a file only you can read:"
+            self._say(f"Your keys will be stored in {where}\n  {place.path}\n")
         if holds_keys(plan.entry_before) and not self._options.remove:
-            self._say(paint("The entry there now holds a key in plain text.", "yellow") + self._what_of_it(plan))
+            self._say(paint("The current entry contains a key in plain text.", "yellow") + self._what_of_it(plan))
 
     def _what_of_it(self, plan: FileChange) -> str:
         if KEY_FILE in plan.after:
-            return " It is taken out; the copy that is kept\nof the old file still has it: delete that copy.\n"
+            return " It is removed, but the copy\nof the old file still contains it: delete that copy.\n"
         return " Run setup without\n--no-keys to move it to a file that only you can read.\n"
 
     def _agreed(self) -> bool:
@@ -148,7 +148,7 @@ class Setup:
         path = Path(plan.path)
         try:
             if plan.changes and read_text(path) != plan.before:
-                return self._refuse(OSError(0, "it was changed meanwhile; run this again"))
+                return self._refuse(OSError(0, "the file has changed; run setup again"))
             if keys:
                 place.store(keys)
                 self._say(f"Keys stored:  {place.path}")
@@ -165,7 +165,7 @@ class Setup:
         self._say(f"\n{self._client.restart}")
         if self._options.remove:
             if place.path.is_file():
-                self._say(f"Your keys were left alone. {self._use_of(place)}")
+                self._say(f"Your keys were kept. {self._use_of(place)}")
             return
         if not is_last:
             return
@@ -181,7 +181,7 @@ class Setup:
         if users:
             return f"{', '.join(users)} still {'uses' if len(users) == 1 else 'use'} them."
         if unreadable:
-            return f"Others may use them: {unreadable[0]} cannot be read."
+            return f"Other clients may use them: {unreadable[0]} cannot be read."
         return f"To delete them too: {_removal(place.path, self._machine)}"
 
     def _doctor(self) -> str:
@@ -197,10 +197,10 @@ class Setup:
         if isinstance(problem, UnreadableConfig):
             reason = f"{path}:{problem}"
         elif isinstance(problem, UnicodeDecodeError):
-            reason = f"{path}: it is not UTF-8 text (byte {problem.start})"
+            reason = f"{path}: not UTF-8 text (byte {problem.start})"
         else:
-            reason = f"{path}: {getattr(problem, 'strerror', None) or 'it cannot be read or written'}"
-        self._talk.say(f"{reason}\nNothing was changed. Fix the file and run this again.\n")
+            reason = f"{path}: {getattr(problem, 'strerror', None) or 'cannot be read or written'}"
+        self._talk.say(f"{reason}\nNothing was changed. Correct the file and run setup again.\n")
         return EXIT_REFUSED
 
     def _say(self, line: str) -> None:

@@ -215,7 +215,7 @@ def _check(client: Client, before: str, after: str, name: str, entry: Mapping[st
     servers = {key: value for key, value in _object(meant.get(client.table)).items() if key != name}
     meant[client.table] = servers if entry is None else {**servers, name: entry}
     if _without_empty(_object(found), client.table) != _without_empty(meant, client.table):
-        raise UnreadableConfig(1, 1, "the file is written in a form that cannot be edited safely; do it by hand")
+        raise UnreadableConfig(1, 1, "this file cannot be edited safely; edit it by hand")
 
 
 def _object(value: object) -> dict[str, object]:

@@ -56,10 +56,10 @@ def choose(talk: Talk, terminal: Terminal, found: Sequence[Client], done: Sequen
         talk.say("Found on this machine:\n\n")
         _list(talk, terminal, found, done)
         talk.say(f"\nNot found: {', '.join(others)}.\n" if others else "\n")
-        question = "Which? Numbers or names, Enter for all that were found: "
+        question = "Which? Numbers or names, Enter for all: "
     else:
-        talk.say(f"No client was found in its usual place. There are: {', '.join(others)}.\n")
-        question = "Which do you use? "
+        talk.say(f"No client was found in its usual place. Supported: {', '.join(others)}.\n")
+        question = "Which one do you use? "
     return _asked(talk, question, found)
 
 
@@ -69,14 +69,14 @@ def choose_removal(talk: Talk, terminal: Terminal, having: Sequence[Client], nam
     Raises:
         EOFError: standard input has ended.
     """
-    talk.say(f"These have an entry named {name}:\n\n")
+    talk.say(f"Clients with an entry named {name}:\n\n")
     _list(talk, terminal, having, ())
-    return _asked(talk, "\nTake it out of which? Numbers or names, Enter for all: ", having)
+    return _asked(talk, "\nRemove it from which? Numbers or names, Enter for all: ", having)
 
 
 def _list(talk: Talk, terminal: Terminal, clients: Sequence[Client], done: Sequence[Client]) -> None:
     for number, client in enumerate(clients, 1):
-        note = terminal.paint("  (set up already)", "dim") if client in done else ""
+        note = terminal.paint("  (already set up)", "dim") if client in done else ""
         talk.say(f"  {number}  {terminal.paint(client.title, 'bold')}{note}\n")
 
 
@@ -103,7 +103,7 @@ def _chosen(answer: str, found: Sequence[Client]) -> list[Client]:
 def _one(part: str, found: Sequence[Client]) -> str:
     if part.isdecimal():
         if not 1 <= int(part) <= len(found):
-            raise ValueError(f"There is no {part} in the list.")
+            raise ValueError(f"{part} is not in the list.")
         return found[int(part) - 1].name
     return client_name(part)
 
@@ -111,7 +111,7 @@ def _one(part: str, found: Sequence[Client]) -> str:
 def no_terminal(found: Sequence[Client]) -> str:
     """Return the message for a run without a terminal: a script must name the client."""
     here = f"found here: {', '.join(client.name for client in found)}; " if found else ""
-    return f"this is no terminal, so say which client: setup --client NAME ({here}all: {', '.join(CLIENT_NAMES)})"
+    return f"not a terminal: name the client with setup --client NAME ({here}all: {', '.join(CLIENT_NAMES)})"
 
 
 def _is_here(client: Client, machine: Machine, which: Which) -> bool:
@@ -156,10 +156,10 @@ async def _read_with(app: "App", network: str, environment: Mapping[str, str]) -
         check_trust_store(environment)
         await app.account.account()
     except InvalidCredentials as error:
-        advice = error.explanation or f"Look at the key at {error.help_url} and run this again."
+        advice = error.explanation or f"Check the key at {error.help_url} and run setup again."
         return KeyTrial(f"{network} refuses the key.", advice, "red")
     except AppError as error:
-        return KeyTrial(f"The key could not be tried: {error.message}", "It is stored all the same.", "yellow")
+        return KeyTrial(f"The key could not be tested: {error.message}", "It is stored anyway.", "yellow")
     return _accepted(host, await _rights(app, network))
 
 
@@ -178,12 +178,12 @@ def _accepted(host: str, rights: "KeyRights | None") -> KeyTrial:
     if rights.withdrawals:
         return KeyTrial(
             f"{host} accepts the key, and IT CAN WITHDRAW YOUR MONEY.",
-            "Untick 'Enable Withdrawals' for this key now: nothing here needs it.",
+            "Untick 'Enable Withdrawals' for this key now: the server never needs it.",
             "alarm",
         )
     listed = "" if rights.ip_restricted else "Any address may use the key: give it an IP access list."
     if more := rights.beyond_reading:
-        advice = "A key that can only read is enough for everything but placing orders."
+        advice = "A key that can only read is enough, except for placing orders."
         return KeyTrial(f"{host} accepts the key: it may read, {', '.join(more)}.", f"{advice}\n{listed}", "yellow")
     return KeyTrial(f"{host} accepts the key: it may read, and nothing else.", listed)
 
@@ -243,7 +243,7 @@ class Course:
     def _chosen(self) -> list[Client]:
         done = clients_with_entry(self._machine, self._options.name)
         if self._options.remove and not done:
-            self._talk.say(f"No client here has an entry named {self._options.name}; nothing to remove.\n")
+            self._talk.say(f"No client has an entry named {self._options.name}; nothing to remove.\n")
             return []
         try:
             if self._options.remove:
@@ -264,7 +264,7 @@ def _tried(keys: Path, network: str, terminal: Terminal) -> str:
 
     logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
     if terminal.is_terminal:
-        _say("\nTrying the key …\n" if terminal.has_signs else "\nTrying the key ...\n")
+        _say("\nTesting the key …\n" if terminal.has_signs else "\nTesting the key ...\n")
     verdict = run(try_key, surroundings(), keys, network)
     if verdict is None:
         return ""

@@ -87,7 +87,7 @@ def _checked(after: str, expected: dict[str, object], before: str) -> str:
         found = {}
     if _without_empty(found) != _without_empty(expected):
         line = next((number for number, each in enumerate(before.splitlines(), 1) if "mcp_servers" in each), 1)
-        raise UnreadableConfig(line, 1, "the servers are written in a form that cannot be edited safely; do it by hand")
+        raise UnreadableConfig(line, 1, "these servers cannot be edited safely; edit the file by hand")
     return after
 
 

@@ -25,7 +25,7 @@ from mcp_binance_server.trading.judgement.policy import read_policy
 from mcp_binance_server.trading.judgement.policy_lines import PolicyProblem
 
 TEMPLATE = """# Your limits for orders. Servers read them when they start; no tool can change them.
-# What each line means: docs/how-to/limits.md
+# All lines are explained in docs/how-to/limits.md
 
 counting_asset = "USDT"
 
@@ -43,14 +43,14 @@ cancel = "own"
 # daily_loss = "25"
 
 [confirm]
-# "default": nobody is asked about play money. "always": you decide every order.
+# "default": play money needs no approval. "always": you decide every order.
 ask = "default"
 {approver}
 
 [paper]
 balances = {{ USDT = "10000" }}
 
-# Real money also needs the id of the key that may spend it, as mcp-binance-server doctor tells it,
+# Real money also needs the id of the key that may spend it, as shown by mcp-binance-server doctor,
 # MCP_BINANCE_TRADING=live and BINANCE_NETWORK=mainnet: docs/how-to/live.md
 # [keys."k-0000000000000000"]
 # mode = "live"
@@ -63,9 +63,9 @@ Next:
   1. Trade on paper: MCP_BINANCE_TRADING=paper where your client starts the server;
      mcp-binance-server setup --trading --client NAME writes it there.
   2. Restart your client, then ask: "Buy 100 USDT of Bitcoin on paper."
-  3. Look at what stands: mcp-binance-server paper, and mcp-binance-server doctor
+  3. Check the result: mcp-binance-server paper, and mcp-binance-server doctor
 """
-NO_WAY_BACK = "Nobody can recover the passphrase: keep it somewhere safe, and not in the chat.\n"
+NO_WAY_BACK = "The passphrase cannot be recovered: keep it in a safe place, not in the chat.\n"
 CONFIRM = re.compile(r"^\[confirm\][ \t]*(#.*)?\r?$", re.MULTILINE)
 
 
@@ -99,7 +99,7 @@ def _set_up(options: argparse.Namespace, host: TradingHost, talk: Talk, terminal
     plan = _planned(host, asks=not options.dry_run)
     for line in changed_lines(plan.path, plan.before, plan.after):
         talk.say(f"{painted(line, terminal)}\n")
-    talk.say("" if plan.changes else f"{plan.path} is as it should be already.\n")
+    talk.say("" if plan.changes else f"{plan.path} is already up to date.\n")
     if options.dry_run:
         talk.say("\nNothing was written (--dry-run).\n")
         return 0
@@ -118,13 +118,13 @@ def _planned(host: TradingHost, *, asks: bool) -> TradingPlan:
         before = read_text(path)
         named = None if before is None else read_policy(before.encode()).confirm.approver
     except (OSError, UnicodeDecodeError, PolicyProblem) as problem:
-        raise NotDone(f"{path}: {problem}\nNothing was changed. Correct the file and run this again.") from None
+        raise NotDone(f"{path}: {problem}\nNothing was changed. Correct the file and run setup again.") from None
     has_key = (host.folder / APPROVER_FILE).exists()
     if before is not None and named is not None:
         if not has_key:
             raise NotDone(
-                f"{path} names an approver whose key is not in {host.folder}. Put it there, or take the line "
-                "approver out and run this again."
+                f"{path} names an approver, but its key is not in {host.folder}. Put the key there, or remove the "
+                "approver line and run setup again."
             )
         return TradingPlan(path, before, before, None)
     key = None if has_key else UnsealedApprover.made()
@@ -142,7 +142,7 @@ def _public_half(host: TradingHost) -> str:
     """Return the public key for the policy: the key file exists, but only its passphrase reveals the public key."""
     public = opened_public(sealed_key(host).sealed, ask_passphrase("The approver's passphrase: "))
     if public is None:
-        raise NotDone("That does not open the approver's key. Nothing was written.")
+        raise NotDone("Wrong passphrase for the approver's key. Nothing was written.")
     return public
 
 
@@ -162,13 +162,13 @@ def _agreed(talk: Talk) -> bool:
 def _write(plan: TradingPlan, host: TradingHost, talk: Talk) -> None:
     try:
         if plan.changes and read_text(plan.path) != plan.before:
-            raise NotDone(f"{plan.path}: it was changed meanwhile. Nothing was written; run this again.")
+            raise NotDone(f"{plan.path}: the file has changed. Nothing was written; run setup again.")
         if plan.key is not None:
-            talk.say("\nOrders that you approve yourself need a passphrase.\n")
+            talk.say("\nChoose a passphrase for the orders that you approve.\n")
             keep_key(host.folder / APPROVER_FILE, plan.key.sealed(ask_new_passphrase()))
         if plan.changes:
             if plan.before is not None:
                 talk.say(f"The old file: {keep_copy(plan.path, host.clock)}\n")
             write_private(plan.path, plan.after)
     except OSError as error:
-        raise NotDone(f"{plan.path}: {error.strerror or 'it cannot be written'}") from None
+        raise NotDone(f"{plan.path}: {error.strerror or 'cannot be written'}") from None

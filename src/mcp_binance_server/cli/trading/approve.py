@@ -17,16 +17,16 @@ from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped, Waiti
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.policy_file import policy_at
 
-NOTHING = "Nothing waits for you."
+NOTHING = "No orders are waiting for approval."
 NO_APPROVER = """trading.toml names no approver for account {account}, so this order cannot
 be approved.
   mcp-binance-server approve --new   makes one and prints the line for trading.toml
 """
-MADE = """The key is in {path} (fingerprint {name});
-nobody can use it without the passphrase, and there is no way to recover that.
+MADE = """The key is in {path} (fingerprint {name}).
+It cannot be used without the passphrase, which cannot be recovered.
 Put the line above under [confirm] in {policy},
-or, for one key alone, under [keys."k-...".confirm] there; then restart your
-servers: limits and approvers are read at the start."""
+or, for a single key, under [keys."k-...".confirm]; then restart your servers:
+limits and approvers are read at the start."""
 
 
 def run_approve(options: argparse.Namespace) -> int:
@@ -39,28 +39,28 @@ def _approve(wanted: str | None, file: str | None, host: TradingHost) -> int:
     waiting, stops = host.do(what_waits)
     one = chosen(waiting, wanted)
     for each in holding(stops, waiting if one is None else [one]):
-        say(f"{stopped_line(each)} What you approve now cannot be placed before: mcp-binance-server resume\n")
+        say(f"{stopped_line(each)} Approved orders are placed only after: mcp-binance-server resume\n")
     if one is None:
         say_waiting(host, waiting)
         return 0
     say(terms_page(one, policy, host.clock.now_ms(), partial(exchange_host, host.settings)))
     if one.signature is not None:
-        say("\nIt is approved already. Have the assistant place it.")
+        say("\nAlready approved. Ask the assistant to place it.")
         return 0
     named, key = approvers_of(one, policy), sealed_key(host, file)
     passphrase = ask_approver(host, key, named, "\nPassphrase (Enter: no): ", whose_yes(one))
     signature = sign(key.sealed, passphrase, one.terms, one.preview_id)
     left_ms = one.terms.expires_ms - host.clock.now_ms()
     if left_ms <= 0 or not host.do(partial(keep_signature, one, signature)):
-        raise NotDone("Too late: this order no longer waits. Have the assistant preview it again.")
-    say(f"Approved. Have the assistant place it again, within {left_ms // 1000} s.")
+        raise NotDone("Too late: this order is no longer waiting. Ask the assistant to preview it again.")
+    say(f"Approved. Ask the assistant to place it again, within {left_ms // 1000} s.")
     return 0
 
 
 def _new(file: str | None, host: TradingHost) -> int:
     path = key_place(host, file)
     if path.exists():
-        raise NotDone(f"There is an approver already: {path}. Move it away first if you mean to replace it.")
+        raise NotDone(f"An approver exists already: {path}. Move it away first to replace it.")
     made = new_approver(ask_new_passphrase())
     keep_key(path, made)
     say(f'approver = "{made.public}"\n')
@@ -125,7 +125,7 @@ def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
     bare = wanted.rpartition("-")[2]
     if (found := next((each for each in waiting if each.preview_id == bare), None)) is None:
         raise NotDone(
-            f"No order of that id waits for you. {NOTHING if not waiting else 'Without an ID they are listed.'}"
+            f"No waiting order has that ID. {NOTHING if not waiting else 'Without an ID, waiting orders are listed.'}"
         )
     return found
 

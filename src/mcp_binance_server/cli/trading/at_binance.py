@@ -19,8 +19,8 @@ from mcp_binance_server.upstream import opened_upstream
 # A hanging cancel times out after fifteen seconds; the limit allows several of them.
 LONGEST_SECS = 60.0
 SAME_SETTINGS = (
-    "{name} is at Binance ({mode}, {network}), and these are the settings of {here}. Set MCP_BINANCE_TRADING={mode}, "
-    "BINANCE_NETWORK={network} and the key as your server has them, or cancel it at Binance itself."
+    "{name} is at Binance ({mode}, {network}); the current settings are {here}. Set MCP_BINANCE_TRADING={mode}, "
+    "BINANCE_NETWORK={network} and the key of your server, or cancel it at Binance."
 )
 
 
@@ -39,7 +39,7 @@ def cancel_at_binance(host: TradingHost, intents: Sequence[Intent]) -> list[Plac
         raise NotDone(error.message) from None
     except (AppError, TimeoutError) as error:
         why = error.message if isinstance(error, AppError) else f"no answer in {LONGEST_SECS:g} s"
-        raise NotDone(f"Not cancelled: {why} Look at the order in Binance's own app or page.") from None
+        raise NotDone(f"Not cancelled: {why} Check the order in Binance's app or website.") from None
 
 
 def _require_same(settings: Settings, intent: Intent) -> None:

@@ -50,14 +50,14 @@ def _cancel(client_order_id: str, host: TradingHost) -> int:
         after = placed.intent
         say(_line_of(placed))
     if after.status != "CANCELED":
-        raise NotDone("It was over before; nothing was cancelled." if after.final_ms else "It could not be cancelled.")
+        raise NotDone("It was closed already; nothing cancelled." if after.final_ms else "It could not be cancelled.")
     return 0
 
 
 async def _found(client_order_id: str, journal: OpenJournal) -> Intent:
     found = await journal.reader.of_any_account(client_order_id)
     if found is None:
-        raise NotDone(f"No order {echo(client_order_id)} was placed here. mcp-binance-server journal lists them.")
+        raise NotDone(f"No order {echo(client_order_id)} in the journal. mcp-binance-server journal lists them.")
     return found
 
 

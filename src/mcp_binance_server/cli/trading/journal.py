@@ -36,7 +36,7 @@ def run_journal(options: argparse.Namespace) -> int:
     settings = read_settings()
     folder, host = settings.trading_dir, partial(exchange_host, settings)
     if folder is None:
-        raise SettingsError(problems=("MCP_BINANCE_TRADING_DIR: name the folder of the journal",))
+        raise SettingsError(problems=("MCP_BINANCE_TRADING_DIR: set it to the folder of the journal",))
     try:
         copy = None if options.backup is None else Path(options.backup).expanduser()
         return anyio.run(_run, options, folder, copy, host)
@@ -66,9 +66,9 @@ async def _copied(store: Store, copy: Path) -> Wholeness:
     try:
         return await back_up(store, copy)
     except FileNotFoundError as error:  # distinct from a missing journal
-        raise NotADirectoryError(error.errno, f"there is no folder {copy.parent}") from None
+        raise NotADirectoryError(error.errno, f"folder {copy.parent} not found") from None
     except FileExistsError as error:
-        raise PermissionError(error.errno, "it is there already, and nothing is overwritten: name a new file") from None
+        raise PermissionError(error.errno, "it exists already and is not overwritten: name a new file") from None
 
 
 async def _list(store: Store, limit: int, host: HostOf) -> int:
@@ -81,9 +81,9 @@ async def _list(store: Store, limit: int, host: HostOf) -> int:
         sys.stdout.write("".join(terminal.paint(line, "red") + "\n" for line in told) + "\n")
     sys.stdout.write(as_lines(found[:limit], terminal, width) or "No orders yet.\n")
     if unresolved := len(await HostLedger(store, "").unresolved()):
-        sys.stderr.write(f"{_many(unresolved, 'order')} without a known end: a server asks until it is known.\n")
+        sys.stderr.write(f"{_many(unresolved, 'order')} with unknown outcome: a server checks until it is known.\n")
     if len(found) > limit:
-        sys.stderr.write("There are older ones: --limit N shows more, --csv all.\n")
+        sys.stderr.write("Older orders: --limit N shows more, --csv all.\n")
     return 0
 
 
@@ -103,9 +103,9 @@ async def _reason(reader: JournalReader, intent: Intent) -> str:
 def _verdict(file: Path, found: Wholeness) -> int:
     counts = f"{_many(found.events, 'event')}, {_many(found.orders, 'order')}"
     if not found.problems:
-        sys.stdout.write(f"{file} is whole: {counts}; each event follows on the one before it.\n")
+        sys.stdout.write(f"{file} is intact: {counts}; each event matches the previous one.\n")
         return 0
-    sys.stdout.write(f"{file} is NOT whole: {counts}.\n" + "".join(f"  {each}.\n" for each in found.problems))
+    sys.stdout.write(f"{file} is NOT intact: {counts}.\n" + "".join(f"  {each}.\n" for each in found.problems))
     return EXIT_PROBLEM
 
 
@@ -114,7 +114,7 @@ def _many(number: int, name: str) -> str:
 
 
 def _no_journal(options: argparse.Namespace, folder: Path) -> int:
-    told = f"There is no journal in {folder}: nothing was traded here yet."
+    told = f"No journal in {folder}: no order was placed yet."
     if options.csv:
         sys.stdout.write(as_csv([]))
     return _told(told) if options.verify or options.backup else _told(told, 0)

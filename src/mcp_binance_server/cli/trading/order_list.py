@@ -163,7 +163,7 @@ def _painted(state: str, terminal: Terminal) -> str:
 
 
 def _reason(each: OrderLine, terminal: Terminal, width: int) -> str:
-    lines = _wrapped(f"  because: {word(each.reason)}", max(width, NARROWEST)) if each.reason else []
+    lines = _wrapped(f"  reason: {word(each.reason)}", max(width, NARROWEST)) if each.reason else []
     return "".join(terminal.paint(line, "dim") + "\n" for line in lines)
 
 

@@ -12,11 +12,11 @@ from mcp_binance_server.trading.paper.account import account_of
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.policy_file import policy_at
 
-QUESTION = "Start this account again with its first balances, and cancel its open orders? [y/N] "
+QUESTION = "Reset this account to its initial balances, and cancel its open orders? [y/N] "
 HINT = """
-Cancel an order:          mcp-binance-server cancel ID
-Start the account again:  mcp-binance-server paper reset"""
-DONE = "\nThe account begins anew; {cancelled} open {orders} cancelled. The journal is kept."
+Cancel an order:    mcp-binance-server cancel ID
+Reset the account:  mcp-binance-server paper reset"""
+DONE = "\nThe account was reset; {cancelled} open {orders} cancelled. The journal is kept."
 
 
 def run_paper(options: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def _reset(account: str, host: TradingHost, *, is_sure: bool) -> int:
 
 def _is_yes() -> bool:
     if not sys.stdin.isatty():
-        raise NotDone("This is no terminal, so nobody can be asked: paper reset --yes")
+        raise NotDone("No terminal to confirm at. Without a question: paper reset --yes")
     try:
         return input(f"\n{QUESTION}").strip().lower() in ("y", "yes")
     except EOFError:

@@ -12,7 +12,7 @@ from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, fing
 
 TERMINAL = "/dev/tty"
 LEAST_CHARACTERS = 12
-NO_TERMINAL = "The passphrase is asked for at a terminal, and there is none here.\nRun this in a terminal of your own."
+NO_TERMINAL = "The passphrase must be entered at a terminal, and there is none.\nRun this in your own terminal."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ApproverKey:
             raise NotDone(
                 f"{self.path} is not the key that trading.toml names as {whose}:\n"
                 f"its fingerprint is {fingerprint(public)}, not {wanted}.\n"
-                "Nothing was signed or changed. Orders are approved with another file by: approve --approver FILE"
+                "Nothing was signed or changed. To use another file: approve --approver FILE"
             )
 
 
@@ -68,9 +68,9 @@ def ask_new_passphrase() -> str:
     """
     first = ask_passphrase("New passphrase: ")
     if len(first) < LEAST_CHARACTERS:
-        raise NotDone(f"A passphrase has at least {LEAST_CHARACTERS} characters. Nothing was written.")
-    if ask_passphrase("The same again: ") != first:
-        raise NotDone("The two are not the same. Nothing was written.")
+        raise NotDone(f"A passphrase needs at least {LEAST_CHARACTERS} characters. Nothing was written.")
+    if ask_passphrase("Repeat it: ") != first:
+        raise NotDone("The passphrases differ. Nothing was written.")
     return first
 
 
@@ -90,7 +90,7 @@ def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
         return ApproverKey(path, path.read_bytes())
     except OSError as error:
         reason = error.strerror or "it cannot be read"
-        raise NotDone(f"{path}: {reason}. The key that approves is made by: mcp-binance-server approve --new") from None
+        raise NotDone(f"{path}: {reason}. Create the approval key with: mcp-binance-server approve --new") from None
 
 
 def ask_approver(

@@ -19,12 +19,12 @@ from mcp_binance_server.trading.judgement.terms import Terms
 HostOf = Callable[[Terms], str]
 
 WIDE = 69
-UNPROTECTED = "what is bought is not protected while only a part of it is filled"
-SMALLER = ": it only becomes smaller, and keeps its place"
+UNPROTECTED = "a partly filled entry is unprotected until it is filled completely"
+SMALLER = ": it is only reduced, and keeps its place in the queue"
 UNTIL: dict[TimeInForce, str] = {
-    "GTC": "it stands until it is filled or cancelled (GTC)",
-    "IOC": "what does not fill at once expires (IOC)",
-    "FOK": "all of it at once, or nothing (FOK)",
+    "GTC": "open until filled or cancelled (GTC)",
+    "IOC": "fills at once; the rest expires (IOC)",
+    "FOK": "fills completely at once, or not at all (FOK)",
 }
 
 
@@ -44,7 +44,7 @@ def order_line(terms: Terms) -> str:
     if terms.amends:
         return f"reduce an order of {echo(terms.symbol)} to {number(terms.quantity)}"
     beside = ", with exits" if terms.exits is not None and terms.exits.has_entry else ""
-    beside += "" if terms.replaces is None else ", instead of another"
+    beside += "" if terms.replaces is None else ", replacing another"
     if terms.exits is not None and not terms.exits.has_entry:
         least = f"at least {number(terms.worst)}"
         return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {least}"
@@ -56,7 +56,7 @@ def order_line(terms: Terms) -> str:
 def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
     """Return the waiting orders, two lines each with the ID, and the account if there are several."""
     has_several = len({each.terms.account for each in waiting}) > 1
-    lines = [f"{len(waiting)} orders wait for you:", ""]
+    lines = [f"{len(waiting)} orders are waiting for approval:", ""]
     for each in waiting:
         lines += [
             f"  {staked(each.terms, host)}: {order_line(each.terms)}",
@@ -69,15 +69,15 @@ def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
 
 def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> str:
     """Return all terms that a person approves."""
-    opening = f"{staked(waiting.terms, host)}: this order waits for your yes."
+    opening = f"{staked(waiting.terms, host)}: this order waits for your approval."
     return "\n".join([opening, "", *_table(terms_rows(waiting, policy, now_ms))])
 
 
 def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str, str]]:
     """Return each term that a person approves, by name."""
     terms = waiting.terms
-    trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (the order leaves at this)")]
-    spent = "the most that is paid" if terms.side == "BUY" else "the least that is received"
+    trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (trigger price)")]
+    spent = "maximum cost" if terms.side == "BUY" else "minimum proceeds"
     is_same = terms.policy == policy.digest
     return [
         ("order", f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)}"),
@@ -87,8 +87,8 @@ def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str,
         *_replaced_rows(terms),
         ("lasts", UNTIL[terms.time_in_force]),
         ("value", f"{number(terms.value)} ({spent}, before fees)"),
-        ("limits", f"count it as {cents_text(terms.taken)} {policy.counting_asset}"),
-        ("rules", "trading.toml as it is now" if is_same else "NOT the trading.toml of now: it was changed since"),
+        ("limits", f"counts {cents_text(terms.taken)} {policy.counting_asset}"),
+        ("rules", "current trading.toml" if is_same else "NOT the current trading.toml: it was changed since"),
         ("account", f"{echo(terms.account)} on {echo(terms.network)}"),
         ("asked", f"{at(waiting.since_ms)} for {echo(waiting.visitor)}"),
         ("until", f"{at(terms.expires_ms)}, {_left(waiting, now_ms)}"),
@@ -98,9 +98,9 @@ def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str,
 
 def _kind_rows(terms: Terms) -> list[tuple[str, str]]:
     if terms.exits is not None and not terms.exits.has_entry:
-        return [("type", f"{terms.kind}, two orders of which one ends the other")]
+        return [("type", f"{terms.kind}, two orders, one cancels the other")]
     if terms.is_market:
-        kind, price = f"{terms.kind}, sent as a limit order at the price below", "worst price: no worse one is taken"
+        kind, price = f"{terms.kind}, sent as a limit order at the price below", "worst accepted price"
     else:
         kind, price = terms.kind, "limit"
     return [("type", kind), ("price", f"{number(terms.price)} ({price})")]
@@ -111,13 +111,13 @@ def _exit_rows(exits: Exits | None) -> list[tuple[str, str]]:
     if exits is None:
         return []
     is_received = exits.shape.startswith("OPO")
-    sold = f"what was received, {number(exits.quantity)} at most," if is_received else number(exits.quantity)
-    when = ", once it is filled" if exits.has_entry else ""
+    sold = f"the received amount, at most {number(exits.quantity)}," if is_received else number(exits.quantity)
+    when = ", when the entry is filled" if exits.has_entry else ""
     rows: list[tuple[str, str]] = []
     if exits.take_profit is not None:
         rows.append(("profit", f"SELL {sold} at {number(exits.take_profit)}{when}"))
     if exits.stop is not None and exits.stop_limit is not None:
-        below = f"at {number(exits.stop)}, then at {number(exits.stop_limit)} or better"
+        below = f"at {number(exits.stop)}, limit {number(exits.stop_limit)}"
         rows.append(("stop", f"SELL {sold} {below}{when}"))
     return [*rows, ("beware", UNPROTECTED)] if exits.has_entry else rows
 
@@ -125,7 +125,7 @@ def _exit_rows(exits: Exits | None) -> list[tuple[str, str]]:
 def _replaced_rows(terms: Terms) -> list[tuple[str, str]]:
     if terms.replaces is None:
         return []
-    gone = ", cancelled first; if this one is then refused, neither stands"
+    gone = ", cancelled first; if this one is then rejected, no order is open"
     return [("replaces", f"{echo(terms.replaces)}{SMALLER if terms.amends else gone}")]
 
 
@@ -146,19 +146,19 @@ def mode_of(terms: Terms, host: HostOf) -> str:
             return terms.mode.upper()
 
 
-def stopped_line(stopped: Stopped) -> str:
+def stopped_line(stopped: Stopped, opening: str = "Trading is stopped") -> str:
     """Return a stop with its scope, time and reason."""
-    return f"Trading is stopped for {whose(stopped)} since {at(stopped.since_ms)}: {echo(stopped.why)}."
+    return f"{opening} for {whose(stopped)} since {at(stopped.since_ms)}: {echo(stopped.why)}."
 
 
 def whose(stopped: Stopped) -> str:
     """Return the scope of a stop."""
-    return "everybody" if stopped.account == EVERYBODY else f"account {echo(stopped.account)}"
+    return "all accounts" if stopped.account == EVERYBODY else f"account {echo(stopped.account)}"
 
 
 def intent_line(intent: Intent) -> str:
     """Return the state of an order."""
-    done = f", {number(intent.executed)} of it filled" if intent.executed else ""
+    done = f", {number(intent.executed)} filled" if intent.executed else ""
     return f"{intent.client_order_id}: {order_line(intent.terms)}: {intent.status or intent.state}{done}"
 
 
@@ -167,7 +167,7 @@ def paper_page(account: str, balances: Iterable[Balance], orders: Sequence[Order
     rows = [("asset", "free", "in orders")]
     rows += [(echo(each.asset), number(each.free), number(each.locked)) for each in balances if each.total]
     wide = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = [f"PAPER account {account}: play money on live prices.", ""]
+    lines = [f"PAPER account {account}: play money at live prices.", ""]
     lines += [f"  {name:<{wide[0]}}  {free:>{wide[1]}}  {locked:>{wide[2]}}" for name, free, locked in rows]
     lines += ["", "No open orders." if not orders else "Open orders:"]
     for each in orders:
@@ -185,7 +185,7 @@ def _paper_order(order: Order) -> str:
 
 def _left(waiting: Waiting, now_ms: int) -> str:
     if waiting.signature is not None:
-        return "approved; it waits for the assistant to place it"
+        return "approved; waiting for the assistant to place it"
     return f"{max(0, waiting.terms.expires_ms - now_ms) // 1000} s left"
 
 

@@ -13,8 +13,8 @@ from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped
 from mcp_binance_server.trading.policy_file import policy_at
 
 NO_REASON = "stopped at a terminal"
-HOW_TO_RESUME = "Take new orders again: mcp-binance-server resume"
-BY_FILE = "so the file {file} was put there: no new order is taken while it lies there."
+HOW_TO_RESUME = "To resume: mcp-binance-server resume"
+BY_FILE = "The file {file} was created instead: no new orders while it exists."
 
 
 def run_stop(options: argparse.Namespace) -> int:
@@ -31,13 +31,13 @@ def _stop(why: str, host: TradingHost, *, cancels: bool) -> int:
     try:
         stopped = host.do(partial(_stopped, why))
     except NotDone as problem:
-        raise NotDone(f"{problem}\nThe stop could not be written there, {_put_file(host)}") from None
+        raise NotDone(f"{problem}\nThe stop could not be recorded there. {_put_file(host)}") from None
     say(stopped_line(stopped))
     if cancels:
         for each in cancel_every(host):
             say(f"  {each}")
     left = host.do(open_orders)
-    say("No order is open." if not left else "These stay open; --cancel-all, or cancel with an id, takes them back:")
+    say("No open orders." if not left else "Still open; cancel them with --cancel-all, or one with cancel ID:")
     for each in left:
         say(f"  {intent_line(each)}")
     say(HOW_TO_RESUME)
@@ -48,7 +48,7 @@ def _resume(account: str | None, host: TradingHost) -> int:
     policy = policy_at(host.settings.trading_policy)
     stops = host.do(_standing)
     for each in stops:
-        say(stopped_line(each))
+        say(stopped_line(each, "Stopped"))
     lifted = [each for each in stops if account in (None, each.account)]
     if not lifted:
         say("Trading is not stopped." if account is None else f"Account {echo(account)} has no stop of its own.")
@@ -62,10 +62,10 @@ def _resume(account: str | None, host: TradingHost) -> int:
 
 def _told(account: str | None, left: list[Stopped]) -> str:
     if account is None:
-        return "New orders are taken again."
+        return "Resumed: new orders are allowed again."
     if any(each.account == EVERYBODY for each in left):
-        return f"The stop of account {echo(account)} is lifted; the one for everybody still holds it."
-    return f"New orders of account {echo(account)} are taken again."
+        return f"The stop of account {echo(account)} is lifted; the stop of all accounts still applies."
+    return f"Resumed: account {echo(account)} can place new orders again."
 
 
 def _put_file(host: TradingHost) -> str:
@@ -74,7 +74,7 @@ def _put_file(host: TradingHost) -> str:
         host.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
     except OSError as error:
-        return f"and neither could the file {path}: {error.strerror}. End your servers."
+        return f"The file {path} could not be created either: {error.strerror}. End your servers."
     return BY_FILE.format(file=path)
 
 

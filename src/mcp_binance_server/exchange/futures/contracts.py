@@ -160,7 +160,7 @@ class ContractList:
     def _left_out(self, what: str, dropped: int) -> None:
         self.reads.dropped += dropped
         if dropped:
-            LOG.warning("%d %s made no sense and are left out", dropped, what)
+            LOG.warning("%d %s are invalid and were left out", dropped, what)
 
     async def _shared(self, name: str, call: RestCall, produce: Callable[[], Awaitable[bytes]]) -> bytes:
         return await self.engine.single_flight(

@@ -24,9 +24,7 @@ class FuturesNotOffered(AppError):
         return f"This server was set up without Binance's futures: {self.setting} is not set."
 
     def data(self) -> dict[str, Any]:
-        instead = (
-            f"Ask about the spot market; or set {self.setting} in the environment of this server and start it again"
-        )
+        instead = f"Use the spot market, or set {self.setting} in the environment of this server and restart it"
         return {**super().data(), "recovery_suggestion": instead}
 
 

@@ -222,6 +222,6 @@ class ContractListWire(ExchangeLimitsWire):
         """
         read = read_rows(self.symbols, ContractWire)
         if self.symbols and not read.rows:
-            raise msgspec.ValidationError("no contract of the list can be read")
+            raise msgspec.ValidationError("no contract of the list could be read")
         contracts = (each.to_domain() for each in read.rows)
         return ContractTable.of(contracts, self.weight_per_minute or otherwise), read.dropped

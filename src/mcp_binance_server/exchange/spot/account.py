@@ -33,8 +33,8 @@ from mcp_binance_server.words import word
 WireT = TypeVar("WireT")
 
 WHO_MAY_BORROW = (
-    "It is lent to programs on the server's own machine that no proxy stands before, and to tokens of its token file "
-    "that come from that machine, over TLS or through a trusted proxy that says https."
+    "It serves programs on the server's own machine without a proxy, and tokens of the token file from that machine, "
+    "over TLS, or through a trusted proxy that reports https."
 )
 
 # Trades of one known order cost a quarter of the weight: .../rest-api/account-endpoints#account-trade-list-user_data
@@ -155,7 +155,7 @@ class AccountClient:
                 reason="no API key is configured",
             )
             if self.is_withheld:
-                error.reason, error.likely_cause = "this server's own key is not lent to you", NOT_LENT
+                error.reason, error.likely_cause = "this server's own key is not available to you", NOT_LENT
                 error.explanation = WHO_MAY_BORROW
             raise error
         return self.principal
@@ -177,7 +177,7 @@ class AccountClient:
             with anyio.move_on_after(PATIENCE_SECS):
                 return await read_key_rights(self)
         except AppError as error:
-            LOG.info("what the key may do was not told: %s", error.error_type)
+            LOG.info("the rights of the key could not be read: %s", error.error_type)
         return None
 
     async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]:

@@ -164,7 +164,7 @@ class Directory:
         except UNREADABLE:
             raise ExchangeUnavailable(reason="the answer could not be read") from None
         if left_out := len(body.value.symbols) - len(self._made[1].rules):
-            LOG.warning("%d symbols of the exchange's list made no sense and are left out", left_out)
+            LOG.warning("%d symbols of the exchange's list are invalid and were left out", left_out)
         return self._made[0]
 
 

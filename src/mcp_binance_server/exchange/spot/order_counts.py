@@ -27,7 +27,7 @@ class TooManyOrders(RateLimited):
     """Nothing was sent: our part of the exchange's order limit is used up, or the exchange reported the limit."""
 
     error_type: ClassVar[str] = "too_many_orders"
-    recovery_suggestion: ClassVar[str] = "Wait as long as it says; other programs that use this account count as well"
+    recovery_suggestion: ClassVar[str] = "Wait retry_after_secs; orders of other programs on this account count too"
 
     current_weight: int | None = None
     weight_limit: int = 0
@@ -36,13 +36,10 @@ class TooManyOrders(RateLimited):
 
     @property
     def message(self) -> str:
-        most = "Binance takes for now"
+        limit = "Binance's order limit"
         if self.orders_allowed is not None:
-            most = f"this server allows itself: {self.orders_counted} of {self.orders_allowed}"
-        return (
-            f"This account has placed as many orders as {most}. Nothing was sent; "
-            f"please wait {self.retry_after_secs} seconds."
-        )
+            limit = f"this server's order limit ({self.orders_counted} of {self.orders_allowed})"
+        return f"This account has reached {limit}. Nothing was sent; please wait {self.retry_after_secs} seconds."
 
     def data(self) -> dict[str, Any]:
         told = super().data()

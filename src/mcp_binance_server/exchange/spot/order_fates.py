@@ -32,13 +32,13 @@ ORDER_REJECTED, CANCEL_REJECTED, NO_SUCH_ORDER, NOT_REPLACED, AMEND_REJECTED = -
 LONGEST_QUOTE = 120
 
 DUPLICATE = "an order with this id is open already"
-UNREADABLE_SUCCESS = "Binance said yes in an answer that cannot be read: it may have been executed"
+UNREADABLE_SUCCESS = "Binance accepted it, but the answer could not be read: it may have been executed"
 
 # A code that is in neither table proves nothing, whatever the status.
 REFUSED_CODES: Mapping[int, str] = MappingProxyType(
     {
         -1002: "the key may not do this",
-        TOO_MUCH_WEIGHT: "this address has asked Binance too much",
+        TOO_MUCH_WEIGHT: "this address has sent Binance too many requests",
         -1008: "Binance is too busy",
         -1010: "Binance refused the message",
         -1013: "the order breaks a rule of this symbol",
@@ -49,26 +49,26 @@ REFUSED_CODES: Mapping[int, str] = MappingProxyType(
         TIMESTAMP: "the clocks disagree, or it arrived too late",
         BAD_SIGNATURE: "the signature is not valid: the secret does not belong to the key",
         -1034: "there are too many connections",
-        UNKNOWN_SYMBOL: "there is no such symbol",
+        UNKNOWN_SYMBOL: "the symbol is unknown",
         ORDER_REJECTED: "Binance rejected the order",
-        CANCEL_REJECTED: "there is no such open order",
-        NO_SUCH_ORDER: "there is no such order",
+        CANCEL_REJECTED: "no open order with that ID",
+        NO_SUCH_ORDER: "no order with that ID",
         BAD_KEY_FORMAT: "the API key has the wrong form",
-        REJECTED_KEY: "the API key is not known there, may not trade, or not from this address",
+        REJECTED_KEY: "the API key is unknown there, may not trade, or is not allowed from this address",
         -2016: "there is no trading window",
         NOT_REPLACED: "nothing was replaced",
         -2026: "the order is archived",
         AMEND_REJECTED: "the order was not amended",
-        -2039: "the two ids are not of one order",
+        -2039: "the two IDs belong to different orders",
     }
 )
 # Missing, malformed, surplus or contradictory parameters: such a request never reaches the matching engine.
 REFUSED_RANGE = range(-1229, -1099)
-BROKEN_REQUEST = "Binance does not take the order as it is written"
+BROKEN_REQUEST = "Binance does not accept the form of the order"
 
 # The first entry found in the message decides.
 REJECTED_BY_WORDS: tuple[tuple[str, str], ...] = (
-    ("insufficient balance", "the account does not have what the order needs"),
+    ("insufficient balance", "the balance is too small for the order"),
     ("immediately match", "the order would immediately match and take"),
     ("trigger immediately", "the order would trigger immediately"),
     ("duplicate order", DUPLICATE),
@@ -78,21 +78,21 @@ REJECTED_BY_WORDS: tuple[tuple[str, str], ...] = (
     ("disabled on this account", "this is disabled for this account"),
     ("may not place or cancel", "this account may not place or cancel orders"),
     ("trading is not enabled", "trading is not enabled for this key"),
-    ("not supported", "this symbol does not take such orders"),
-    ("not support for", "this symbol does not take such orders"),
+    ("not supported", "this symbol does not accept such orders"),
+    ("not support for", "this symbol does not accept such orders"),
     ("filter failure", "the order breaks a rule of this symbol"),
-    ("relationship of the prices", "the market stands on the wrong side of one of the prices"),
+    ("relationship of the prices", "the market is on the wrong side of one of the prices"),
 )
 CANCEL_BY_WORDS: tuple[tuple[str, str], ...] = (
-    ("unknown order", "there is no such open order"),
-    ("cancel restrictions", "the order is in another state than the cancel wanted"),
+    ("unknown order", "no open order with that ID"),
+    ("cancel restrictions", "the order is not in the state that the cancel needs"),
     ("may not place or cancel", "this account may not place or cancel orders"),
 )
 AMEND_BY_WORDS: tuple[tuple[str, str], ...] = (
-    ("unknown order", "there is no such open order"),
+    ("unknown order", "no open order with that ID"),
     ("quantity increase", "an order can only be made smaller"),
     ("change no state", "the order has this quantity already"),
-    ("not supported", "this symbol does not take such a change"),
+    ("not supported", "this symbol does not accept such a change"),
     ("filter failure", "the order breaks a rule of this symbol"),
 )
 BY_WORDS: Mapping[int, tuple[tuple[str, str], ...]] = MappingProxyType(
@@ -103,9 +103,9 @@ BY_WORDS: Mapping[int, tuple[tuple[str, str], ...]] = MappingProxyType(
 REFUSED_STATUSES: Mapping[int, str] = MappingProxyType(
     {
         UNAUTHORIZED: "the key was refused",
-        FORBIDDEN: "a firewall before Binance refused it",
-        IP_BANNED: "this address is banned for a while",
-        TOO_MANY_REQUESTS: "this address has asked Binance too much",
+        FORBIDDEN: "a firewall in front of Binance refused it",
+        IP_BANNED: "this address is temporarily banned",
+        TOO_MANY_REQUESTS: "this address has sent Binance too many requests",
         RESTRICTED: "Binance does not serve this location",
     }
 )

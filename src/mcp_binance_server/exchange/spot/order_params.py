@@ -150,4 +150,4 @@ def _check(orders: WrittenList) -> None:
     if orders.shape in PAID:
         is_sound = is_sound and legs[0].side == "BUY" and legs[0].quantity == legs[-1].quantity
     if not is_sound:
-        raise ValueError(f"such orders make no {orders.shape}, and are never sent")
+        raise ValueError(f"such orders are not a valid {orders.shape}, and are never sent")

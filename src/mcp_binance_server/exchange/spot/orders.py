@@ -157,7 +157,7 @@ class OrderClient:
             return outcome_of(refusal) if judge is None else judge(refusal, answer.body)
         outcome = read(answer.body)
         if outcome is None:
-            LOG.error("a write was answered with a success that cannot be read: %s", call.path)
+            LOG.error("the success response of a write could not be read: %s", call.path)
             return Outcome(Fate.UNKNOWN, reason=UNREADABLE_SUCCESS)
         return outcome
 
@@ -196,7 +196,7 @@ class OrderClient:
             if not call.is_cancel:
                 raise
         if not call.is_cancel:
-            raise ExchangeUnavailable(reason="the weight of this minute could not be found out, nothing was sent")
+            raise ExchangeUnavailable(reason="the weight of this minute could not be read, nothing was sent")
         return False  # without a count no order leaves; a cancel does
 
     async def _written(self, call: WriteCall, params: Params, gate: Gate) -> HttpAnswer:
@@ -207,7 +207,7 @@ class OrderClient:
         async def fresh() -> None:
             # The request was signed before the connection was up, and would arrive too late, or nearly.
             if clock.monotonic_ms() - signed_ms > longest_ms:
-                raise NoAnswer(f"to connect took longer than {longest_ms / 1000:g} s", sent=False)
+                raise NoAnswer(f"connecting took longer than {longest_ms / 1000:g} s", sent=False)
             await gate()
 
         query = signed_query(stamped, self.principal.signer)

@@ -114,7 +114,7 @@ def kept_to(rules: SymbolRules, asked: OrderIntent, verdict: FilterVerdict) -> F
         limit=limit,
         reason=REASONS.get(first.rule),
         nearest=None if nearest is None else {name: written(amount) for name, amount in nearest.amounts.items()},
-        nearest_note="rounded up: more than was asked for" if nearest is not None and _grew(asked, nearest) else None,
+        nearest_note="rounded up: more than requested" if nearest is not None and _grew(asked, nearest) else None,
         also_broken=tuple("{}: {}, allowed is {}".format(each.rule, *_told(rules, each)) for each in others),
     )
 

@@ -58,7 +58,7 @@ class ChartFactsService:
         except ChartServiceError as failure:
             if place != BINANCE:
                 raise
-            return await self._binance(wanted, f"chart-img.com could not be asked: {failure.message}")
+            return await self._binance(wanted, f"chart-img.com did not list them: {failure.message}")
 
     async def _listed(self, place: str, wanted: str) -> Held[SymbolList]:
         kind = described(place).type
@@ -105,7 +105,7 @@ def _pair(rules: SymbolRules) -> ListedSymbol:
 
 
 def _no_exchange(text: str) -> InvalidArguments:
-    problem = f"'{echo(text)}' is no exchange id; get_exchanges lists them, such as BINANCE or NASDAQ"
+    problem = f"'{echo(text)}' is not an exchange id; get_exchanges lists them, such as BINANCE or NASDAQ"
     return InvalidArguments(
         summary=f"Invalid exchange: {problem}", errors=({"argument": "exchange", "problem": problem},)
     )

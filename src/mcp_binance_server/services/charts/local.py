@@ -97,7 +97,7 @@ class LocalCharts:
         rules = await self.market.rules(chart.pair)
         series = await load(WatchedPair(rules.symbol, chart.interval, chart.until_ms), bars_to_load(chart.spec))
         if not series.candles:
-            raise InvalidChartConfig(details=({"field": "range", "message": "there is no candle in this range"},))
+            raise InvalidChartConfig(details=({"field": "range", "message": "there are no candles in this range"},))
         compared = tuple([await self._compared(chart, other, load) for other in chart.compare])
         return series.candles, replace(
             chart.spec,

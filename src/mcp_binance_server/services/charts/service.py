@@ -50,7 +50,7 @@ class ChartingService:
         if not self.remote.has_key:
             return await self._drawn_here(order, here, "no CHART_IMG_API_KEY is set")
         if isinstance(there, InvalidChartConfig):
-            return await self._drawn_here(order, here, f"chart-img.com would not take it: {_told(there)}")
+            return await self._drawn_here(order, here, f"chart-img.com would reject it: {_told(there)}")
         if reason := self.remote.over_plan(order):
             return await self._drawn_here(order, here, reason)
         try:
@@ -91,7 +91,7 @@ class ChartingService:
         network = self.local.network.name
         if network == "mainnet" or not str(asked.body["symbol"]).startswith("BINANCE:"):
             return image
-        warning = f"other_market: chart-img.com draws the real market; all else of this server is {network}"
+        warning = f"other_market: chart-img.com draws the real market; all other data of this server is {network}"
         return replace(image, warnings=(*image.warnings, warning))
 
     async def _drawn_instead(
@@ -102,7 +102,7 @@ class ChartingService:
             raise failure
         if order.wants_jpeg and self.jpeg is None:
             raise failure
-        LOG.info("chart drawn here, not by chart-img: %s", failure.error_type)
+        LOG.info("chart drawn locally, not by chart-img: %s", failure.error_type)
         try:
             image = await self._drawn_here(order, chart, f"chart-img.com did not draw it: {_told(failure)}")
         except (ExchangeError, RateLimited):
@@ -149,7 +149,7 @@ class ChartingService:
             expires_at=f"{expires.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z",
             warnings=(
                 *image.warnings,
-                "kept_here: imageUrl is a resource of this server for an hour, not a web address",
+                "kept_here: imageUrl is a resource of this server, kept for an hour; it is not a web address",
             ),
         )
 
@@ -158,7 +158,7 @@ class ChartingService:
 
 
 def _not_kept(image: ChartImage, reason: str) -> ChartImage:
-    return replace(image, warnings=(*image.warnings, f"not_kept: the picture comes with this answer only: {reason}"))
+    return replace(image, warnings=(*image.warnings, f"not_kept: the picture is only in this answer: {reason}"))
 
 
 def _told(failure: ChartServiceError | InvalidChartConfig) -> str:

@@ -50,5 +50,5 @@ async def in_turn(
 
 def _asked(turns: FairTurns, name: str) -> FairTurn:
     if not turns.has_room():
-        raise ChartNotDrawn(reason=f"{turns.most_waiting} charts of yours are waiting for their turn already")
+        raise ChartNotDrawn(reason=f"{turns.most_waiting} of your charts are already waiting for their turn")
     return turns.ask(name)

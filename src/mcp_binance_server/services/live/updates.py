@@ -174,7 +174,7 @@ class PageWatch:
                 except StreamsFull as given_away:
                     return given_away
                 except Exception:  # an error of one page must not end the others
-                    LOG.exception("a page's news could not be told")
+                    LOG.exception("notifications of a page failed")
                     await self.news.clock.sleep_ms(CRASH_PAUSE_MS)
                 await self.news.wait()
         return None
@@ -184,7 +184,7 @@ class PageWatch:
             try:
                 waiter.tell()
             except Exception:  # an error of one subscriber must not affect the others
-                LOG.exception("somebody who waited for a page could not be told")
+                LOG.exception("notification of a subscriber failed")
                 self.waiting.pop(key, None)
 
     def stop(self) -> None:

@@ -147,7 +147,7 @@ class BoardService:
                     # Takes ten milliseconds: in a thread, so that other requests do not wait.
                     made = await anyio.to_thread.run_sync(perpetual_board, days, premiums, quotes, table, rules)
                     return made, days.origin
-            raise ExchangeUnavailable(reason=f"the parts of an answer lie more than {APART_MS // 1000} s apart")
+            raise ExchangeUnavailable(reason=f"the parts of an answer are more than {APART_MS // 1000} s apart")
 
         return make
 

@@ -122,10 +122,10 @@ async def _since_anchor(
     if missing > MOST_OLDER_BARS:
         name = asked.anchor or usual_anchor(span_of(first))
         # Volume over volume is equal on every interval; a sum of signed volumes is not.
-        same = ", where it is the same" if asked.indicator.anchored else ""
+        same = ", where the value is the same" if asked.indicator.anchored else ""
         raise _refused(
-            f"{asked.indicator.name}({name}) reaches back {missing:,} bars of {seen.value.interval}; "
-            f"ask for it on a longer interval{same}"
+            f"{asked.indicator.name}({name}) needs {missing:,} older bars of {seen.value.interval}; "
+            f"use a longer interval{same}"
         )
     older = await candles_before(
         market.client, seen.rules.symbol, seen.value.interval, missing, until_ms=first.open_time_ms - 1
@@ -140,7 +140,7 @@ def asked_indicator(written: str) -> AskedIndicator:
     indicator = INDICATORS.get(name)
     if match is None or indicator is None:
         known = ", ".join(_usage(each) for each in INDICATORS.values())
-        raise _refused(f"'{echo(written)}' is no indicator; there are {known}")
+        raise _refused(f"'{echo(written)}' is not an indicator; available: {known}")
     inside = (match[2] or match[3] or "").strip()
     if indicator.anchored or indicator.running:
         return AskedIndicator(indicator, {}, _anchor(inside, indicator))

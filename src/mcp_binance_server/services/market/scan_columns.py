@@ -133,7 +133,7 @@ class ColumnStore:
     @property
     def _contracts(self) -> FuturesClient:
         if self.futures is None:
-            raise TypeError("without futures there is no board of them to ask about")
+            raise TypeError("open interest needs a futures client")
         return self.futures
 
     def _keep(self, key: tuple[BoardMarket, ScanStep, str], columns: ReadColumns, until_ms: int) -> None:

@@ -7,14 +7,13 @@ from typing import Literal
 from mcp_binance_server.domain.account import Balance, Venue
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, IntentState, Stopped, Waiting
 from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import PreviewedOrder
-from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.terms import KeptPreview, Terms, TradingMode
 
 OrderOutcomeName = Literal["placed", "rejected", "not_sent", "unknown", "waiting_for_approval"]
 

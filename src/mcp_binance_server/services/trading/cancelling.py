@@ -11,7 +11,7 @@ from mcp_binance_server.trading.errors import CANCEL, OrderDeclined, OrderDenied
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.reconciling import TradedAccount, found_intent, terms_of
 
-IS_STOP = "it is a stop, and its cancel is asked for: cancel_order with its client_order_id"
+IS_STOP = "a stop, which needs the user's confirmation: cancel_order with its client_order_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class CancelService:
         if intent is None and self._takes_all:
             intent = await self._found(rules, client_order_id)
         if intent is None or intent.terms.symbol != rules.symbol:
-            limit = "open orders of this account" if self._takes_all else "orders that were placed here"
-            raise OrderDenied(guard=CANCEL, received="an order that is not", limit=limit)
+            limit = "open orders of this account" if self._takes_all else "orders placed by this server"
+            raise OrderDenied(guard=CANCEL, received="no open order with that ID", limit=limit)
         if intent.final_ms is not None:
             return await trading.told(await trading.desk.told(intent.preview_id))
         asks = self._asks(intent)
@@ -73,7 +73,7 @@ class CancelService:
         left = [KeptOpen(each.client_order_id, IS_STOP) for each in found if self._asks(each)]
         done = [await self.cancel(Cancellation(each, rules, asks=False)) for each in found if not self._asks(each)]
         standing = [each for each in done if each.intent.final_ms is None]
-        left += [KeptOpen(each.intent.client_order_id, each.reason or "its end is not known yet") for each in standing]
+        left += [KeptOpen(each.intent.client_order_id, each.reason or "outcome not known yet") for each in standing]
         return CancelledAll(
             symbol=rules.symbol,
             cancelled=tuple(each for each in done if each.intent.final_ms is not None),

@@ -107,7 +107,7 @@ class PaperFeed:
                     self._complaint = ""
                 except Exception as error:  # noqa: BLE001 - orders wait until it works again
                     self._drop()
-                    self._complaint = complain("orders on paper are not matched", error, self._complaint)
+                    self._complaint = complain("paper orders are not matched", error, self._complaint)
                 await self._bell.wait(LOOK_MS if self._symbols or self._followed else IDLE_MS)
         finally:
             with anyio.CancelScope(shield=True), suppress(AppError):
@@ -173,7 +173,7 @@ class PaperFeed:
                 except TookOver:
                     break
                 except Exception as error:  # noqa: BLE001 - only this symbol is delayed
-                    followed.complaint = complain(f"{symbol} on paper waits", error, followed.complaint)
+                    followed.complaint = complain(f"paper orders of {symbol} are delayed", error, followed.complaint)
                 await self.clock.sleep_ms(RETRY_MS)
             if self._token == token:
                 self._drop()
@@ -211,7 +211,7 @@ class PaperFeed:
 
 def complain(what: str, error: Exception, before: str) -> str:
     """Log an error, unless it equals the last one logged; return its text."""
-    told = error.message if isinstance(error, AppError) else f"an unexpected {type(error).__name__}"
+    told = error.message if isinstance(error, AppError) else f"unexpected {type(error).__name__}"
     if told != before:
         is_ours = not isinstance(error, AppError)
         LOG.warning("%s: %s", what, told, exc_info=error if is_ours else None)

@@ -11,7 +11,7 @@ from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService, kept_to
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.trading.drafting import Drafter, OrderPlan, on_grid
-from mcp_binance_server.trading.errors import OrderDenied
+from mcp_binance_server.trading.errors import REPLACES, OrderDenied
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
@@ -21,7 +21,6 @@ from mcp_binance_server.trading.judgement.preview import BPS, USUAL, PreviewedOr
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
-REPLACES = "replaces"
 # Distance of a stop's limit, in allowed slippages of a market order: a price can jump over a stop.
 STOP_SLIPS = 4
 FLAGS: Mapping[Ability, str] = {
@@ -95,8 +94,8 @@ class Planner:
         found = await self.ledger.named(account, name)
         is_open = found is not None and found.final_ms is None and found.state in STANDING
         if found is None or not is_open or found.terms.exits is not None or found.terms.amends:
-            limit = "one open order that was placed here, and is not one of a list"
-            raise OrderDenied(guard=REPLACES, received="an order that is not", limit=limit)
+            limit = "single open orders placed by this server, not those of a bracket"
+            raise OrderDenied(guard=REPLACES, received="that order cannot be replaced on its own", limit=limit)
         return found
 
     def _pair(self, tried: PreviewedOrder, wish: OrderWish) -> Exits:
@@ -196,35 +195,35 @@ def _amends(old: Intent, tried: PreviewedOrder, stays: TimeInForce) -> bool:
 
 def _require(rules: SymbolRules, ability: Ability) -> None:
     if ability not in rules.allows:
-        raise OrderRuleBroken(rule=FLAGS[ability], received=f"such an order on {rules.symbol}", limit="plain orders")
+        raise OrderRuleBroken(rule=FLAGS[ability], received=f"this order type on {rules.symbol}", limit="plain orders")
 
 
 def _require_same(old: Intent, rules: SymbolRules, intent: OrderIntent) -> None:
     if (old.terms.symbol, old.terms.side) != (rules.symbol, intent.side):
-        limit = f"{old.terms.side} on {old.terms.symbol}, as the order that it replaces"
+        limit = f"{old.terms.side} on {old.terms.symbol}, like the order to replace"
         raise OrderDenied(guard=REPLACES, received=f"{intent.side} on {rules.symbol}", limit=limit)
 
 
 def _require_around(entry: Price, wish: OrderWish) -> None:
     found: dict[str, str] = {}
     if wish.take_profit is not None and wish.take_profit <= entry:
-        found["take_profit"] = f"must be above the price of the entry, {entry:f}"
+        found["take_profit"] = f"must be above the entry price, {entry:f}"
     if wish.stop_loss is not None and wish.stop_loss >= entry:
-        found["stop_loss"] = f"must be below the price of the entry, {entry:f}"
+        found["stop_loss"] = f"must be below the entry price, {entry:f}"
     _refuse(found)
 
 
 def _require_sense(intent: OrderIntent, wish: OrderWish) -> None:
     found: dict[str, str] = {}
     if wish.is_pair and intent.side != "SELL":
-        found["side"] = "OCO sells what is held: SELL"
+        found["side"] = "must be SELL: an OCO sells a held asset"
     if wish.has_exits and not wish.is_pair:
         if intent.side != "BUY":
-            found["side"] = "take_profit and stop_loss end what is bought: BUY"
+            found["side"] = "must be BUY: take_profit and stop_loss sell the bought amount"
         if intent.kind not in ("LIMIT", "LIMIT_MAKER", "MARKET"):
-            found["type"] = "an entry with exits is LIMIT, LIMIT_MAKER or MARKET"
+            found["type"] = "must be LIMIT, LIMIT_MAKER or MARKET for an entry with exits"
     if wish.replaces is not None and (wish.is_pair or wish.has_exits or intent.kind == "MARKET"):
-        found[REPLACES] = "one order with a price of its own takes the place of another"
+        found[REPLACES] = "only for a single order with a price and without exits"
     _refuse(found)
 
 
@@ -244,7 +243,7 @@ async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
         InvalidArguments: "all" is not an amount for a buy.
     """
     if side != "SELL":
-        problem = '"all" is for SELL; a buy names its amount'
+        problem = '"all" is only for SELL; a BUY needs an amount'
         raise InvalidArguments(
             summary=f"Invalid arguments for preview_order: quantity: {problem}",
             errors=({"argument": "quantity", "problem": problem},),

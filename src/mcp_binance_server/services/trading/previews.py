@@ -4,8 +4,11 @@ import hmac
 import json
 from dataclasses import dataclass
 
+from anyio import to_thread
+
+from mcp_binance_server.services.trading.preview_files import LOCAL_VISITOR, PreviewFiles
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.terms import KeptPreview, PreviewId, Terms
 
 # Size of a visitor's shelf in bytes, for some ninety previews. A visitor with more loses only its own oldest ones.
 MOST_BYTES = 64 * 1024
@@ -14,33 +17,29 @@ _SEAL_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPreview:
-    """Terms that were shown to a visitor, and their asset."""
-
-    preview_id: PreviewId
-    terms: Terms
-    visitor: str
-    asset: str
-
-
-@dataclass(frozen=True, slots=True)
 class Previews:
     """Storage of previews for all processes of a fleet; an altered preview counts as missing."""
 
     engine: StateEngine
     key: bytes
+    files: PreviewFiles | None = None
+    """Files for the local visitor, so that its previews outlive the process."""
 
     async def keep(self, terms: Terms, visitor: str, asset: str, now_ms: int) -> KeptPreview:
         """Store terms until they expire."""
         preview_id = terms.preview_id(self.key)
         told = json.dumps({"terms": terms.to_json(), "visitor": visitor, "asset": asset}).encode()
         value, ttl_ms = self._seal(told) + told, max(1, terms.expires_ms - now_ms)
+        if self.files is not None and visitor == LOCAL_VISITOR:
+            await to_thread.run_sync(self.files.save, preview_id, value, terms.expires_ms, now_ms)
         await self.engine.shelve(shelf_of(visitor), preview_id, value, ttl_ms=ttl_ms, most_bytes=MOST_BYTES)
         return KeptPreview(preview_id, terms, visitor, asset)
 
-    async def find(self, preview_id: str, visitor: str) -> KeptPreview | None:
+    async def find(self, preview_id: str, visitor: str, now_ms: int = 0) -> KeptPreview | None:
         """Return the preview with this ID of this visitor; None if it is missing or another visitor's."""
         value = await self.engine.shelved(shelf_of(visitor), preview_id) or b""
+        if not value and self.files is not None and visitor == LOCAL_VISITOR:
+            value = await to_thread.run_sync(self.files.load, preview_id, now_ms) or b""
         seal, told = value[:_SEAL_BYTES], value[_SEAL_BYTES:]
         if not hmac.compare_digest(seal, self._seal(told)):
             return None
@@ -48,6 +47,11 @@ class Previews:
         found = KeptPreview(PreviewId(preview_id), Terms.from_json(kept["terms"]), kept["visitor"], kept["asset"])
         is_own = found.visitor == visitor and found.terms.preview_id(self.key) == preview_id
         return found if is_own else None
+
+    async def forget(self, kept: KeptPreview) -> None:
+        """Remove the file of a preview that was claimed; its order is in the journal."""
+        if self.files is not None and kept.visitor == LOCAL_VISITOR:
+            await to_thread.run_sync(self.files.remove, kept.preview_id)
 
     def _seal(self, told: bytes) -> bytes:
         return hmac.digest(self.key, _KEPT + told, "sha256")

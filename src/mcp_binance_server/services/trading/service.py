@@ -28,7 +28,7 @@ from mcp_binance_server.services.trading.answers import (
 from mcp_binance_server.services.trading.approval_pages import ApprovalPages
 from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.planning import PLAIN, OrderWish, Planner
-from mcp_binance_server.services.trading.previews import KeptPreview, Previews
+from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
 from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
@@ -53,7 +53,7 @@ from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, denials
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
-from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, client_order_id
+from mcp_binance_server.trading.judgement.terms import KeptPreview, PreviewId, Terms, TradingMode, client_order_id
 from mcp_binance_server.trading.reconciling import NOBODY
 
 MOST_DECLINED, DECLINED_MS = 3, 600_000
@@ -124,8 +124,7 @@ class TradingService:
         self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: OrderWish = PLAIN
     ) -> TradablePreview:
         """Preview an order with its options, and keep it for placing if no guard denies it."""
-        with anyio.move_on_after(START_SECS):  # the first call must not be refused because it is early
-            await self.desk.ready()
+        await self._started()
         account = BROUGHT if self.trader.is_refused else self.trader.account
         planner = Planner(self.surveyor.drafter, self.desk.ledger)
         planned = await planner.planned(self.trying, text, intent, time_in_force, wish, account)
@@ -152,7 +151,8 @@ class TradingService:
         """
         if (claimed := await self._claimed(preview_id)) is not None:
             return claimed
-        kept, now_ms = await self.previews.find(preview_id, self.trader.visitor), self.now_ms()
+        now_ms = self.now_ms()
+        kept = await self.previews.find(preview_id, self.trader.visitor, now_ms)
         if kept is None or kept.terms.account != self.trader.account:
             raise PreviewNotFound
         self._require_open(kept)
@@ -181,6 +181,7 @@ class TradingService:
             TradingNotReady: the server is still starting; nothing was sent.
             TradingStopped: no new order is taken; nothing was sent.
         """
+        await self._started()
         self._require_open(kept)
         terms = kept.terms
         seen = await self._seen(kept)
@@ -189,7 +190,9 @@ class TradingService:
         new = NewIntent(kept.preview_id, name, self.trader.visitor, kept.asset, way, terms)
         charged = charges(terms, self.policy, way)
         try:
-            return await self.told(await self.desk.place(new, charged, around.room, around.denied))
+            placed = await self.desk.place(new, charged, around.room, around.denied)
+            await self.previews.forget(kept)
+            return await self.told(placed)
         except GuardDenied as error:
             await self.surveyor.stop_at(around.lost, terms.account)
             raise await self._refused(kept, error.denied) from None
@@ -361,6 +364,11 @@ class TradingService:
         if intent.visitor not in (NOBODY, self.trader.visitor) or intent.terms.account != self.trader.account:
             raise PreviewNotFound
         return await self.told(await self.desk.told(preview_id))
+
+    async def _started(self) -> None:
+        """Wait a limited time for the start, so that a first call is not refused because it is early."""
+        with anyio.move_on_after(START_SECS):
+            await self.desk.ready()
 
     def _require_open(self, kept: KeptPreview) -> None:
         if self.now_ms() >= kept.terms.expires_ms:

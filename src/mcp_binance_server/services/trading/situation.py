@@ -123,7 +123,7 @@ class Surveyor:
         """Stop an account if its loss today has reached the operator's limit."""
         most = self.drafter.policy.limits.daily_loss
         if most is not None and lost is not None and lost >= most:
-            why = f"the orders of this day have lost what daily_loss allows ({self.drafter.policy.counting_asset})"
+            why = f"today's loss has reached the limit daily_loss ({self.drafter.policy.counting_asset})"
             await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms(), account_id)
 
     async def _lost_today(self, account_id: str, account: AccountReader) -> int | None:

@@ -7,6 +7,7 @@ from typing import Protocol
 from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.services.trading.preview_files import LOCAL_VISITOR
 from mcp_binance_server.services.trading.situation import Surveyor
 from mcp_binance_server.trading.errors import KeyDoesNotTrade
 from mcp_binance_server.trading.journal.agreements import Agreements
@@ -54,7 +55,7 @@ class Trader:
         known = self._known
         key = self.brought.key_id if self.brought is not None and self.key_account is not None else ""
         if not known.is_known and not key:
-            return "local"
+            return LOCAL_VISITOR
         return sha256(f"{known.name}{key and f' {key}'}".encode()).hexdigest()[:16]
 
     @property

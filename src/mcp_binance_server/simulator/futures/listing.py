@@ -110,7 +110,7 @@ class ContractListing:
             ValueError: the number is out of range.
         """
         if not 0 <= count <= LARGEST_CONTRACT_CROWD:
-            raise ValueError(f"A crowd has 0 to {LARGEST_CONTRACT_CROWD} contracts, not {count}.")
+            raise ValueError(f"A crowd must have 0 to {LARGEST_CONTRACT_CROWD} contracts, not {count}.")
         self._crowd = count
         self._kept.clear()
 

@@ -77,9 +77,9 @@ def read_recordings(folder: Path, symbols: Mapping[str, Symbol]) -> dict[str, Re
         try:
             _read(path, symbols, recordings)
         except (OSError, EOFError, msgspec.DecodeError) as error:
-            raise ValueError(f"{path.name} is no recording: {error}") from None
+            raise ValueError(f"{path.name} is not a recording: {error}") from None
     if not recordings:
-        raise ValueError(f"There are no recordings ({PATTERN}) in {folder}.")
+        raise ValueError(f"No recordings ({PATTERN}) in {folder}.")
     for name, recording in recordings.items():
         if not recording.diffs or not recording.snapshot.last_update_id:
             raise ValueError(f"The recording of {name} lacks depth events or a snapshot.")
@@ -104,7 +104,7 @@ def whole(text: str, unit: int) -> int:
     before, _, after = text.partition(".")
     count, rest = divmod(int(before + after.ljust(DECIMALS, "0")), unit)
     if rest:
-        raise ValueError(f"The recording says {text}, which the listing cannot express.")
+        raise ValueError(f"The recording has {text}, not a multiple of the symbol's tick or lot.")
     return count
 
 

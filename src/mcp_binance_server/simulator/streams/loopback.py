@@ -74,7 +74,7 @@ class LoopbackConnection:
         self._waiting.extend(text.encode() for text in texts)
         if len(self._waiting) > self._most_waiting:
             self._waiting.clear()
-            self._end(f"More than {self._most_waiting} frames waited for their reader.")
+            self._end(f"More than {self._most_waiting} frames were unread.")
         elif self._session.ending is not None:
             self._end(f"The simulated exchange ended the connection: {self._session.ending}.")
 
@@ -136,12 +136,12 @@ class Loopback:
             return self._stream(streams, combined=True)
         if path == "/ws" or path.startswith("/ws/"):
             return self._stream(path.removeprefix("/ws").removeprefix("/"), combined=False)
-        raise ConnectionRefusedError(f"The handshake was refused with status 404: there is no path {path}.")
+        raise ConnectionRefusedError(f"The handshake was refused with status 404: unknown path {path}.")
 
     def _futures(self, path: str, streams: str) -> Session:
         session = futures_session(self._exchange, path, streams)
         if session is None:
-            raise ConnectionRefusedError(f"The handshake was refused with status 404: there is no path {path}.")
+            raise ConnectionRefusedError(f"The handshake was refused with status 404: unknown path {path}.")
         return session
 
     def _stream(self, names: str, *, combined: bool) -> StreamSession:

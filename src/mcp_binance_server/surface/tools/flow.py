@@ -193,7 +193,7 @@ GET_ORDER_FLOW = ToolSpec(
     name="get_order_flow",
     title="Order flow",
     description=(
-        "What takers of one pair bought and sold in the last seconds, and whether that is unusual for the pair; no "
+        "Taker buys and sells of one pair in the last seconds, and whether they are unusual for the pair; no "
         "forecast. Answers at once; OFI collects for 10 s. Not for single trades: get_recent_trades."
     ),
     arguments=GetOrderFlow,

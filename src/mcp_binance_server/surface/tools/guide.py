@@ -78,7 +78,7 @@ class ListGuidesAnswer(ListAnswer):
 
 
 class SearchGuides(Arguments):
-    query: Annotated[str, Field(min_length=2, max_length=200, description="Words, any of them")]
+    query: Annotated[str, Field(min_length=2, max_length=200, description="Words; any may match")]
     context: Name | None = optional("Only this category or collection")
     limit: Annotated[int, Field(ge=1, le=20)] = 5
 
@@ -184,7 +184,7 @@ GET_CONTENT = ToolSpec(
     title="Read playbooks",
     description=(
         "Read playbooks of a category or collection: whole, or one document or glob. Use it before sizing, ordering or "
-        "after an error. Not for market data, and not to find out what there is: search_guides, list_guides."
+        "after an error. Not for market data, and not for finding playbooks: search_guides, list_guides."
     ),
     arguments=GetContent,
     answer=ContentAnswer,

@@ -32,7 +32,7 @@ class GetVolumeProfile(Arguments):
     symbol: Pair
     duration_hours: Annotated[int, Field(ge=1, le=168)] = 24
     tick_size: DecimalText | None = optional("Price range of one bin, e.g. '50'; by the range if left out")
-    rows: Literal[1, 2] | None = optional("Rows by which the value area grows; one, unless it is set otherwise")
+    rows: Literal[1, 2] | None = optional("Rows by which the value area grows; default 1, unless configured")
 
 
 def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
@@ -103,7 +103,7 @@ GET_VOLUME_PROFILE = ToolSpec(
     title="Volume profile",
     description=(
         "Traded volume of one pair by price: the busiest price (POC) and the value area (VAL to VAH). Use it for "
-        "levels of hours to a week. Not for orders that still stand (get_order_book)."
+        "levels of hours to a week. Not for open orders (get_order_book)."
     ),
     arguments=GetVolumeProfile,
     answer=MeasuredAnswer,
@@ -121,7 +121,7 @@ class GetLiquidityVacuums(Arguments):
         "Also list the low-volume ranges: bins below this percentile, unjudged"
     )
     side: StopSide = Field("long", description="short: a buy-back reference above instead of a stop below")
-    horizon_hours: Annotated[int, Field(ge=1, le=168)] = Field(24, description="How long the stop is to hold")
+    horizon_hours: Annotated[int, Field(ge=1, le=168)] = Field(24, description="Horizon of the stop")
 
 
 def thin_range_metrics(report: ThinRangeReport, percentile: int | None) -> dict[str, Metric]:
@@ -184,7 +184,7 @@ def _stop_metrics(report: ThinRangeReport) -> dict[str, Metric]:
         "stop_guidance": Metric(
             value={"long" if stop.side == "long" else "buy_back_reference": shown},
             unit="quote",
-            method="a usual move of the horizon, 3 ticks and 2 spreads at least, beyond what stands about there",
+            method="a usual move of the horizon, at least 3 ticks and 2 spreads, beyond obstacles near that distance",
         ),
         "usual_move": Metric(
             value=round(noise.over(stop.horizon_ms) * 100, 3),
@@ -224,8 +224,8 @@ GET_LIQUIDITY_VACUUMS = ToolSpec(
     name="get_liquidity_vacuums",
     title="Thin traded ranges",
     description=(
-        "Price ranges of one pair where hardly anything was traded, if wider than chance makes them, and a stop out of "
-        "the way of noise. Use it before placing a stop. Not for the cost of an order now (estimate_slippage)."
+        "Price ranges of one pair with hardly any trading, if wider than by chance, and a stop outside the noise. "
+        "Use it before placing a stop. Not for the cost of an order now (estimate_slippage)."
     ),
     arguments=GetLiquidityVacuums,
     answer=MeasuredAnswer,

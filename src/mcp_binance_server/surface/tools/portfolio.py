@@ -44,7 +44,7 @@ class GetPortfolio(Arguments):
     limit: Annotated[int, Field(description="How many assets to list at most", ge=1, le=MOST_ASSETS)] = 50
     profit: Annotated[bool, Field(description="Also cost and profit by the account's trades; weight 20 a pair")] = False
     symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_PAIRS)] | None = optional(
-        "With profit: pairs to read besides those of the holdings, as of what was sold"
+        "With profit: pairs to read in addition to those of the holdings, e.g. of sold assets"
     )
 
 
@@ -80,9 +80,9 @@ class LossBounds(Row):
 
 
 class PortfolioAnswer(ListAnswer):
-    total_value: str = Field(description="USDT, as every value here")
+    total_value: str = Field(description="USDT, as all values")
     stablecoin_share: str | None
-    holdings: list[ValuedRow] = Field(description="Largest first; without a price: not in any value")
+    holdings: list[ValuedRow] = Field(description="Largest first; without a price: in no value")
     concentration: Concentrated | None
     risk: LossBounds | None = Field(description="One day; volatility a year; ranges: 95 of 100 redraws of the days")
     not_measured: str | None = omitted()
@@ -259,9 +259,9 @@ GET_PORTFOLIO = ToolSpec(
     name="get_portfolio",
     title="Portfolio value and risk",
     description=(
-        "What the account is worth and what it risks: each holding at its last price with its share and volatility, "
-        "concentration, and the loss of a bad day (VaR, ES) by 90 daily closes; with profit also what was paid and "
-        "earned. Use it for 'what is my portfolio worth'. "
+        "Value and risk of the account: each holding at its last price with its share and volatility, "
+        "concentration, and the loss of a bad day (VaR, ES) from 90 daily closes; with profit also cost and profit. "
+        "Use it for 'what is my portfolio worth'. "
         "Not for advice and what-ifs (get_analysis portfolio_risk), bare balances (get_account_info) or orders."
     ),
     arguments=GetPortfolio,
@@ -289,7 +289,7 @@ class AccountAnswer(ListAnswer):
     can_trade: bool
     can_withdraw: bool
     can_deposit: bool
-    key_can_withdraw: bool | None = Field(description="The right of the key, not of the account; null: not told")
+    key_can_withdraw: bool | None = Field(description="The right of the key, not of the account; null: unknown")
     key_ip_restricted: bool | None
     maker_commission: str | None
     taker_commission: str | None
@@ -338,7 +338,7 @@ GET_ACCOUNT_INFO = ToolSpec(
     name="get_account_info",
     title="Account",
     description=(
-        "What the account of the configured API key holds, may do and pays: non-zero balances (free, locked, total), "
+        "Balances, rights and fees of the account of the configured API key: non-zero balances (free, locked, total), "
         "trading, withdrawal and deposit rights, maker and taker fees. Use it for 'how much do I have' questions. "
         "Not for prices, orders or the value of a portfolio."
     ),

@@ -19,7 +19,7 @@ KIND = "kind"
 
 class AnalysisAnswer(Answer):
     kind: str
-    page: str = Field(description="Markdown; says when its data was true")
+    page: str = Field(description="Markdown, with the time of its data")
 
 
 def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
@@ -46,8 +46,8 @@ def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
         name=NAME,
         title="Guided analysis",
         description=(
-            "A finished analysis as a page: the numbers first, then what stated rules make of them, with levels, risks "
-            "and what could not be measured. Use it when the user asks what to make of a market or of their portfolio. "
+            "A finished analysis as a page: the numbers first, then judgements by stated rules, with levels, risks and "
+            "missing measures. Use it when the user asks for a view of a market or of their portfolio. "
             "Not for single numbers (get_ticker, get_indicators, get_orderbook_metrics) and not for placing orders."
         ),
         arguments=_arguments(prompts),

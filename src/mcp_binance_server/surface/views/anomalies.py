@@ -66,7 +66,7 @@ def stress_line(report: AnomalyReport) -> str:
         return f"not judged: {_no_stream(report)}"
     judgement = now.judgement
     if (waiting := report.waiting(judgement)) is not None:
-        alike = "" if waiting.usual_of is None else " (what is seen is usual for markets like it)"
+        alike = "" if waiting.usual_of is None else " (usual for similar markets)"
         return f"{not_judged_words(waiting)}{alike}"
     if "stress" in report.changed:
         return changed_words(report.changed["stress"])
@@ -82,7 +82,7 @@ def not_judged_line(report: AnomalyReport) -> str:
     if not report.minutes:
         waiting = NotJudged(min(report.past_minutes, LEAST), LEAST)
         done = report.past_minutes >= LEAST
-        return "Not judged: the first whole minute is not over yet" if done else not_judged_words(waiting).capitalize()
+        return "Not judged: waiting for the first whole minute" if done else not_judged_words(waiting).capitalize()
     alike: dict[NotJudged, list[str]] = {}
     usual = list[str]()
     for each in report.verdicts:
@@ -92,8 +92,8 @@ def not_judged_line(report: AnomalyReport) -> str:
     said = "; ".join(f"{', '.join(names)}: {not_judged_words(waiting)}" for waiting, names in alike.items())
     if report.reference is None or not usual:
         return said
-    seen = "What was seen" if len(usual) == sum(map(len, alike.values())) else f"What was seen of {', '.join(usual)}"
-    return f"{said}. {seen} is usual for markets like it ({report.reference.name})"
+    seen = "All values are" if len(usual) == sum(map(len, alike.values())) else f"Values of {', '.join(usual)} are"
+    return f"{said}. {seen} usual for similar markets ({report.reference.name})"
 
 
 def anomalies_line(report: AnomalyReport) -> str:
@@ -103,7 +103,7 @@ def anomalies_line(report: AnomalyReport) -> str:
         f"{NAMES[each.name]} {_kind(report, each)}, {_seen(report.rules, each)}, {_rate(each)}"
         for each in report.unusual
     ]
-    said = "; ".join(found) if found else f"none beyond usual ({_past(report)})" if report.judged else ""
+    said = "; ".join(found) if found else f"nothing unusual ({_past(report)})" if report.judged else ""
     waiting = not_judged_line(report)
     parts = [each for each in (said, waiting, f"Stress: {stress_line(report)}") if each]
     return f"{opening} {'. '.join(parts)}."
@@ -135,7 +135,7 @@ def _cells(report: AnomalyReport, verdict: EventVerdict) -> tuple[str, str, str,
     if verdict not in report.unusual:
         return (
             name,
-            f"none beyond usual ({_past(report)})",
+            f"nothing unusual ({_past(report)})",
             measured,
             f"{FLOORS[verdict.name]} or more: {_rate(verdict)}",
         )
@@ -182,7 +182,7 @@ def _seen(rules: SymbolRules, verdict: EventVerdict) -> str:
         return f"consistent with hidden size{place}"
     if verdict.name == "absorption":
         near = "" if verdict.price is None else f", most of it at {_price(rules, verdict.price)}"
-        return f"the price hardly answered the {TAKERS[verdict.side or 'bid']}{near}"
+        return f"the price hardly moved despite the {TAKERS[verdict.side or 'bid']}{near}"
     if verdict.name == "came_and_went":
         return f"size that came and went, the largest{place}"
     return f"{'flood of changes' if verdict.name == 'flood' else 'large standing size'}{place}"
@@ -204,7 +204,7 @@ def _refills(rules: SymbolRules, found: Mapping[str, float]) -> str:
         return "no equal refills"
     base = plain(rules.base)
     refills = f"{found['equal_refills']:.0f} equal refills of {_size(rules, found['refill_size'])} {base}"
-    return f"{refills}, {_size(rules, found['executed_beyond_displayed'])} {base} executed beyond what was displayed"
+    return f"{refills}, {_size(rules, found['executed_beyond_displayed'])} {base} executed beyond the displayed size"
 
 
 def _answer(rules: SymbolRules, found: Mapping[str, float]) -> str:
@@ -222,7 +222,7 @@ def _withdrawn(rules: SymbolRules, found: Mapping[str, float]) -> str:
 
 def _changes(rules: SymbolRules, found: Mapping[str, float]) -> str:
     del rules  # only a ratio is shown
-    return f"{found['times_usual']:.1f}x the usual changes, beyond what trades explain" if found else ""
+    return f"{found['times_usual']:.1f}x the usual changes, not explained by trades" if found else ""
 
 
 def standing_words(rules: SymbolRules, found: Mapping[str, float]) -> str:
@@ -236,7 +236,7 @@ def standing_words(rules: SymbolRules, found: Mapping[str, float]) -> str:
     if "like_it_left" in found:
         counted = f"{found['like_it_traded_into']:.0f} of {found['like_it_left']:.0f}"
         shrunk = f"{100 * found['like_it_traded_into_shrunk']:.0f} %"
-        like = f"; sizes like it here: traded into {counted} (shrunk {shrunk})"
+        like = f"; similar sizes: traded into {counted} (shrunk {shrunk})"
     return f"{size}, {share(found['share_of_side'])} of its side, stood 30 s or longer{worth}{like}"
 
 

@@ -164,7 +164,7 @@ def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
     if "obv" in reading.lines and reading.bars:
         notes.append(f"obv counts from the first bar shown, {instant(reading.bars[0].open_time_ms)}")
     if any(seed_weights(reading, place) for place in range(len(reading.bars))):
-        notes.append("Warming: seed weight is the part of a value that is still what its average began with")
+        notes.append("Warming: seed weight is the share of a value that still comes from the start of its average")
     return notes
 
 

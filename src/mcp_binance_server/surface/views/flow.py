@@ -22,7 +22,7 @@ NO_STREAM = "no live stream for this symbol"
 MILLION = 1_000_000
 # A slope that chance gives in one of some 700 windows; below it the page shows none.
 IMPACT_T = 3.0
-_NEXT = "Nothing here tells what comes next"
+_NEXT = "This is not a forecast"
 
 
 def order_flow_page(report: FlowReport) -> str:
@@ -57,7 +57,7 @@ def order_flow_line(report: FlowReport) -> str:
     seconds = report.requested_ms // 1000
     opening = f"{plain(report.rules.symbol)} order flow, last {seconds} s:"
     if not sample.known_ms:
-        return f"{opening} unknown, the exchange has no candles of this window."
+        return f"{opening} unknown, the exchange has no candles for this window."
     volumes = f"bought {base(report.rules, sample.bought)}, sold {base(report.rules, sample.sold)}"
     return f"{opening} {volumes}; {report.direction.signal}, {_sentence(report)}. {_NEXT}."
 
@@ -94,7 +94,7 @@ def _current(report: FlowReport) -> str:
 def _metrics(report: FlowReport) -> list[str]:
     rules, sample, flow = report.rules, report.sample, report.sample.flow
     if not sample.known_ms:
-        return ["_Unavailable: the exchange has no candles of this window_"]
+        return ["_Unavailable: the exchange has no candles for this window_"]
     net = base(rules, sample.bought - sample.sold, signed=True)
     vwap = "unknown" if flow.vwap is None else average(Decimal(repr(flow.vwap)), rules.quote, rules.tick)
     return [
@@ -121,7 +121,7 @@ def _paid(report: FlowReport) -> list[str]:
     if moved is not None and report.rules.quote in STABLECOINS:
         lines.append(
             f"**Impact**: $1M one-sided moves the mid about {moved:.2g} bps "
-            f"(t {impact.t:.0f} over {impact.n} s; a line through small trades)"
+            f"(t {impact.t:.0f} over {impact.n} s; a linear fit of small trades)"
         )
     return lines
 
@@ -142,13 +142,13 @@ def _not_judged(report: FlowReport) -> str:
         return not_judged_words(direction.judgement.not_judged)
     if direction.why_null == "insufficient_events":
         if direction.trades < thresholds.min_events:
-            return f"not judged: {direction.trades} of {thresholds.min_events} trades"
-        return f"not judged: trades in {direction.seconds} of {thresholds.min_seconds} seconds"
+            return f"too few trades yet ({direction.trades} of {thresholds.min_events})"
+        return f"too few seconds with trades ({direction.seconds} of {thresholds.min_seconds})"
     if direction.why_null == "insufficient_history":
         known, asked = direction.window_ms // 1000, report.requested_ms // 1000
         if known < asked:
             return f"not judged: {known:,} of {asked:,} s known"
-        return "not judged: only whole minutes and windows up to 100 s have a past"
+        return "not judged: a past exists only for whole minutes and windows up to 100 s"
     return f"not judged: {why(direction.why_null)}"
 
 
@@ -156,7 +156,7 @@ def _sentence(report: FlowReport) -> str:
     """Return how one-sided the window was, and how many of the symbol's past windows were less so."""
     direction, ratio = report.direction, report.sample.flow.buy_ratio
     if ratio is None:
-        nothing = "No taker volume in the window" if report.sample.known_ms else "Nothing is known of the window"
+        nothing = "No taker volume in the window" if report.sample.known_ms else "No data for the window"
         return f"{nothing}; not judged"
     bought = f"{share(ratio)} of taker volume bought"
     judgement = direction.judgement
@@ -172,7 +172,7 @@ def _sentence(report: FlowReport) -> str:
 def _caution(report: FlowReport) -> str:
     if report.direction.signal == "NO EDGE":
         return _NEXT
-    return f"{_NEXT}; a side is named in up to {share(ONE_SIDED.alpha, 0)} of windows in which nothing happened"
+    return f"{_NEXT}; by chance alone, a side is named in up to {share(ONE_SIDED.alpha, 0)} of windows"
 
 
 def _beaten(judgement: Judgement) -> str:
@@ -244,7 +244,7 @@ def _few(code: WhyNull | None, have: int, need: int, of: str) -> str:
 def _source(report: FlowReport) -> str:
     sample = report.sample
     known, asked = sample.known_ms // 1000, report.requested_ms // 1000
-    short = "" if known + sample.gaps >= asked else ": every number is of these seconds alone"
+    short = "" if known + sample.gaps >= asked else ": all numbers cover only these seconds"
     return f"_Source: {SOURCES[sample.source]}, {known:,} of {asked:,} s, gaps {sample.gaps}{short}_"
 
 

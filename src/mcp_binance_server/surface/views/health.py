@@ -10,8 +10,8 @@ from mcp_binance_server.surface.views.markdown import plain, share
 from mcp_binance_server.surface.views.measures import basis_points, not_judged_words, number, why
 
 OWN_INDEX = (
-    "_An index of this project, 0-100, of departures from the symbol's own last hour: not of goodness, and not to "
-    "compare symbols by_"
+    "_An index of this project, 0-100: distance from the symbol's own last hour. It does not rate quality and cannot "
+    "compare symbols_"
 )
 PARTS: dict[HealthPart, str] = {"spread": "spread", "depth": "depth of the thinner side"}
 
@@ -50,7 +50,9 @@ def pulled_words(report: HealthReport) -> str:
     if now is None:
         return _lacking(report).capitalize()
     if now.pulled_by is None:
-        return f"Both parts are as in {share(0.96, 0)} of the seconds of the own hour ({report.past_minutes} min of it)"
+        return (
+            f"Both parts are as in {share(0.96, 0)} of seconds of the own last hour ({report.past_minutes} min known)"
+        )
     other: list[HealthPart] = [name for name in WEIGHTS if name != now.pulled_by and now.parts[name] < 1]
     also = f", and by {PARTS[other[0]]} ({now.parts[other[0]]:.2f})" if other else ""
     return f"Pulled down by {PARTS[now.pulled_by]} ({now.parts[now.pulled_by]:.2f}){also}"
@@ -119,4 +121,4 @@ def _resilience(report: HealthReport) -> str | None:
     value, seen = report.resilience, report.recoveries
     if value is None:
         return None
-    return f"{share(value, 0)} ({seen.recovered} of {seen.depletions} in 5 min, drawn to the hour)"
+    return f"{share(value, 0)} ({seen.recovered} of {seen.depletions} in 5 min, shrunk to the hour)"

@@ -15,13 +15,13 @@ MARKET_ADDRESSES = (
 )
 ACCOUNT_ADDRESSES = (
     "- binance://account/balances: every asset, free and locked",
-    "- binance://account/positions: what is not a stablecoin, valued, with its share",
+    "- binance://account/positions: holdings other than stablecoins, with value and share",
 )
 ORDER_ADDRESSES = (
-    "- binance://orders/open: the orders that stand on the book",
+    "- binance://orders/open: the orders on the book",
     "- binance://orders/history: the newest orders of every status",
 )
-JOURNAL_ADDRESS = "- binance://orders/journal: what was placed here, how it stands, and who agreed to it"
+JOURNAL_ADDRESS = "- binance://orders/journal: orders placed by this server, with status and approval"
 
 
 def account_index(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:

@@ -169,12 +169,12 @@ def _thin(report: LiquidityReport) -> list[str]:
 def _widest(found: ThinRanges) -> str:
     """Return the width of the widest empty stretch, and the reason why it does not count."""
     if not found.widest:
-        return "no stretch between traded prices has hardly any trading"
+        return "no stretch with hardly any trading between traded prices"
     widest = f"the widest stretch with hardly any trading is {found.widest:.2f} sigma of the window"
     if found.as_wide:
-        return f"{widest}, and the same price steps shuffled leave one as wide ({found.as_wide} of {found.shuffles})"
+        return f"{widest}, and {found.as_wide} of {found.shuffles} shuffles of the same price steps leave one as wide"
     matters = f"{LEAST_DEVIATIONS} sigma, {LEAST_TICKS} ticks and {LEAST_SPREADS} spreads"
-    return f"{widest}, less than matters ({matters})"
+    return f"{widest}, below the minimum ({matters})"
 
 
 def _thin_row(report: LiquidityReport, found: ThinRange) -> str:
@@ -220,7 +220,7 @@ def standing_line(rules: SymbolRules, report: StandingReport) -> str:
     if report.unusual is not None:
         return f"large standing size{at}: {measured}; {seen}"
     largest = f"the largest{at}: {measured}" if at else measured
-    usual = f"none beyond usual ({report.past_minutes} min of own past)"
+    usual = f"nothing unusual ({report.past_minutes} min of own past)"
     return f"{usual}; {largest}; {FLOORS['standing_size']} or more: {seen}"
 
 
@@ -305,7 +305,7 @@ def no_stop(found: StopReport) -> str:
     if found.why_null == "no_trades":
         return "there is no current price"
     if found.why_null == "insufficient_bars":
-        return "too few trades in the last 24 h to tell noise from moves"
+        return "too few trades in the last 24 h to separate noise from moves"
     return f"the usual move of a day is unknown, {why(found.why_null)}"
 
 
@@ -315,8 +315,8 @@ def _stop(rules: SymbolRules, stop: StopPrice) -> str:
     edge = "" if stop.edge is None else _price(rules, stop.edge)
     reason = {
         "noise": "",
-        "ticks": "; 3 ticks, the least",
-        "spread": "; 2 spreads, the least",
+        "ticks": "; 3 ticks, the minimum",
+        "spread": "; 2 spreads, the minimum",
         "thin_range": f"; moved beyond the thin traded range that ends at {edge}",
         "standing_size": f"; moved beyond the standing size at {edge}",
     }[stop.origin]
@@ -330,7 +330,7 @@ def _hours(duration_ms: int) -> str:
 def _noise(noise: Noise, horizon_ms: int) -> str:
     usual = f"Usual move in {_hours(horizon_ms)}: {noise.over(horizon_ms) * 100:.2f}%"
     bars = f"Garman-Klass, {noise.bars} bars of {span(noise.bar_ms)}"
-    return f"{usual} ({bars}); the chance takes normal steps without drift: an approximation"
+    return f"{usual} ({bars}); the chance assumes normal steps without drift: an approximation"
 
 
 def profile_line(report: ProfileReport) -> str:

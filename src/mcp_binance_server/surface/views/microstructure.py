@@ -134,7 +134,7 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
         f"| {' | '.join(cells)} |",
     ]
     stale = book.age_ms > thresholds.stale_ms
-    return [*lines, "", f"_Stale: the book has been silent for {span(book.age_ms)}_"] if stale else lines
+    return [*lines, "", f"_Stale: no book update for {span(book.age_ms)}_"] if stale else lines
 
 
 def _paid(part: MarketPart) -> list[str]:
@@ -148,7 +148,7 @@ def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
     if report.depth == "deep":
         usual = part.day_volatility
         day = "the day's bars are unavailable" if usual is None else f"{bps(10_000 * usual, 1)} bps (a day of 5m bars)"
-        lines += ["", f"_What a minute usually moves: {day}_"]
+        lines += ["", f"_Usual move in a minute: {day}_"]
     return lines
 
 
@@ -165,16 +165,16 @@ def _conditions(part: MarketPart) -> str:
     if now is None:
         if report.unknown is not None:
             return f"No judgement, {health_words(report).removeprefix('not judged: ')}"
-        return "Not judged yet: go by spread, depth, flow and cost above"
+        return "Not judged yet: use spread, depth, flow and cost above"
     if now.word != "Usual":
         why_so = _lowered(pulled_words(report))
-        return f"The book is {now.word.lower()} for this symbol, {why_so}: smaller or limit orders fit better"
+        return f"The book is {now.word.lower()} for this symbol, {why_so}: prefer smaller orders or limit orders"
     if unusual := len(part.anomalies.unusual):
         are = "is" if unusual == 1 else "are"
         return f"{unusual} of {len(part.anomalies.judged)} events above {are} unusual; spread and depth are not"
     if report.past_minutes >= USUAL_MINUTES and now.pulled_by is None:
         return "Conditions are usual for this symbol"
-    return f"Nothing beyond usual in {report.past_minutes} minutes of own past"
+    return f"Nothing unusual in {report.past_minutes} minutes of own past"
 
 
 def _lowered(sentence: str) -> str:

@@ -13,10 +13,10 @@ from mcp_binance_server.surface.views.scan import CHANCE, FUNDING_PLACES, age_wo
 LEFT_OUT = {"spot": "", "perpetual": ", and contracts on equities and commodities"}
 HEADINGS = {"spot": "Spot", "perpetual": "Perpetuals"}
 FUNDING_MEANING = (
-    "Funding is what longs pay to shorts at each settlement, shorts to longs where it is below zero. Shown is the "
-    "estimate for the next settlement, in a year if it stayed as it is: by each contract's own interval, simple."
+    "Longs pay funding to shorts at each settlement; if it is negative, shorts pay longs. Rates are estimates for the "
+    "next settlement; yearly rates assume that it stays the same, by each contract's own interval, simple."
 )
-NO_FORECAST = "Changes are of the last 24 hours and say nothing of the next."
+NO_FORECAST = "Changes cover the last 24 hours and do not forecast the next."
 
 
 def overview_page(overview: MarketOverview) -> str:
@@ -49,7 +49,7 @@ def _market_lines(overview: MarketOverview, market: MarketSummary) -> list[str]:
     lines = [
         f"## {HEADINGS[market.view.board.market]}",
         *doubt_lines([] if old is None else [old]),
-        f"**Pairs**: {breadth.n:,} of {market.listed:,} against {quote}; left out is what traded less than "
+        f"**Pairs**: {breadth.n:,} of {market.listed:,} against {quote}; left out: pairs that traded less than "
         f"{least} {quote} in 24 hours{LEFT_OUT[market.view.board.market]}",
     ]
     if breadth.share_up is not None:

@@ -57,7 +57,7 @@ def scan_notes(report: ScanReport) -> list[str]:
     quote = plain(asked.quote)
     notes = [f"{report.screened} {kind}{quote} pairs trade at least {least} {quote} in 24h"]
     if asked.is_about_movers:
-        notes.append("rows are those that rose most, losers those that fell most")
+        notes.append("rows: pairs that rose most; losers: pairs that fell most")
     if asked.where:
         notes.append(f"Conditions: {', '.join(f'`{each}`' for each in asked.where)}. {CHANCE}")
     if asked.sort is not None:
@@ -69,11 +69,11 @@ def scan_notes(report: ScanReport) -> list[str]:
     ]
     notes += [f"{interval} candles closed at {instant(at_ms)}" for interval, at_ms in report.closes.items()]
     if report.waiting:
-        notes.append("Those waiting are read within the request limit: ask the same again in some seconds")
+        notes.append("Waiting pairs are read within the rate limit: repeat the call in a few seconds")
     if report.unread:
         notes.append(f"{report.unread} could not be read and are not judged: {plain(report.why_unread or '')}")
     if report.beyond:
-        notes.append(f"{report.beyond} less traded ones are not judged: open interest is read of 100 at most")
+        notes.append(f"{report.beyond} less traded pairs are not judged: open interest is read for at most 100")
     return notes
 
 

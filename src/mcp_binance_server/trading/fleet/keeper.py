@@ -32,7 +32,7 @@ ASK_LATE_MS = 60_000
 OPENING_MS = 30_000
 AT_ONCE = 100
 JOINING_MS = 250
-AGREED = "all servers of this account agree on what this day has used"
+AGREED = "all servers of this account agree on today's usage of the limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class FleetKeeper:
             try:
                 await tick()
             except AppError as error:  # no order is sent in the meantime
-                LOG.debug("nothing was told to other servers: %s", error.message)
+                LOG.debug("no update sent to other servers: %s", error.message)
             except (ValueError, KeyError, TypeError):
-                LOG.exception("what another server has told makes no sense")
+                LOG.exception("invalid update from another server")
             await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self._pause_ms)
 
     @property
@@ -178,7 +178,7 @@ class FleetKeeper:
     async def _open(self) -> None:
         """Open the account in an empty state: one worker does it, after the workers that know more have shared it."""
         if self._is_joined:
-            LOG.error("the shared state was emptied: no order leaves until it knows again what this day has used")
+            LOG.error("the shared state was emptied: no order is sent until today's usage of the limits is restored")
         self._is_joined = False
         now = self.clock.monotonic_ms()
         if self._closed_since_ms is None:
@@ -193,7 +193,7 @@ class FleetKeeper:
         await self.count_again()
         await self._restate(epoch)
         if await engine.recount(self.ledger.account, (), lease=lease) is Fenced.WRITTEN:
-            LOG.info("the shared state knows what account %s has used this day", self.ledger.account)
+            LOG.info("the shared state has today's usage of account %s", self.ledger.account)
         await engine.release(lease)
 
     async def _look_after(self, shared: SharedIntent) -> None:
@@ -207,7 +207,7 @@ class FleetKeeper:
             age_ms = now_ms - intent.prepared_ms
             is_left = intent.preview_id not in self.ledger.claiming and age_ms > self.pace.unwritten_ms
             if is_left and intent.state == "PREPARED":
-                await self._tell(shared, "NOT_SENT", "it was not written down")
+                await self._tell(shared, "NOT_SENT", "it was not recorded")
         elif await self._is_gone(intent.owner):
             await self._take_over(shared)
 
@@ -222,7 +222,7 @@ class FleetKeeper:
         intent = shared.intent
         if intent.state == "PREPARED":
             # If its owner wakes up, it can no longer send the order: the state has it as final.
-            await self._tell(shared, "NOT_SENT", "the server that was to send it is gone")
+            await self._tell(shared, "NOT_SENT", "its server stopped before sending it")
             return
         pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else self.pace.ask_ms
         now = self.clock.monotonic_ms()
@@ -243,7 +243,7 @@ class FleetKeeper:
                 why = NEVER_PLACED.format(name=intent.client_order_id, state=intent.state)
                 await self.ledger.stop(why, "the fleet", self.now_ms(), self.ledger.account)
         elif is_over:
-            reason = "its server is gone, and the exchange does not know it"
+            reason = "its server has stopped, and the exchange does not have it"
             await self._tell(shared, "NOT_PLACED", reason, is_over=intent.state == "NOT_PLACED")
 
     async def _tell(self, shared: SharedIntent, state: IntentState, reason: str, *, is_over: bool = False) -> None:

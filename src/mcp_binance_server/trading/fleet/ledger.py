@@ -30,8 +30,8 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 LOG = logging.getLogger(__name__)
 
-FORGOTTEN = "the shared state knows again what this day has used"
-TAKEN_OVER = "another server has settled it meanwhile"
+FORGOTTEN = "the shared state has today's usage of the limits again"
+TAKEN_OVER = "its claim by another server is settled"
 # Attempts of a claim if similar orders arrive at the same moment.
 TRIES = 3
 # A time after every claim: a book as of this time contains only claims that are not final.
@@ -291,7 +291,7 @@ class FleetLedger:
                     continue  # it has just arrived: on the next try the guards see it and name it
                 case _:
                     self._require(made)
-        raise TradingNotReady(step="an order beside it of the same symbol and side is placed")
+        raise TradingNotReady(step="another order of the same symbol and side is placed")
 
     def _require(self, made: Reservation) -> None:
         match made.verdict:
@@ -307,9 +307,9 @@ class FleetLedger:
     async def _unsent(self, shared: SharedIntent, now_ms: int) -> None:
         unsent = replace(shared.intent, state="NOT_SENT", updated_ms=now_ms, final_ms=now_ms)
         try:
-            await self.engine.tell(self.account, replace(shared, intent=unsent, reason="it was not written down").news)
+            await self.engine.tell(self.account, replace(shared, intent=unsent, reason="it was not recorded").news)
         except AppError as error:  # the keeper will find it in no journal
-            LOG.warning("order %s stays claimed for now: %s", unsent.client_order_id, error.message)
+            LOG.warning("claim of order %s not released yet: %s", unsent.client_order_id, error.message)
 
 
 def prepared(new: NewIntent, owner: str, now_ms: int) -> Intent:
@@ -341,7 +341,7 @@ def read_values(values: tuple[bytes, ...]) -> list[SharedIntent]:
         try:
             found.append(SharedIntent.from_bytes(value))
         except ValueError:
-            LOG.error("a claim in the shared state makes no sense: left alone")  # noqa: TRY400 - message is complete
+            LOG.error("invalid claim in the shared state: ignored")  # noqa: TRY400 - message is complete
     return found
 
 

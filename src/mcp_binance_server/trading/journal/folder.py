@@ -28,14 +28,14 @@ def require_private(folder: Path, path: Path) -> None:
     kind = file_system(folder.resolve())
     if kind in NETWORK_FILE_SYSTEMS:
         raise JournalUnavailable(
-            reason=f"it is on a network file system ({kind}), whose locks cannot be relied on",
+            reason=f"it is on a network file system ({kind}) with unreliable locks",
             fix="Set MCP_BINANCE_TRADING_DIR to a folder on a local disk",
         )
     if sys.platform == "win32":
         return
     for each in (folder, path):
         if each.exists() and each.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise JournalUnavailable(reason=f"others can write {each.name}", fix=f"chmod go-w {each}")
+            raise JournalUnavailable(reason=f"other users can write {each.name}", fix=f"chmod go-w {each}")
 
 
 def keep_way_to(folder: Path) -> None:

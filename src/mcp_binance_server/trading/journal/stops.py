@@ -107,7 +107,7 @@ def _beside_rows(rows: Rows, store: Store) -> Stopped | None:
 def _mistrust(rows: Rows, store: Store) -> Stopped | None:
     if (missing := missing_from(rows, store.folder)) is not None:
         return Stopped(
-            f"{FILE} is an older copy, or another: event {missing.seq} of {_moment(missing.at_ms)} is missing from it. "
+            f"{FILE} is an older copy or another journal: event {missing.seq} of {_moment(missing.at_ms)} is missing. "
             "Compare your orders with the exchange's, then resume",
             missing.at_ms,
         )
@@ -118,7 +118,7 @@ def _mistrust(rows: Rows, store: Store) -> Stopped | None:
     if row is None:
         return None
     return Stopped(
-        f"event {store.broken_at} of {_moment(row[0])} does not follow on the one before it: {FILE} was changed by "
+        f"event {store.broken_at} of {_moment(row[0])} does not match the previous event: {FILE} was changed by "
         "another program. Compare your orders with the exchange's, then resume",
         row[0],
     )

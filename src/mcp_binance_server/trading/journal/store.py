@@ -104,7 +104,7 @@ class Store:
 
 def _senseless() -> JournalUnavailable:
     return JournalUnavailable(
-        reason="a row of it makes no sense",
+        reason="it has an invalid row",
         fix=f"Restore a backup of {FILE}, then run mcp-binance-server journal --verify",
     )
 
@@ -145,13 +145,13 @@ def unavailable(folder: Path, error: sqlite3.Error) -> JournalUnavailable:
     """Return an error with the problem of the file and its fix, in one line."""
     told = str(error)
     for sign, reason, fix in (
-        ("full", "the disk is full", "Free some space; nothing is lost"),
+        ("full", "the disk is full", "Free disk space; nothing is lost"),
         ("readonly", "it cannot be written", f"Give this user the right to write in {folder}"),
         ("unable to open", "it cannot be opened", f"Give this user the right to write in {folder}"),
-        ("locked", "another program holds it", "End the program that has it open"),
-        ("not a database", "it is no journal", f"Move {FILE} away, or restore a backup"),
+        ("locked", "another program has locked it", "End the program that has it open"),
+        ("not a database", "it is not a journal", f"Move {FILE} away, or restore a backup"),
         ("malformed", "it is damaged", f"Restore a backup of {FILE}, then run mcp-binance-server journal --verify"),
-        ("disk I/O", "the disk reports an error", "Look at the disk; nothing more is written"),
+        ("disk I/O", "the disk reports an error", "Check the disk; nothing more is written"),
     ):
         if sign in told:
             return JournalUnavailable(reason=reason, fix=fix)

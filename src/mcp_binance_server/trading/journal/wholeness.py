@@ -98,7 +98,7 @@ def _examined(rows: Rows, folder: Path | None) -> Wholeness:
         raise unavailable(folder or Path(), sqlite3.DatabaseError(f"malformed: {told}"))
     problems = [*_of_the_chain(rows), *_of_the_orders(rows)]
     if folder is not None and (missing := missing_from(rows, folder)) is not None:
-        problems.insert(0, f"{_event(missing.seq, missing.at_ms)} was written here and is missing: an older copy?")
+        problems.insert(0, f"{_event(missing.seq, missing.at_ms)} was recorded here and is missing: an older copy?")
     (events,) = rows.execute("SELECT count(*) FROM event").fetchone()
     (orders,) = rows.execute("SELECT count(*) FROM intent").fetchone()
     left = len(problems) - _MOST_PROBLEMS
@@ -108,7 +108,7 @@ def _examined(rows: Rows, folder: Path | None) -> Wholeness:
 def _of_the_chain(rows: Rows) -> Iterator[str]:
     if (seq := broken_link(all_events(rows))) is not None:
         (at_ms,) = rows.execute("SELECT at_ms FROM event WHERE seq=?", (seq,)).fetchone()
-        yield f"{_event(seq, at_ms)} does not follow on the one before it: it was changed, or one before it is gone"
+        yield f"{_event(seq, at_ms)} does not match the previous event: it was changed, or an earlier one is missing"
 
 
 def _of_the_orders(rows: Rows) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _of_the_orders(rows: Rows) -> Iterator[str]:
             for intent, name, *stands in page:
                 found = rows.execute("SELECT * FROM event WHERE about=? ORDER BY seq", (intent,))
                 if stands != (told := _told([Event(*row) for row in found])):
-                    yield f"order {name}: the list of orders says {_words(stands)}, its events {_words(told)}"
+                    yield f"order {name}: the order table has {_words(stands)}, its events have {_words(told)}"
         finally:
             rows.execute("COMMIT")
         if not page:
@@ -135,7 +135,7 @@ def _of_the_orders(rows: Rows) -> Iterator[str]:
         "SELECT seq, at_ms FROM event WHERE state IN ('PREPARED', 'ADOPTED') "
         "AND NOT EXISTS (SELECT 1 FROM intent WHERE id=about)"
     )
-    yield from (f"{_event(seq, at_ms)} is of an order that is not in the list of orders" for seq, at_ms in lost)
+    yield from (f"{_event(seq, at_ms)} belongs to an order missing from the order table" for seq, at_ms in lost)
 
 
 def _told(events: list[Event]) -> list[str]:

@@ -19,6 +19,7 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 FRESH_MS = 2_000
 DUPLICATE_MS = 10_000
 PERCENT = Decimal(100)
+RESUME = "mcp-binance-server resume"
 # Account of terms that cannot be placed: the caller's key may not trade here.
 BROUGHT = "brought"
 
@@ -81,23 +82,28 @@ Guard = Callable[[Situation], Denied | None]
 
 def mode(at: Situation) -> Denied | None:
     if at.mode == "off" or at.terms.mode != at.mode:
-        return Denied("mode", f"an order for {at.terms.mode}", f"this server trades {at.mode}")
+        return Denied("mode", f"an order for {at.terms.mode}", f"orders for {at.mode}")
     return None
 
 
 def ready(at: Situation) -> Denied | None:
-    return Denied("ready", "an order", f"none before {at.waits_for}") if at.waits_for else None
+    return Denied("ready", "not ready yet", f"no orders until {at.waits_for}") if at.waits_for else None
 
 
 def stop(at: Situation) -> Denied | None:
-    return Denied("stop", "an order", f"none: trading is stopped ({at.stopped})") if at.stopped else None
+    return stop_denial(at.stopped) if at.stopped else None
+
+
+def stop_denial(why: str) -> Denied:
+    """Return the denial while trading is stopped."""
+    return Denied("stop", f'trading is stopped ("{why}")', RESUME)
 
 
 def key(at: Situation) -> Denied | None:
     if at.key == BROUGHT:
-        return Denied("key", "a key that may not trade here", "this server's own key, and keys that its rules name")
+        return Denied("key", "a key without the right to trade", "this server's own key, and keys named in its rules")
     if at.mode == "live" and at.policy.mode_of(at.key) != "live":
-        return Denied("key", f"the key {at.key}", "keys that the policy file names for live")
+        return Denied("key", f"the key {at.key}", "keys with mode live in the policy file")
     return None
 
 
@@ -154,7 +160,7 @@ def daily_loss(at: Situation) -> Denied | None:
 
 def book(at: Situation) -> Denied | None:
     if at.touch.bid is None or at.touch.ask is None or at.touch.is_crossed:
-        return Denied("book", "an order book without two sides", "one with bids and asks")
+        return Denied("book", "an order book with an empty side", "bids and asks")
     if at.book_age_ms > FRESH_MS:
         return Denied("book", f"an order book {at.book_age_ms} ms old", f"at most {FRESH_MS} ms")
     return None
@@ -192,7 +198,9 @@ def slippage(at: Situation) -> Denied | None:
     most = at.policy.limits.slippage_bps
     with localcontext(prec=DIGITS):
         if not at.fill.complete:
-            return Denied("slippage", "more than the book holds", f"{written(most)} bps from the best price")
+            return Denied(
+                "slippage", "more than the order book holds", f"at most {written(most)} bps from the best price"
+            )
         lost = at.fill.slippage_bps(at.terms.side, at.fill.touch)
         if lost is None or lost <= most:
             return None
@@ -214,7 +222,12 @@ def duplicate(at: Situation) -> Denied | None:
 def unresolved(at: Situation) -> Denied | None:
     for each in at.recent:
         if each.is_unresolved and (each.terms.symbol, each.terms.side) == (at.terms.symbol, at.terms.side):
-            return Denied("unresolved", "a new order", "none while one may stand", client_order_id=each.client_order_id)
+            return Denied(
+                "unresolved",
+                "a new order",
+                "none while the outcome of another is unknown",
+                client_order_id=each.client_order_id,
+            )
     return None
 
 
@@ -222,7 +235,7 @@ def confirmation(at: Situation) -> Denied | None:
     if at.way != "apart" or at.policy.confirm.approver is not None:
         return None
     asset, most = at.policy.counting_asset, at.policy.client_ceiling(at.mode, at.terms.counted)
-    received = f"{cents_text(at.terms.counted)} {asset} without an approver who could agree to it"
+    received = f"{cents_text(at.terms.counted)} {asset} without an approver"
     return Denied("confirmation", received, f"{cents_text(most)} {asset}, or more with an approver (approve --new)")
 
 

@@ -66,10 +66,10 @@ class OrderIntent:
         if self.kind == MARKET:
             allowed = ("quantity", "quote_quantity")
             if (self.quantity is None) == (self.quote_quantity is None):
-                found["quantity"] = "MARKET needs quantity or quote_quantity, one of them"
+                found["quantity"] = "a MARKET order needs either quantity or quote_quantity"
         else:
-            found |= {each: f"{self.kind} needs it" for each in allowed if each not in self.amounts}
-        found |= {each: f"{self.kind} does not take it" for each in self.amounts if each not in allowed}
+            found |= {each: f"a {self.kind} order needs a {each}" for each in allowed if each not in self.amounts}
+        found |= {each: f"a {self.kind} order takes no {each}" for each in self.amounts if each not in allowed}
         found |= {each: "must be greater than zero" for each, amount in self.amounts.items() if amount <= 0}
         return found
 

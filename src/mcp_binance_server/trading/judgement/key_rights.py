@@ -40,12 +40,12 @@ def judge_rights(rights: KeyRights) -> RightsVerdict:
         PORTFOLIO_MARGIN: rights.portfolio_margin,
     }
     refusals = (
-        *(f"'{box}' is ticked: who has this key can take money away. Untick it" for box, on in leads_out.items() if on),
-        *(f"Binance does not tell whether '{box}' is ticked" for box, on in leads_out.items() if on is None),
+        *(f"'{box}' is ticked, so this key can move money away. Untick it" for box, on in leads_out.items() if on),
+        *(f"Binance does not report whether '{box}' is ticked" for box, on in leads_out.items() if on is None),
         *(f"'{box}' is not ticked: tick it" for box, on in needed.items() if not on),
     )
     warnings = (
-        *(f"'{box}' is ticked and nothing here needs it. Untick it" for box, on in beyond.items() if on),
-        *(() if rights.ip_restricted else (f"Any address may use this key. Choose '{ADDRESSES}'",)),
+        *(f"'{box}' is ticked but not needed. Untick it" for box, on in beyond.items() if on),
+        *(() if rights.ip_restricted else (f"This key works from any IP address. Choose '{ADDRESSES}'",)),
     )
     return RightsVerdict(refusals, warnings)

@@ -138,7 +138,7 @@ def read_policy(data: bytes) -> Policy:
     try:
         told = tomllib.loads(data.decode())
     except RecursionError:
-        raise PolicyProblem("not TOML that can be read: too many brackets within each other") from None
+        raise PolicyProblem("not TOML: brackets are nested too deeply") from None
     except ValueError as error:  # also raised for a number with thousands of digits
         raise PolicyProblem(f"not TOML: {error}") from None
     only("", told, ("counting_asset", "limits", "confirm", "keys", "paper"))
@@ -218,11 +218,11 @@ def _keys(told: Mapping[str, object], limits: TradingLimits, confirm: Confirm) -
     for name, value in told.items():
         at = f"keys.{step(name)}"
         if not name.strip():
-            raise PolicyProblem(f"{at}: name a key by its id, as doctor tells it")
+            raise PolicyProblem(f"{at}: name a key by its ID, as doctor shows it")
         about = table(at, value)
         only(f"{at}.", about, ("mode", "limits", "confirm"))
         if "mode" not in about:
-            raise PolicyProblem(f"{at}.mode: it is missing; one of practice, live")
+            raise PolicyProblem(f"{at}.mode: missing; one of practice, live")
         mode = cast("TradingMode", one_of(f"{at}.mode", about["mode"], ("practice", "live")))
         own_limits = _limits(f"{at}.limits", about.get("limits", {}))
         own_confirm = _confirm(f"{at}.confirm", about.get("confirm", {}))

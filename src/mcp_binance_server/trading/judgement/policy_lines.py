@@ -34,7 +34,7 @@ def only(at: str, told: Mapping[str, object], known: Iterable[str]) -> None:
     for name in told:
         if name not in names:
             near = get_close_matches(name, names, 1)
-            raise PolicyProblem(f"{at}{step(name)}: no such line" + (f"; did you mean {near[0]}?" if near else ""))
+            raise PolicyProblem(f"{at}{step(name)}: unknown line" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def table(name: str, value: object) -> Mapping[str, object]:
@@ -69,7 +69,7 @@ def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
 def symbol(name: str, given: str) -> str:
     """Return a symbol, which must be written as at the exchange."""
     if fold(given) != given or not is_plausible(given):
-        raise PolicyProblem(f"{name}: symbols are written as BTCUSDT")
+        raise PolicyProblem(f"{name}: write symbols as BTCUSDT")
     return given
 
 

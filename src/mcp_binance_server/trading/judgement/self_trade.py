@@ -11,12 +11,12 @@ from mcp_binance_server.domain.symbols import SymbolRules
 WANTED = "EXPIRE_TAKER"
 NONE = "NONE"
 MEANS = {
-    WANTED: "this order would expire and the other one stay",
-    "EXPIRE_MAKER": "the other one would expire and this order go on",
-    "EXPIRE_BOTH": "both would expire",
-    "DECREMENT": "both would be reduced by the smaller one",
-    "TRANSFER": "the smaller one would be moved between the accounts",
-    NONE: "they would trade with each other",
+    WANTED: "this order expires and the other one stays",
+    "EXPIRE_MAKER": "the other one expires and this order continues",
+    "EXPIRE_BOTH": "both expire",
+    "DECREMENT": "both are reduced by the smaller one",
+    "TRANSFER": "the smaller one is moved between the accounts",
+    NONE: "they trade with each other",
 }
 
 
@@ -30,9 +30,9 @@ class SelfTradeMode:
     @property
     def told(self) -> str:
         """The result of a self-trade in one sentence, for the user."""
-        means = MEANS.get(self.holds, "the exchange decides what happens")
-        why = "" if self.sent else f": on this symbol {WANTED} cannot be asked for"
-        return f"Should it meet an order of your own, {means}{why}."
+        means = MEANS.get(self.holds, "the exchange decides the outcome")
+        why = "" if self.sent else f": this symbol does not support {WANTED}"
+        return f"If it meets an order of your own, {means}{why}."
 
 
 def self_trade_mode(rules: SymbolRules) -> SelfTradeMode:

@@ -20,9 +20,9 @@ class TradingTroubles:
 def cause(of: TradingTroubles) -> str | None:
     """Return why trading must stop, the most serious reason first; None if there is no reason."""
     if of.found_after_all is not None:
-        return f"order {of.found_after_all} was declared not placed and was found after all"
+        return f"order {of.found_after_all} was declared not placed but was found"
     if of.unknown >= UNKNOWN_MOST:
-        return f"{of.unknown} orders without a known outcome within {UNKNOWN_MS // 60_000} minutes"
+        return f"{of.unknown} orders with unknown outcome within {UNKNOWN_MS // 60_000} minutes"
     if of.rejected >= REJECTED_MOST:
         return f"{of.rejected} orders rejected within {REJECTED_MS // 1000} seconds"
     return None

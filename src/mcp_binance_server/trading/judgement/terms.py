@@ -135,6 +135,16 @@ class Terms:
         return sha256(_APPROVAL + preview_id.encode() + b"\0" + self.to_json().encode()).digest()
 
 
+@dataclass(frozen=True, slots=True)
+class KeptPreview:
+    """Terms that were shown to a visitor, and their asset."""
+
+    preview_id: PreviewId
+    terms: Terms
+    visitor: str
+    asset: str
+
+
 @lru_cache(MOST_READ)
 def _read(text: str) -> Terms:
     try:

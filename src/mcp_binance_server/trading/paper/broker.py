@@ -27,10 +27,10 @@ from mcp_binance_server.trading.paper.tables import PaperRow
 
 # Longest wait for an order to arrive at the market, beyond its latency, and the polling interval, in ms.
 PATIENCE_MS, LOOK_MS = 2_000, 25
-NO_ORDER, NO_LIST = "there is no such order", "there is no such list"
+NO_ORDER, NO_LIST = "order not found", "list not found"
 WORDS = {
-    PENDING: "the live market of this symbol is not in step yet; the order waits",
-    "EXPIRED_IN_MATCH": "the rest would have met an order of your own",
+    PENDING: "the live market data of this symbol is not ready yet; the order waits",
+    "EXPIRED_IN_MATCH": "the rest would have matched an order of your own",
 }
 
 
@@ -77,7 +77,7 @@ class PaperBroker:
         told = Outcome(Fate.ACCEPTED, legs=legs) if target.is_list else Outcome(Fate.ACCEPTED, legs[0])
         if any(each.status == "CANCELED" for each in legs):
             return told
-        what = "every order of the list is over" if target.is_list else f"the order is {legs[0].status}"
+        what = "every order of the list is closed" if target.is_list else f"the order is {legs[0].status}"
         return replace(told, fate=Fate.REFUSED, reason=what)
 
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:
@@ -121,9 +121,9 @@ class PaperBroker:
         if row is None or not row.to_paper().is_open:
             return Outcome(Fate.REFUSED, row and row.order, reason=self._not_open(row and row.order))
         if row.part is not None:
-            return Outcome(Fate.REFUSED, row.order, reason="an order of a list is not made smaller on paper")
+            return Outcome(Fate.REFUSED, row.order, reason="an order of a list cannot be reduced on paper")
         if row.order.quantity != amendment.quantity:
-            return Outcome(Fate.REFUSED, row.order, reason="it can only become smaller, and not than what is filled")
+            return Outcome(Fate.REFUSED, row.order, reason="the quantity can only go down, to more than is filled")
         return Outcome(Fate.ACCEPTED, row.order)
 
     def _not_open(self, order: Order | None) -> str:

@@ -19,10 +19,10 @@ PAYS = frozenset[ListShape]({"OPO", "OPOCO"})
 https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md
 """
 ENTRY_KINDS = ("LIMIT", LIMIT_MAKER)
-OTHER_FIRST = "the other order of its list came first"
+OTHER_FIRST = "the other order of its list was first"
 NO_ENTRY = "the entry of its list was not filled"
 WOULD_TAKE = "the order would immediately match and take"
-TOO_LITTLE = "what the entry received is less than the smallest quantity"
+TOO_LITTLE = "the entry received less than the minimum quantity"
 
 
 def parts_of(listed: WrittenList) -> list[ListPart]:
@@ -37,19 +37,19 @@ def problem_of(listed: WrittenList) -> str:
     entries = [order for order, part in zip(orders, parts_of(listed), strict=True) if part.is_entry]
     exits = orders[len(entries) :]
     if len(exits) != (wanted := EXITS[listed.shape]):
-        return f"{listed.shape} has {wanted} orders beside its entry, not {len(exits)}"
+        return f"{listed.shape} needs {wanted} exit orders, not {len(exits)}"
     levels = [_level(each) for each in exits]
     rules = {
-        "the orders of a list are of one symbol": len({each.symbol for each in orders}) == 1,
-        "each order of a list has an id of its own": len({each.client_order_id for each in orders}) == len(orders),
-        "the entry of a list is LIMIT or LIMIT_MAKER": all(each.kind in ENTRY_KINDS for each in entries),
-        "the exits of a list are LIMIT_MAKER, or stops that stay until they are cancelled": all(
+        "the orders of a list must have the same symbol": len({each.symbol for each in orders}) == 1,
+        "each order of a list needs its own ID": len({each.client_order_id for each in orders}) == len(orders),
+        "the entry of a list must be LIMIT or LIMIT_MAKER": all(each.kind in ENTRY_KINDS for each in entries),
+        "the exits of a list must be LIMIT_MAKER or GTC stops": all(
             each.kind == LIMIT_MAKER or (each.stop_price is not None and each.time_in_force == "GTC") for each in exits
         ),
-        "the exits of a list are of one side and quantity": len({(each.side, each.quantity) for each in exits}) == 1,
-        "the entry of a list is of the other side": all(each.side != exits[0].side for each in entries),
-        "an entry that pays for its exits is BUY": listed.shape not in PAYS or entries[0].side == "BUY",
-        "the order above must lie above the order below": levels == sorted(set(levels), reverse=True),
+        "the exits of a list need the same side and quantity": len({(each.side, each.quantity) for each in exits}) == 1,
+        "the entry of a list must be on the other side": all(each.side != exits[0].side for each in entries),
+        "an entry that pays for its exits must be BUY": listed.shape not in PAYS or entries[0].side == "BUY",
+        "the upper order must be above the lower one": levels == sorted(set(levels), reverse=True),
     }
     return next((rule for rule, is_kept in rules.items() if not is_kept), "")
 
@@ -60,7 +60,7 @@ def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
         is_passed = last is not None and (order.level <= last if order.waits_above else order.level >= last)
         if is_passed and last is not None:
             where = "above" if order.waits_above else "below"
-            return f"{written(order.level)} must lie {where} the last price, which is {written(last)}"
+            return f"{written(order.level)} must be {where} the last price, {written(last)}"
     return ""
 
 

@@ -64,7 +64,7 @@ class _RecordedRows(sqlite3.Connection):
             RuntimeError: a write was not recorded, so other workers could not repeat it.
         """
         if self.total_changes - self._before != self._changes:
-            raise RuntimeError("rows on paper were written by something else than execute")
+            raise RuntimeError("paper rows were written without execute")
         return bool(self._changes)
 
 
@@ -153,8 +153,8 @@ class PaperReplica:
             self.undo()
             if isinstance(error, (sqlite3.Error, zlib.error, msgspec.MsgspecError, *SENSELESS)):
                 raise JournalUnavailable(
-                    reason="what another server wrote on paper cannot be read here",
-                    fix="Run the same version on all of them",
+                    reason="paper data of another server cannot be read",
+                    fix="Run the same version on all servers",
                 ) from error
             raise
         before, self.life, self.mark = self.life, self._life(), part.end
@@ -204,5 +204,5 @@ def _decoded(value: bytes, kind: type[WorkT]) -> WorkT:
 
 def _senseless() -> JournalUnavailable:
     return JournalUnavailable(
-        reason="a row on paper makes no sense", fix="Run the same version on all servers that share the state"
+        reason="invalid row of a paper account", fix="Run the same version on all servers that share the state"
     )

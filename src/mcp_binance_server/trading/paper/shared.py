@@ -40,8 +40,8 @@ HOUR_MS = 3_600_000
 # Entries that trigger a snapshot (the next snapshot drops them), and the most entries without one.
 TRIM_AT, MOST_ENTRIES = 1_000, 20_000
 LOST = (
-    "accounts on paper began anew on {:%Y-%m-%d at %H:%M} UTC: the state that the servers share was emptied, "
-    "and all that was on paper before is gone"
+    "paper accounts started again on {:%Y-%m-%d at %H:%M} UTC: the shared state was emptied, "
+    "and all earlier paper orders and balances are gone"
 )
 # Most attempts of a write; an attempt fails if another worker wrote first.
 TRIES = 50
@@ -90,7 +90,7 @@ class SharedTables:
             await self._catch_up()
             if self._kept >= MOST_ENTRIES:
                 raise JournalUnavailable(
-                    reason="more is kept of accounts on paper than servers can share", fix="Empty the state engine"
+                    reason="the paper accounts are too large to share", fix="Empty the state engine"
                 )
             for _ in range(TRIES):
                 done, entry = await self._in_thread(self.replica.attempt, work, self.engine.now_ms())
@@ -157,7 +157,7 @@ class SharedTables:
                 break
             keep_ms //= 2
             if keep_ms < HOUR_MS:
-                LOG.error("too much is kept of accounts on paper: %s bytes", len(snapshot))
+                LOG.error("the paper accounts are too large: %s bytes", len(snapshot))
                 return
         await self.engine.trim_log(NAME, snapshot, at=self.replica.mark, ttl_ms=self.keep_ms)
 

@@ -66,17 +66,17 @@ EVENTS = (
     EventSpec(
         BOOK,
         pb.EVENT_KIND_BOOK,
-        "The best levels of a book that is in step, after each change of it; a slow reader gets the newest one only",
+        "The best levels of a synced book after each change; a slow reader gets only the newest",
     ),
     EventSpec(
         TRADE,
         pb.EVENT_KIND_TRADES,
-        "An aggregate trade, each of them in turn; missed says how many before it a reader was too slow for",
+        "Every aggregate trade in order; missed is the number skipped before it because the reader was too slow",
     ),
     EventSpec(
         FEED,
         pb.EVENT_KIND_UNSPECIFIED,
-        "Whether the pair's book can be relied on: live, or connecting or syncing, and then no book is told",
+        "State of the pair's book: live; or connecting or syncing, without book events",
     ),
 )
 
@@ -308,7 +308,7 @@ def _wish(request: pb.StreamRequest) -> Wish:
     if not 1 <= len(request.symbols) <= MOST_SYMBOLS:
         raise InvalidArguments(summary=f"symbols: name 1 to {MOST_SYMBOLS} of them, not {len(request.symbols)}")
     if unknown := set(request.kinds) - KINDS.keys():
-        raise InvalidArguments(summary=f"kinds: there is no kind {min(unknown)}")
+        raise InvalidArguments(summary=f"kinds: unknown kind {min(unknown)}")
     if limits.book_levels > MOST_LEVELS:
         raise InvalidArguments(summary=f"limits.book_levels: at most {MOST_LEVELS}")
     if limits.min_interval_ms > LONGEST_PAUSE_MS:

@@ -76,7 +76,9 @@ def _principal(told: Mapping[str, str | bytes]) -> Principal | None:
     if not given:
         return None
     if API_KEY not in given or len(given) != 2:
-        raise InvalidArguments(summary=f"The metadata {API_KEY} and {SECRET_KEY} (or {SECRET_PEM}) belong together")
+        raise InvalidArguments(
+            summary=f"The metadata {API_KEY} and {SECRET_KEY} (or {SECRET_PEM}) must be sent together"
+        )
     key, secret = (_text(name, told[name]) for name in given)
     try:
         return Principal.of(Credentials(key, secret))

@@ -132,7 +132,7 @@ class Reflection:
             try:
                 request = ServerReflectionRequest.FromString(message)
             except DecodeError:
-                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The request is no ServerReflectionRequest")
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The request is not a ServerReflectionRequest")
             for answer in self._library.ServerReflectionInfo(iter((request,)), None):
                 await context.write(answer.SerializeToString())
 
@@ -148,7 +148,7 @@ async def _service(requests: AsyncIterable[bytes], context: Context) -> str:
     try:
         return HealthCheckRequest.FromString(await first_message(requests) or b"").service
     except DecodeError:
-        return await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The request is no HealthCheckRequest")
+        return await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The request is not a HealthCheckRequest")
 
 
 class ProviderCalls:
@@ -274,8 +274,8 @@ async def _refuse(failure: MCPError, context: Context) -> NoReturn:
 
 def _read(kind: type[RequestT], data: bytes | None) -> RequestT:
     if data is None:
-        raise InvalidArguments(summary=f"A call has one message, within {MESSAGE_SECS:g} seconds")
+        raise InvalidArguments(summary=f"A call must send one message within {MESSAGE_SECS:g} seconds")
     try:
         return kind.FromString(data)
     except DecodeError:
-        raise InvalidArguments(summary=f"The request is no provider.v1.{kind.__name__}") from None
+        raise InvalidArguments(summary=f"The request is not a provider.v1.{kind.__name__}") from None

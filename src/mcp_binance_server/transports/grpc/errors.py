@@ -60,7 +60,7 @@ class TokenRefused(AppError):
 
     @property
     def message(self) -> str:
-        return "This server asks for a bearer token."
+        return "This server needs a bearer token."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -68,11 +68,11 @@ class IssuerUnavailable(AppError):
     error_type: ClassVar[str] = "issuer_unavailable"
     retryable: ClassVar[bool] = True
     guide: ClassVar[str] = "guide://document/errors/credentials.md"
-    recovery_suggestion: ClassVar[str] = "Send the same token again in some seconds"
+    recovery_suggestion: ClassVar[str] = "Send the same token again in a few seconds"
 
     @property
     def message(self) -> str:
-        return "The authorization server does not answer, so the token cannot be checked now."
+        return "The authorization server does not answer, so the token cannot be checked."
 
 
 @dataclass(kw_only=True, eq=False)

@@ -121,7 +121,7 @@ async def running_service(
     """Listen and yield the bound address; port 0 lets the system choose. At the end, drain."""
     if authenticate is None and not address.is_loopback:
         raise SettingsError(
-            problems=(f"--host: {address.host} can be reached by others, and nobody asks who they are",)
+            problems=(f"--host: {address.host} can be reached from other machines, and callers are not authenticated",)
         )
     provider = ProviderService(dispatcher)
     own = dispatcher.owner if lends_own_key else None

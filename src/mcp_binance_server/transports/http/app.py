@@ -240,7 +240,7 @@ class HttpApp:
         elif self.showcase is not None and path in SHOWN:
             await reply_showcase(self.showcase, scope, send)
         elif path not in self._routes and path != "/metrics":
-            await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
+            await refuse(send, 404, "not_found", "Nothing is served at this address; MCP is at /mcp")
         else:
             await self._enter(path, scope, receive, send)
 
@@ -284,7 +284,7 @@ class HttpApp:
             answer = CutShort(send, partial(self._standing.let_go, stay))
             await self._routes[path](scope, receive, answer.send, visitor)
         if stay.was_ended and not await answer.end():
-            gone = Unauthenticated("The token was withdrawn.")
+            gone = Unauthenticated("The token was revoked.")
             headers = refusal_headers(gone, self.authentication.metadata_url)
             await refuse(send, gone.status, "invalid_token", str(gone), headers=headers)
 

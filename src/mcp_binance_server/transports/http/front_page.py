@@ -156,14 +156,14 @@ PAGE = """<!doctype html>
 <li class="card">Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.</li>
 <li class="card">What would 5 BTC, sold at once, do to the price?</li>
 </ul>
-<footer>Programs talk to <code>{address}</code>. Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>;
+<footer>For programs: <code>{address}</code>. Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>;
 numbers: <a href="/metrics">/metrics</a>. This is software, not financial advice. Not affiliated with Binance.</footer>
 </main>
 {script}</body>
 </html>
 """
-WHO_ARE_YOU = """<p>This server asks callers who they are: send <code>Authorization: Bearer …</code> with a token
-that you were given, or sign in where your client offers it.</p>
+WHO_ARE_YOU = """<p>This server requires authorization: send <code>Authorization: Bearer …</code> with your token,
+or sign in if your client offers it.</p>
 """
 
 
@@ -238,7 +238,9 @@ def market_section(quotes: tuple[PriceTag, ...], *, has_chart: bool) -> str:
 async def reply_showcase(showcase: Showcase, scope: Scope, send: Send) -> None:
     """Answer the page's own requests."""
     if scope["method"] not in ("GET", "HEAD"):
-        await refuse(send, 405, "method_not_allowed", "This is only read", headers=[(b"allow", b"GET, HEAD")])
+        await refuse(
+            send, 405, "method_not_allowed", "Only GET and HEAD are allowed", headers=[(b"allow", b"GET, HEAD")]
+        )
         return
     theme = CHARTS.get(scope["path"])
     if theme is None:
@@ -247,7 +249,7 @@ async def reply_showcase(showcase: Showcase, scope: Scope, send: Send) -> None:
         return
     picture = await showcase.chart(theme) if showcase.has_chart else None
     if picture is None:
-        await refuse(send, 404, "not_found", "There is no chart now")
+        await refuse(send, 404, "not_found", "No chart is available now")
     else:
         await _reply(send, b"image/png", picture)
 

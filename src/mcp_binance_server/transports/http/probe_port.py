@@ -100,7 +100,9 @@ class PortProbes:
 async def is_probe(scope: Scope, send: Send) -> bool:
     """Return True if a request is for a probe; any other request is refused here."""
     if scope["path"] not in PROBES:
-        await refuse(send, 404, "not_found", "There is nothing at this address; here are /healthz, /readyz, /metrics")
+        await refuse(
+            send, 404, "not_found", "Nothing is served at this address; available: /healthz, /readyz, /metrics"
+        )
         return False
     if scope["method"] not in ("GET", "HEAD"):
         await not_allowed(send, b"GET, HEAD")

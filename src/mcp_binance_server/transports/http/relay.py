@@ -47,7 +47,7 @@ _FIGURES_SECS = 2.0
 # The worker's sessions live on: a client must not take this answer for the end of its session.
 _BUSY = HttpRefusal(503, "busy", "The process that has this session is busy; try again", ((b"retry-after", b"1"),))
 _NO_ANSWER = HttpRefusal(
-    504, "no_answer", "The process that has this session has not answered; it may have done its work"
+    504, "no_answer", "The process that has this session did not answer; the request may have been executed"
 )
 INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
 

@@ -142,19 +142,19 @@ def test_an_unknown_column_is_refused_with_the_nearest(text: str, named: str) ->
 def test_a_missing_or_superfluous_or_unknown_interval_is_refused_with_what_to_write() -> None:
     every = "rsi_14@15m, rsi_14@1h, rsi_14@4h, rsi_14@1d"
 
-    assert problem_of("rsi_14 < 30") == f"rsi_14 needs its interval: write one of {every}"
+    assert problem_of("rsi_14 < 30") == f"rsi_14 needs an interval: write one of {every}"
     assert problem_of("rsi_14@5m < 30") == f"rsi_14 has no interval 5m: write one of {every}"
     assert problem_of("rsi_14@1H < 30") == f"rsi_14 has no interval 1H: write one of {every}"
     assert problem_of("rsi_14@ < 30").startswith("rsi_14 has no interval")
     assert problem_of("change_24h@1h < 3").startswith(
-        "change_24h takes no interval: write change_24h; with one: change"
+        "change_24h takes no interval: write change_24h; with an interval: change"
     )
     assert problem_of("price@1h < 3") == "price takes no interval: write price"
 
 
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name not in columns_of("spot")])
 def test_a_column_of_perpetuals_is_refused_on_spot_and_read_on_perpetuals(name: str) -> None:
-    assert f"{name} is of perpetuals: ask with market=perpetual" in problem_of(f"{name} > 0")
+    assert f"{name} needs market=perpetual" in problem_of(f"{name} > 0")
     assert read_condition(f"{name} > 0", "perpetual").column == name
 
 
@@ -163,8 +163,8 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         read_conditions(["rsi < 30", "change_24h > 5", "rsi_14 > 3"], "spot")
 
     assert [error["problem"].split(":")[0] for error in caught.value.errors] == [
-        "there is no column rsi; near it",
-        "rsi_14 needs its interval",
+        "unknown column rsi; similar",
+        "rsi_14 needs an interval",
     ]
 
 

@@ -39,7 +39,7 @@ async def test_a_stream_that_fails_is_broken_off_and_nothing_else_is_answered(
         counted = (await client.get("/metrics")).text
 
     (said,) = errors_in(caplog)
-    assert said.startswith("GET /mcp failed after its answer had begun, error_id=")
+    assert said.startswith("GET /mcp failed after its response had started, error_id=")
     assert 'status="500"' not in counted
 
 

@@ -73,5 +73,5 @@ async def test_one_who_has_many_charts_waiting_keeps_nobody_else_waiting(
 
     assert [each["success"] for each in drawn] == [True, True]
     assert transport.held == 1
-    said = f"The chart could not be drawn here: {MOST_WAITING} charts of yours are waiting for their turn already."
+    said = f"The chart could not be drawn locally: {MOST_WAITING} of your charts are already waiting for their turn."
     assert [(each["error"], each["retryable"]) for each in refused] == [(said, True)] * BEYOND

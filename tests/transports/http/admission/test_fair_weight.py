@@ -81,7 +81,7 @@ async def test_who_comes_when_another_has_spent_everything_is_answered(call: Cal
     assert PUBLIC - PUBLIC // 10 - 25 < told["own_weight"] <= PUBLIC - PUBLIC // 10
     assert 1 <= told["retry_after_secs"] <= 51
     assert told["error"].startswith("Rate limit exceeded. Please wait ")
-    assert told["error"].endswith("What is left is kept for other callers.")
+    assert told["error"].endswith("the rest is reserved for other callers.")
     assert f"{told['own_weight']} of request weight" in refused["content"][0]["text"]
 
 

@@ -158,8 +158,8 @@ GOOD = f"ada {hashed(ADA)} market:read"
         (f"{'a' * 65} {hashed(ADA)} market:read", "a name has"),
         (f"{GOOD} 2027-02-30", "a date such as"),
         (f"{GOOD} tomorrow", "a date such as"),
-        (f"bob {hashed(ADA)} market:read", "the name is taken by a line above"),
-        (f"ada {hashed(BOB)} market:read", "the token is the same"),
+        (f"bob {hashed(ADA)} market:read", "an earlier line has the same name"),
+        (f"ada {hashed(BOB)} market:read", "an earlier line has the same token"),
     ],
 )
 def test_a_wrong_line_is_named_and_not_shown(line: str, problem: str, file: Path, clock: FakeClock) -> None:

@@ -162,7 +162,7 @@ def read_columns(texts: Iterable[str], market: BoardMarket) -> tuple[ColumnRef, 
 def _condition(text: str, market: BoardMarket) -> Condition:
     found = _CONDITION.fullmatch(text) if len(text) <= LONGEST_CONDITION else None
     if found is None:
-        raise ValueError(f"'{echo(text)}' is no condition; write {GRAMMAR}")
+        raise ValueError(f"'{echo(text)}' is not a condition; write {GRAMMAR}")
     ref = _reference(found[1], found[2], market)
     return Condition(ref.column, ref.interval, _OPERATORS[found[3]], Decimal(found[4]) or Decimal(0))
 
@@ -170,7 +170,7 @@ def _condition(text: str, market: BoardMarket) -> Condition:
 def _read_reference(text: str, market: BoardMarket) -> ColumnRef:
     found = _REFERENCE.fullmatch(text) if len(text) <= LONGEST_CONDITION else None
     if found is None:
-        raise ValueError(f"'{echo(text)}' is no column; write column, or column@15m, @1h, @4h, @1d where it takes one")
+        raise ValueError(f"'{echo(text)}' is not a column; write column, or column@15m, @1h, @4h, @1d with an interval")
     return _reference(found[1], found[2], market)
 
 
@@ -178,16 +178,16 @@ def _reference(name: str, interval: str | None, market: BoardMarket) -> ColumnRe
     column = name.lower()
     spec = COLUMNS.get(column)
     if spec is None:
-        raise ValueError(f"there is no column {echo(name)}{_meant(column, market)}")
+        raise ValueError(f"unknown column {echo(name)}{_meant(column, market)}")
     if spec.perpetual_only and market != "perpetual":
-        raise ValueError(f"{column} is of perpetuals: ask with market=perpetual{_near(column, market)}")
+        raise ValueError(f"{column} needs market=perpetual{_near(column, market)}")
     if not spec.takes_interval:
         if interval is not None:
             raise ValueError(f"{column} takes no interval: write {column}{_with_interval(column, market)}")
         return ColumnRef(column)
     known = _INTERVALS.get(interval)
     if known is None:
-        problem = "needs its interval" if interval is None else f"has no interval {echo(interval)}"
+        problem = "needs an interval" if interval is None else f"has no interval {echo(interval)}"
         raise ValueError(f"{column} {problem}: write one of {', '.join(f'{column}@{each}' for each in SCAN_INTERVALS)}")
     return ColumnRef(column, known)
 
@@ -202,12 +202,12 @@ def _meant(column: str, market: BoardMarket) -> str:
 
 def _near(column: str, market: BoardMarket) -> str:
     near = nearest_columns(column, market)
-    return f"; near it: {', '.join(near)}" if near else ""
+    return f"; similar: {', '.join(near)}" if near else ""
 
 
 def _with_interval(column: str, market: BoardMarket) -> str:
     near = [name for name in nearest_columns(column, market) if COLUMNS[name].takes_interval]
-    return f"; with one: {', '.join(f'{name}@1h' for name in near)}" if near else ""
+    return f"; with an interval: {', '.join(f'{name}@1h' for name in near)}" if near else ""
 
 
 def nearest_columns(text: str, market: BoardMarket) -> tuple[str, ...]:

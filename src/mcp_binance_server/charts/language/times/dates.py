@@ -119,7 +119,7 @@ def _part_of_month(found: re.Match[str], now: datetime) -> Stretch:
     whole = _month(found, now)
     first, last = {"early": (1, 10), "mid": (11, 20), "late": (21, whole.end.day)}[found["part"]]
     begin, end = whole.begin.replace(day=first), whole.end.replace(day=last)
-    said = ("ambiguous_date", f"'{found[0]}' is taken from {begin:%Y-%m-%d} to {end:%Y-%m-%d}")
+    said = ("ambiguous_date", f"'{found[0]}' is read as {begin:%Y-%m-%d} to {end:%Y-%m-%d}")
     return Stretch(begin, end, found.end(), said, names_year=whole.names_year)
 
 
@@ -189,7 +189,7 @@ def _event(found: re.Match[str], _now: datetime) -> Stretch:
     begin = EVENTS[found["event"]]
     said = (
         "event_date_assumed",
-        f"'{found['event']}' is taken as {begin:%Y-%m-%d}; write the date if you mean another",
+        f"'{found['event']}' is read as {begin:%Y-%m-%d}; write the date if you mean another",
     )
     return Stretch(begin, begin + DAY - SECOND, found.end(), said)
 

@@ -68,7 +68,7 @@ def offered(counted: Counted, said: str, reading: SentenceReader) -> str:
     name, changed = interval_of(counted.minutes)
     if changed:
         reading.warn(
-            "interval_snapped", f"{quoted(said)} is no interval that can be drawn; {name} is the next longer one"
+            "interval_snapped", f"{quoted(said)} is not an available interval; {name}, the next longer one, is drawn"
         )
     return name
 
@@ -78,7 +78,7 @@ def settle_interval(reading: SentenceReader, mentions: list[Mention[str]]) -> st
     wanted = reading.wanted(mentions)
     names = list(dict.fromkeys(each.value for each in wanted))
     if len(names) > 1:
-        reading.warn("conflicting_interval", f"{', '.join(names)} were asked for; {names[0]} is drawn")
+        reading.warn("conflicting_interval", f"{', '.join(names)} were requested; {names[0]} is drawn")
     return names[0] if names else None
 
 

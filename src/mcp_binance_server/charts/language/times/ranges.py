@@ -170,7 +170,7 @@ def _bars_back(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
         if not count or not (match["bar"] or match["back"] or count >= LEAST_BARS):
             continue
         if count > MOST_BARS:
-            sentence = f"{count} bars are more than the {MOST_BARS} that can be drawn; {MOST_BARS} are taken"
+            sentence = f"{count} bars are more than can be drawn; {MOST_BARS} are drawn"
             reading.warn("too_many_bars", sentence)
         said = reading.text[match.start() : match.end()]
         yield reading.mention(TimeSpan(said, bars=min(count, MOST_BARS)), *match.span())
@@ -196,7 +196,7 @@ def _counted_back(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
 def _ahead(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for match in _AHEAD.finditer(reading.left):
         said = quoted(reading.take(*match.span()))
-        reading.warn("future_range", f"{said} lies in the future, where no prices are; the range is left open")
+        reading.warn("future_range", f"{said} is in the future, without prices; the range is left open")
     yield from ()
 
 

@@ -138,7 +138,7 @@ def settle_range(reading: SentenceReader, mentions: Found) -> TimeSpan | None:
     distinct = list({each.value.key: each.value for each in wanted}.values())
     if len(distinct) > 1:
         said = " and ".join(quoted(each.said) for each in distinct)
-        reading.warn("ambiguous_range", f"{said} were both asked for; {quoted(distinct[0].said)} is drawn")
+        reading.warn("ambiguous_range", f"{said} were both requested; {quoted(distinct[0].said)} is drawn")
     return distinct[0] if distinct else None
 
 
@@ -148,11 +148,11 @@ def counted_span(
     """Take a counted time as the range; refuse zero, and a span longer than any market."""
     span = range_text(counted)
     if span is None:
-        reading.warn("unparsed_range", f"{quoted(said)} is no range that can be drawn; the range is left open")
+        reading.warn("unparsed_range", f"{quoted(said)} is not an available range; the range is left open")
         reading.take(start, end)
         return
     if counted.doubt:
-        other = "" if counted.vague else f"; say '{said} candles' for the bars"
+        other = "" if counted.vague else f"; write '{said} candles' for the bars"
         taken = f"{counted.count} {counted.unit}" if isinstance(span, timedelta) else span
         reading.warn("ambiguous_range", f"{quoted(said)} is read as the span of the chart, {taken}{other}")
     if isinstance(span, str):
@@ -171,10 +171,10 @@ def window(
             reading.warn(*warning)
     begin, until = first.begin, last.end if last else None
     if last and last.begin < first.begin:
-        reading.warn("range_reversed", f"{quoted(said)} runs backwards; its ends were swapped")
+        reading.warn("range_reversed", f"{quoted(said)} ends before it begins; its ends were swapped")
         begin, until = last.begin, first.end
     if begin > reading.now:
-        reading.warn("future_range", f"{quoted(said)} lies in the future, where no prices are; the range is left open")
+        reading.warn("future_range", f"{quoted(said)} is in the future, without prices; the range is left open")
         reading.take(start, end)
         return
     if until is not None and (until > reading.now or until - begin < timedelta(minutes=1)):

@@ -192,7 +192,7 @@ def draw(
         sketch = Sketch(stage, options, write)
         KINDS[drawing.name].draw(sketch, drawing)
         if ignored := options.left_over():
-            warnings.append(f"override_not_local: {', '.join(ignored)} of the {drawing.name} changed nothing here.")
+            warnings.append(f"override_not_local: {', '.join(ignored)} of the {drawing.name} had no local effect.")
         sketches.append(sketch)
     return sketches, warnings
 

@@ -57,7 +57,7 @@ def drawing_members(drawings: Sequence[DrawingSpec], ground: Ground) -> tuple[li
         shapes = SHAPES[drawing.name](drawing, options, ground)
         members.append({"name": drawing.name, "shapes": shapes, **({} if drawing.on_top else {"behind": True})})
         if ignored := options.left_over():
-            warnings.append(f"override_not_local: {', '.join(ignored)} of the {drawing.name} changed nothing here.")
+            warnings.append(f"override_not_local: {', '.join(ignored)} of the {drawing.name} had no local effect.")
     return members, warnings
 
 

@@ -26,12 +26,12 @@ SECRET_BYTES = 32
 FORM = "application/x-www-form-urlencoded"
 COOKIE = "opened"
 PAGE = "the approval page"
-STOPPED = "What you approve now cannot be placed before: mcp-binance-server resume"
-USED = "This address was used: {outcome}. An address is good for one decision."
-OVER = "The preview is over, and nothing was sent. Have the assistant preview the order again."
-ELSEWHERE = "It was approved, declined or placed elsewhere, or it is over. Nothing was done here."
+STOPPED = "Approved orders are placed only after: mcp-binance-server resume"
+USED = "This address was used: {outcome}. An address is valid for one decision."
+OVER = "The preview has expired, and nothing was sent. Ask the assistant to preview the order again."
+ELSEWHERE = "It was approved, declined or placed elsewhere, or has expired. Nothing was done on this page."
 OTHER_BROWSER = (
-    "This address belongs to the browser that opened it first. If that was not you, end it with: "
+    "This address belongs to the browser that opened it first. If that was not you, stop trading: "
     "mcp-binance-server stop. In a terminal the order can still be approved: mcp-binance-server approve {id}"
 )
 SAME = "same-origin"
@@ -88,14 +88,14 @@ class OneDecision:
                 return await self._answer(request)
             except (NotDone, SettingsError, OSError) as problem:
                 why = problem.message if isinstance(problem, SettingsError) else str(problem)
-                return _notice(HTTPStatus.SERVICE_UNAVAILABLE, "That cannot be done now", why, "bad")
+                return _notice(HTTPStatus.SERVICE_UNAVAILABLE, "Not possible now", why, "bad")
 
     def _refusal(self, request: PageRequest) -> PageReply | None:
         headers = request.headers
         if headers.get("host") != f"{LOOPBACK}:{self.port}":
-            return _notice(HTTPStatus.MISDIRECTED_REQUEST, "Nothing here", "This is not the name of this server.")
+            return _notice(HTTPStatus.MISDIRECTED_REQUEST, "Nothing here", "Unknown host name.")
         if not compare_digest(request.target.encode(), f"/{self.secret}".encode()):
-            return _notice(HTTPStatus.NOT_FOUND, "Nothing here", "There is no such address.")
+            return _notice(HTTPStatus.NOT_FOUND, "Nothing here", "Unknown address.")
         if request.method not in ("GET", "POST"):
             return PageReply(HTTPStatus.METHOD_NOT_ALLOWED, "", (("Allow", "GET, POST"),))
         return self._foreign(headers, is_post=request.method == "POST")
@@ -103,7 +103,7 @@ class OneDecision:
     def _foreign(self, headers: Mapping[str, str], *, is_post: bool) -> PageReply | None:
         origins = (self.origin,) if is_post else (self.origin, None)
         if headers.get("origin") not in origins or (is_post and headers.get("sec-fetch-site", SAME) != SAME):
-            return _notice(FORBIDDEN, "Nothing was done", "This did not come from the page itself.", "bad")
+            return _notice(FORBIDDEN, "Nothing was done", "The request did not come from this page.", "bad")
         if is_post and headers.get("content-type") != FORM:
             return PageReply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "")
         if "prefetch" in headers.get("sec-purpose", ""):  # the user has not opened the page
@@ -133,12 +133,12 @@ class OneDecision:
             case ["approve"]:
                 return await self._approve("".join(form.get("passphrase", [])))
             case _:
-                return _notice(HTTPStatus.BAD_REQUEST, "Nothing was done", "That is no decision.")
+                return _notice(HTTPStatus.BAD_REQUEST, "Nothing was done", "The request has no decision.")
 
     async def _shown(self, *alerts: str, status: HTTPStatus = HTTPStatus.OK) -> PageReply:
         waiting, stops = await self.host.doing(what_waits)
         if not self._is_among(waiting):
-            return self._ended("it no longer waits", "It no longer waits", ELSEWHERE)
+            return self._ended("it was no longer waiting", "No longer waiting", ELSEWHERE)
         policy = policy_at(self.host.settings.trading_policy)
         page = order_page(
             self._badge,
@@ -150,12 +150,12 @@ class OneDecision:
 
     async def _decline(self) -> PageReply:
         if not await self.host.doing(self._note_decline):
-            return self._ended("it no longer waits", "It no longer waits", ELSEWHERE)
-        return self._ended("it was declined", "Declined", "Nothing is sent, and the assistant is told so.")
+            return self._ended("it was no longer waiting", "No longer waiting", ELSEWHERE)
+        return self._ended("it was declined", "Declined", "Nothing is sent, and the assistant is informed.")
 
     async def _approve(self, passphrase: str) -> PageReply:
         if not passphrase:
-            return await self._shown("Approving needs your passphrase.", status=FORBIDDEN)
+            return await self._shown("Enter your passphrase to approve.", status=FORBIDDEN)
         named = approvers_of(self.one, policy_at(self.host.settings.trading_policy))
         key = sealed_key(self.host, self.file)
         opened = await anyio.to_thread.run_sync(opened_public, key.sealed, passphrase)
@@ -165,8 +165,8 @@ class OneDecision:
         signature = await anyio.to_thread.run_sync(sign, key.sealed, passphrase, self.one.terms, self.one.preview_id)
         left_ms = self.one.terms.expires_ms - self.host.clock.now_ms()
         if left_ms <= 0 or not await self.host.doing(partial(self._note_approval, signature)):
-            return self._ended("it no longer waits", "It no longer waits", ELSEWHERE)
-        text = f"Have the assistant place it again, within {left_ms // 1000} s. You can close this page."
+            return self._ended("it was no longer waiting", "No longer waiting", ELSEWHERE)
+        text = f"Ask the assistant to place it again, within {left_ms // 1000} s. You can close this page."
         return self._ended("it was approved", "Approved", text, HTTPStatus.OK, "good")
 
     async def _wrong(self) -> PageReply:
@@ -174,7 +174,7 @@ class OneDecision:
         if wrong < MOST_WRONG:
             told = f"Wrong passphrase ({wrong} of {MOST_WRONG}; the last stops trading)."
             return await self._shown(told, status=FORBIDDEN)
-        text = "Nothing was approved, and no order is placed before: mcp-binance-server resume"
+        text = "Nothing was approved. Orders are placed only after: mcp-binance-server resume"
         told = f"{wrong} wrong passphrases: trading is stopped"
         return self._ended("trading was stopped", told, text, FORBIDDEN, "bad")
 

@@ -64,7 +64,7 @@ HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
 NOTE = (
-    "What you sign is this order and no other. Read it here, not in the chat. The passphrase stays on this machine and "
+    "You sign this order and no other. Read it on this page, not in the chat. The passphrase stays on this machine and "
     "is forgotten at once; five wrong ones stop trading."
 )
 

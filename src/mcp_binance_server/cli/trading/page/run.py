@@ -27,7 +27,7 @@ if sys.platform != "win32":
 
 # Time to keep serving after the decision, so that a reload shows the outcome.
 LINGER_MS = 20_000
-OPENED = "The page is open in your browser. It ends with your decision, or with the preview."
+OPENED = "The page is open in your browser. It is valid until your decision, or until the preview expires."
 
 
 def run_page(options: argparse.Namespace) -> int:

@@ -109,7 +109,7 @@ class RecentTradesAnswer(ListAnswer):
     symbol: str
     columns: str
     rows: list[list[str]] = Field(description="Newest last; one taker at one price")
-    bought: str = Field(description="Quantity that aggressive buyers took")
+    bought: str = Field(description="Quantity bought by aggressive buyers")
     sold: str
     as_of: str
     source: str
@@ -146,8 +146,8 @@ GET_RECENT_TRADES = ToolSpec(
     name="get_recent_trades",
     title="Recent trades",
     description=(
-        "The newest public trades of one pair, newest last, each with the side of the aggressor. Use it to see who "
-        "pushes the price right now. Not for your own fills, and not for hours of history: get_klines."
+        "The newest public trades of one pair, newest last, each with the side of the aggressor. Use it to see which "
+        "side is aggressive now. Not for your own fills, and not for hours of history: get_klines."
     ),
     arguments=GetRecentTrades,
     answer=RecentTradesAnswer,

@@ -177,7 +177,7 @@ async def get_orderbook_health(context: Context, _arguments: NoArguments) -> Too
     rows = [_row(feed) for feed in health.feeds]
     notes: list[str] = []
     if not rows:
-        notes = ["Streams are off." if health.streams_off else "No symbol is streamed now; a book tool opens one."]
+        notes = ["Streams are off." if health.streams_off else "No symbol is streamed now; a book tool starts one."]
     answer = HubAnswer(
         notes=notes,
         network=context.live.network.name,
@@ -211,8 +211,8 @@ GET_ORDERBOOK_HEALTH = ToolSpec(
     name="get_orderbook_health",
     title="Order book health",
     description=(
-        "How well the live books are kept: state, age, gaps and resyncs of each streamed pair. Not for how well the "
-        "market is: get_microstructure_health."
+        "Quality of the live books: state, age, gaps and resyncs of each streamed pair. Not for the health of the "
+        "market: get_microstructure_health."
     ),
     arguments=NoArguments,
     answer=HubAnswer,
@@ -243,7 +243,7 @@ ESTIMATE_SLIPPAGE = ToolSpec(
     name="estimate_slippage",
     title="Slippage of a market order",
     description=(
-        "What a market order of a size would pay now against the live book, and how much fits within 1, 5 and 10 bps. "
+        "Cost of a market order of a given size against the live book, and the size that fits within 1, 5 and 10 bps. "
         "Fees excluded, nothing is sent. Not for checking an order against rules and balance: preview_order."
     ),
     arguments=EstimateSlippage,

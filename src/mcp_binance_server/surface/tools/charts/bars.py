@@ -1,18 +1,15 @@
 """The tool by which a chart's page requests its bars."""
 
-from typing import Any
+from pydantic import ConfigDict
 
-from pydantic import ConfigDict, Field
-
-from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.charts.arguments import ChartArguments
 from mcp_binance_server.surface.tools.rows import optional
 from mcp_binance_server.surface.views.markdown import instant
 
 
-class GetChartBars(Arguments):
-    config: dict[str, Any] = Field(description="As for generate_chart_image")
+class GetChartBars(ChartArguments):
     since: int | None = optional("Open time in ms: bars from there on")
 
 
@@ -31,7 +28,7 @@ async def get_chart_bars(context: Context, arguments: GetChartBars) -> ToolAnswe
     from mcp_binance_server.charts.render.bars import live_members, whole_members  # noqa: PLC0415
     from mcp_binance_server.charts.render.spec import LegendRow  # noqa: PLC0415
 
-    reading = await context.chart_bars.read(arguments.config)
+    reading = await context.chart_bars.read(arguments.configuration)
     members = live_members(reading.request, arguments.since)
     if arguments.since is None:
         whole = whole_members(reading.request)
@@ -50,7 +47,7 @@ async def get_chart_bars(context: Context, arguments: GetChartBars) -> ToolAnswe
 GET_CHART_BARS = ToolSpec(
     name="get_chart_bars",
     title="Bars of the chart view",
-    description="For the chart view alone. Not for you: call generate_chart_image, get_klines or get_indicators.",
+    description="For the chart view only. Not for you: call generate_chart_image, get_klines or get_indicators.",
     arguments=GetChartBars,
     answer=None,
     run=get_chart_bars,

@@ -10,6 +10,7 @@ from mcp_binance_server.services.charts.configuration import JudgedChart
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.charts.arguments import ChartArguments
 from mcp_binance_server.surface.tools.rows import Row, omitted, optional
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _untitled(schema: dict[str, Any]) -> None:
 class ChartPreferences(Arguments):
     model_config = ConfigDict(json_schema_extra=_untitled)
 
-    theme: Theme | None = optional("Beats the text, as all of these do")
+    theme: Theme | None = optional("Overrides the text, as all of these do")
     resolution: Short | None = optional("800x600, 1920x1080 and the like")
     interval: Short | None = optional("1m is a minute, 1M a month")
     range: Short | None = optional("7D, 1M, YTD, ALL")
@@ -46,7 +47,7 @@ class ConstructChartConfig(Arguments):
     natural_language: str = Field(description="The chart in the user's own words, at most 2000 characters")
     symbol: Short | None = optional("Overrides the market in the words")
     exchange: Short | None = optional("Preferred exchange, e.g. BINANCE")
-    preferences: ChartPreferences | None = optional("What the user always wants")
+    preferences: ChartPreferences | None = optional("The user's defaults")
 
 
 class ChartStudy(Row):
@@ -64,7 +65,7 @@ class ChartDrawing(Row):
 class ChartConfig(Row):
     symbol: str
     interval: str
-    range: ChartRange | None = omitted("7D and the like, or from and to; no to is now")
+    range: ChartRange | None = omitted("e.g. 7D, or from and to (default now)")
     theme: Theme | None = omitted()
     style: str | None = omitted()
     width: int | None = omitted()
@@ -87,8 +88,8 @@ class ConstructionAnswer(Answer):
 
     config: ChartConfig
     reasoning: str
-    warnings: list[str] = Field(description='"code: sentence"; tell the user')
-    symbols: list[str] | None = omitted("Every market, when the words name several; config has the first")
+    warnings: list[str] = Field(description='"code: sentence"; show the user')
+    symbols: list[str] | None = omitted("All markets if the words name several; config has the first")
 
 
 def construction_answer(made: "Construction") -> ConstructionAnswer:
@@ -122,7 +123,7 @@ CONSTRUCT_CHART_CONFIG = ToolSpec(
     title="Describe a chart in words",
     description=(
         "Turns words such as 'BTC 4h with RSI and support at 62k, last 2 weeks' into a chart config, with warnings for "
-        "what was assumed or not understood. Use it to begin any chart; pass config to generate_chart_image. Not for "
+        "assumptions and unknown words. Use it first for any chart; pass config to generate_chart_image. Not for "
         "numbers (get_klines, get_indicators)."
     ),
     arguments=ConstructChartConfig,
@@ -138,10 +139,9 @@ def _upper(value: object) -> object:
     return value.strip().upper() if isinstance(value, str) else value
 
 
-class ValidateChartConfig(Arguments):
+class ValidateChartConfig(ChartArguments):
     model_config = ConfigDict(alias_generator=to_camel)
 
-    config: dict[str, Any] = Field(description="Chart config to validate")
     plan_level: Annotated[PlanLevel | None, BeforeValidator(_upper)] = optional(
         "chart-img.com plan; the server's own if left out"
     )
@@ -199,7 +199,7 @@ def chart_verdict(judged: JudgedChart) -> ChartVerdict:
 
 
 async def validate_chart_config(context: Context, arguments: ValidateChartConfig) -> ToolAnswer:
-    answer = chart_verdict(context.chart_validation.validate(arguments.config, arguments.plan_level))
+    answer = chart_verdict(context.chart_validation.validate(arguments.configuration, arguments.plan_level))
     return ToolAnswer(answer.model_dump_json(), answer)
 
 
@@ -207,7 +207,7 @@ VALIDATE_CHART_CONFIG = ToolSpec(
     name="validate_chart_config",
     title="Check a chart",
     description=(
-        "Says, without drawing, whether a chart config will be drawn, how to fix it, and what it uses of the plan. "
+        "Checks, without drawing, whether a chart config can be drawn, how to fix it, and its share of the plan. "
         "Use it before generate_chart_image or when that fails. Not for words (construct_chart_config)."
     ),
     arguments=ValidateChartConfig,

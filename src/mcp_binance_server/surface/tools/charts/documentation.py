@@ -75,7 +75,7 @@ class DocumentationData(Row):
     model_config = CAMEL
 
     indicators: list[StudyRow]
-    studies: Same | None = omitted("indicators once more, for that section")
+    studies: Same | None = omitted("indicators again, for that section")
     chart_parameters: ChartParameters
     rate_limits: dict[str, PlanRow]
     examples: list[ExampleRow]
@@ -90,7 +90,7 @@ class FetchChartDocumentation(Arguments):
     model_config = ConfigDict(alias_generator=to_camel)
 
     section: Section = Field("all", description="parameters has plans and examples too")
-    force_refresh: bool = Field(default=False, description="Bypass the copy that is kept for a day")
+    force_refresh: bool = Field(default=False, description="Bypass the copy cached for a day")
 
 
 def input_row(rule: StudyInput) -> InputRow:
@@ -162,9 +162,9 @@ async def fetch_chart_documentation(context: Context, arguments: FetchChartDocum
 
 FETCH_CHART_DOCUMENTATION = ToolSpec(
     name="fetch_chart_documentation",
-    title="What charts can show",
+    title="Chart options",
     description=(
-        "What chart-img.com can draw: indicators and their inputs, intervals, ranges, themes, styles, plans, examples. "
+        "Options of chart-img.com: indicators and their inputs, intervals, ranges, themes, styles, plans, examples. "
         "Use it before writing a chart config by hand. Not for prices, and not needed before construct_chart_config."
     ),
     arguments=FetchChartDocumentation,

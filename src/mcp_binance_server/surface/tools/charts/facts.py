@@ -26,7 +26,7 @@ class FactsAnswer(Answer):
 
     model_config = CAMEL | ConfigDict(json_schema_extra=_failure_too)
 
-    cached_at: str = Field(description="When the facts were true")
+    cached_at: str = Field(description="Time of the data")
     source: Literal["live", "cache", "stale", "bundled", "binance"]
     warning: str | None = omitted()
 
@@ -144,7 +144,7 @@ GET_SYMBOLS = ToolSpec(
     name="get_symbols",
     title="Symbols of an exchange",
     description=(
-        "Symbols of one exchange that can be charted, those that begin with the search first. Use it to find a chart's "
+        "Symbols of one exchange that can be charted, those that start with the search first. Use it to find a chart's "
         "symbol. Not for trading pairs and their rules on Binance (search_symbols)."
     ),
     arguments=GetSymbols,

@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from mcp_binance_server.services.charts.remote import ChartImage, ImageFormat
-from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.caller import reporting
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.charts.arguments import ChartArguments
 from mcp_binance_server.surface.tools.charts.facts import CAMEL
 from mcp_binance_server.surface.tools.rows import Row, omitted, optional
 from mcp_binance_server.surface.uris import CHART_VIEW
@@ -23,10 +23,9 @@ CHART_KEY = "mcp-binance-server/chart"
 MOST_META = 2_000  # bytes
 
 
-class GenerateChartImage(Arguments):
+class GenerateChartImage(ChartArguments):
     model_config = ConfigDict(alias_generator=to_camel)
 
-    config: dict[str, Any] = Field(description="Chart config")
     storage: bool = Field(default=False, description="Return a URL")
     format: ImageFormat | None = optional("png if left out")
     include_data: bool = Field(default=False, description="Also imageData (base64), for programs")
@@ -124,7 +123,9 @@ async def generate_chart_image(context: Context, arguments: GenerateChartImage) 
     image = await reporting(
         context.progress,
         "drawing the chart",
-        lambda: context.charting.image(arguments.config, storage=arguments.storage, image_format=arguments.format),
+        lambda: context.charting.image(
+            arguments.configuration, storage=arguments.storage, image_format=arguments.format
+        ),
     )
     answer = image_answer(image)
     structured = None
@@ -134,15 +135,15 @@ async def generate_chart_image(context: Context, arguments: GenerateChartImage) 
     said = [row.said for row in image.legend]
     said += [] if image.as_of_ms is None else [f"as of {instant(image.as_of_ms)}"]
     text = "\n".join([*said, answer.model_dump_json()])
-    return ToolAnswer(text, structured, attachments(image), meta=chart_meta(image, arguments.config))
+    return ToolAnswer(text, structured, attachments(image), meta=chart_meta(image, arguments.configuration))
 
 
 GENERATE_CHART_IMAGE = ToolSpec(
     name="generate_chart_image",
     title="Draw a chart",
     description=(
-        "Draws a chart: by chart-img.com, or here for Binance spot pairs. Use it after construct_chart_config; tell "
-        "the user the warnings. Not for numbers (get_klines, get_indicators)."
+        "Draws a chart: by chart-img.com, or locally for Binance spot pairs. Use it after construct_chart_config; "
+        "show the user the warnings. Not for numbers (get_klines, get_indicators)."
     ),
     arguments=GenerateChartImage,
     answer=None,

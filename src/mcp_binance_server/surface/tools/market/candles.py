@@ -92,7 +92,7 @@ GET_KLINES = ToolSpec(
     name="get_klines",
     title="Candles",
     description=(
-        "Candles of one pair, newest last; of a longer period the newest are kept. Use it for price history. "
+        "Candles of one pair, newest last; a longer period is cut to the newest. Use it for price history. "
         "Not for the price now (get_ticker), nor to compute indicators yourself (get_indicators)."
     ),
     arguments=GetKlines,
@@ -132,7 +132,7 @@ class IndicatorsAnswer(ListAnswer):
     interval: str
     bars_used: int
     first_bar: MaybeText
-    rows: list[IndicatorRow] = Field(description="Newest last; warming: what a value began with still weighs over 1%")
+    rows: list[IndicatorRow] = Field(description="Newest last; warming: the start of a value still weighs over 1%")
     as_of: str
     source: str
     host: str

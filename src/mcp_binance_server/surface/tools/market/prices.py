@@ -36,7 +36,7 @@ class GetTicker(Arguments):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.symbol is None) == (self.symbols is None):
-            raise ValueError("give symbol or symbols, and not both")
+            raise ValueError("give symbol or symbols, not both")
         return self
 
 
@@ -63,7 +63,7 @@ class TickerAnswer(Answer):
 
 
 class TickersAnswer(ListAnswer):
-    tickers: list[dict[str, MaybeText]] = Field(description="Several pairs: the fields of one, each")
+    tickers: list[dict[str, MaybeText]] = Field(description="Several pairs: the same fields for each")
     missing: list[str]
     source: str
     host: str
@@ -150,7 +150,7 @@ GET_TICKER = ToolSpec(
     description=(
         "Price, change, high, low and volume of one trading pair (symbol) or of up to 20 (symbols) over the last 24 "
         "hours, live from Binance. Use it for 'what is the price of' questions and to compare pairs. "
-        "Not for order books, candles or anything of an account."
+        "Not for order books, candles or account data."
     ),
     arguments=GetTicker,
     answer=GetTickerAnswer,

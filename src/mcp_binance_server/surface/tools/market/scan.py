@@ -52,7 +52,7 @@ class ScanMarket(Arguments):
     sort: Written | None = optional("Column, largest first; -column: smallest first")
     show: Annotated[list[Written], Field(max_length=MOST_SHOWN)] | None = optional("More columns")
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 10
-    underlying: Literal["crypto", "tradfi", "all"] = Field("crypto", description="Of perpetuals")
+    underlying: Literal["crypto", "tradfi", "all"] = Field("crypto", description="Perpetuals only")
 
 
 class ScannedPair(Row):
@@ -65,8 +65,8 @@ class ScanAnswer(ListAnswer):
     market: str
     listed: int
     matched: int
-    waiting: int = Field(description="Not judged yet: ask again")
-    rows: list[ScannedPair] = Field(description="Without where and sort: who rose most")
+    waiting: int = Field(description="Not judged yet: repeat the call")
+    rows: list[ScannedPair] = Field(description="Without where and sort: largest gains")
     losers: list[ScannedPair] = Field(exclude_if=is_empty)
     as_of: str
     source: str
@@ -81,7 +81,7 @@ def asked_screen(arguments: ScanMarket) -> ScanQuestion:
     """
     market, quote = arguments.market, fold(arguments.quote)
     if market == "spot" and arguments.underlying == "tradfi":
-        raise InvalidArguments(summary="underlying is of perpetuals: ask with market=perpetual")
+        raise InvalidArguments(summary="underlying needs market=perpetual")
     return ScanQuestion(
         market,
         quote,
@@ -153,7 +153,7 @@ SCAN_MARKET = ToolSpec(
     name="scan_market",
     title="Market scan",
     description=(
-        "All pairs of a market at once: who rose and fell most, or the pairs that meet conditions on price, volume, "
+        "All pairs of a market at once: largest gains and losses, or the pairs that meet conditions on price, volume, "
         "spread, indicators of closed candles, funding. Use it to find pairs. "
         "Not for one known pair (get_ticker, get_indicators)."
     ),

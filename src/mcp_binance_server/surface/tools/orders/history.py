@@ -64,13 +64,15 @@ class GetOrder(Arguments):
 class GetAllOrders(Arguments):
     symbol: Pair | None = optional("Trading pair, e.g. BTCUSDT; all you hold or have ordered if left out")
     limit: Limit = 50
-    start: Moment = optional("From then on: ISO instant, epoch ms, '36h', 'yesterday'; UTC")
-    end: Moment = optional("Up to then; with start at most 24 hours later")
+    start: Moment = optional("Start time: ISO instant, epoch ms, '36h', 'yesterday'; UTC")
+    end: Moment = optional("End time; at most 24 hours after start")
 
     @model_validator(mode="after")
     def _periods_are_of_one_symbol(self) -> Self:
         if self.symbol is None and (self.start is not None or self.end is not None):
-            raise PydanticCustomError("period", "start and end need a symbol: Binance tells past orders by symbol")
+            raise PydanticCustomError(
+                "period", "start and end need a symbol: Binance lists past orders one symbol at a time"
+            )
         return self
 
 
@@ -80,16 +82,16 @@ class GetAccountTrades(Arguments):
         "Several pairs, instead of symbol"
     )
     limit: Annotated[int, Field(description="How many rows at most", ge=1, le=MOST_ROWS)] = 50
-    start: Moment = optional("The first from then on, not the newest; as in get_all_orders")
-    end: Moment = optional("Up to then")
+    start: Moment = optional("Start time; the first trades after it, not the newest; as in get_all_orders")
+    end: Moment = optional("End time")
     order_id: OrderId | None = Field(None, description="Only the trades of this order")
 
     @model_validator(mode="after")
     def _what_goes_together(self) -> Self:
         if (self.symbol is None) == (self.symbols is None):
-            raise ValueError("give symbol or symbols, and not both")
+            raise ValueError("give symbol or symbols, not both")
         if self.order_id is not None and (self.symbol is None or self.start is not None or self.end is not None):
-            raise ValueError("order_id goes with one symbol and nothing else")
+            raise ValueError("order_id needs one symbol, and no start or end")
         return self
 
     @property
@@ -136,7 +138,7 @@ class OrdersAnswer(ListAnswer):
 
 
 class AllOrdersAnswer(OrdersAnswer):
-    symbols_asked: list[str] | None = omitted("Without a symbol: where it was looked")
+    symbols_asked: list[str] | None = omitted("Without a symbol: symbols searched")
     not_asked: list[str] | None = omitted()
     no_answer: list[str] | None = omitted()
 

@@ -41,7 +41,7 @@ class PreviewOrder(Arguments):
         if self.type in ("MARKET", "LIMIT_MAKER"):
             raise PydanticCustomError("no_time_in_force", "{kind} has no time in force", {"kind": self.type})
         if self.time_in_force != "GTC":
-            raise PydanticCustomError("good_till_cancelled", "only GTC can be tried out, not IOC or FOK")
+            raise PydanticCustomError("good_till_cancelled", "only GTC can be previewed, not IOC or FOK")
         return self
 
 
@@ -161,7 +161,7 @@ async def preview_order(context: Context, arguments: PreviewOrder) -> ToolAnswer
 
 PREVIEW_ORDER = ToolSpec(
     name="preview_order",
-    title="Try an order out",
+    title="Preview an order",
     description=(
         "Check a spot order without sending it: exchange rules, rounding, value, fee, expected fill and slippage, "
         "balances before and after. Sends nothing and changes nothing. Use it before proposing any order. A refusal "

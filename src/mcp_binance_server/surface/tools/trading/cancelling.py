@@ -103,8 +103,8 @@ CANCEL_ORDER = ToolSpec(
     name="cancel_order",
     title="Cancel an order",
     description=(
-        "Cancel one open order that was placed here. What was filled meanwhile stays. Cancelling a stop may ask the "
-        "user. Not for orders placed elsewhere, unless the operator's limits allow it."
+        "Cancel one open order placed by this server. Fills stay. Cancelling a stop may ask the user. Not for orders "
+        "placed elsewhere, unless the operator's limits allow it."
     ),
     arguments=CancelOrder,
     answer=OrderOutcome,
@@ -118,8 +118,8 @@ CANCEL_ALL_ORDERS = ToolSpec(
     name="cancel_all_orders",
     title="Cancel all orders of a symbol",
     description=(
-        "Cancel every open order of one symbol that was placed here; stops whose user must be asked are left and "
-        "named. Not for one order (cancel_order)."
+        "Cancel all open orders of one symbol placed by this server; stops that need confirmation stay and are listed. "
+        "Not for one order (cancel_order)."
     ),
     arguments=CancelAllOrders,
     answer=CancelAllAnswer,

@@ -57,7 +57,7 @@ async def trading_of(context: Context) -> TradingService:
         AppError: the exchange refuses the caller's key, or does not answer.
     """
     if context.trading is None:
-        raise LookupError("nothing trades here")
+        raise LookupError("trading is off")
     return await context.trading.opened()
 
 

@@ -40,17 +40,17 @@ from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.judgement.terms import Terms
 
 ALL, OCO = "all", "OCO"
-ReplacedId = Annotated[ClientOrderId, Field(description="client_order_id of an open order to stand in for")]
+ReplacedId = Annotated[ClientOrderId, Field(description="client_order_id of an open order to replace")]
 AmountOrAll = Annotated[str, DECIMAL, Field(pattern=r"^((?i:all)|[0-9]{1,20}(\.[0-9]{1,20})?)$")]
 
 
 class PreviewTradableOrder(PreviewOrder):
     type: TermsKind = "LIMIT"  # type: ignore[assignment] # wider: a pair is not a single order
-    quantity: AmountOrAll | None = optional("Of the base asset, decimal text; 'all' sells what is free")
+    quantity: AmountOrAll | None = optional("Of the base asset, decimal text; 'all': the free balance")
     stop_price: DecimalText | None = optional("Of stops and OCO")
-    time_in_force: TimeInForce | None = optional("GTC unless told otherwise")
-    take_profit: DecimalText | None = optional("BUY: sell here once filled")
-    stop_loss: DecimalText | None = optional("BUY: and here if it falls")
+    time_in_force: TimeInForce | None = optional("Default GTC")
+    take_profit: DecimalText | None = optional("BUY: take-profit price")
+    stop_loss: DecimalText | None = optional("BUY: stop-loss price")
     replaces: ReplacedId | None = None
 
     @model_validator(mode="after")
@@ -66,7 +66,7 @@ class PreviewTradableOrder(PreviewOrder):
         if None in (self.quantity, self.price, self.stop_price):
             raise PydanticCustomError("pair", "OCO needs quantity, price (take profit) and stop_price")
         if self.quote_quantity is not None or self.take_profit is not None or self.stop_loss is not None:
-            raise PydanticCustomError("pair", "OCO takes quantity, price and stop_price alone")
+            raise PydanticCustomError("pair", "OCO takes only quantity, price and stop_price")
         return self
 
     @property
@@ -121,8 +121,8 @@ async def _intent(context: Context, arguments: PreviewTradableOrder) -> OrderInt
         return intent_of(arguments)
     whole = await whole_of(context.preview, arguments.symbol, arguments.side)
     if not whole:
-        problem = {"argument": "quantity", "problem": "nothing of that asset is free to sell"}
-        raise InvalidArguments(summary=f"There is nothing to sell: {problem['problem']}", errors=(problem,))
+        problem = {"argument": "quantity", "problem": "no free balance of that asset"}
+        raise InvalidArguments(summary=f"Nothing to sell: {problem['problem']}", errors=(problem,))
     return replace(intent_of(arguments.model_copy(update={"quantity": None})), quantity=whole)
 
 

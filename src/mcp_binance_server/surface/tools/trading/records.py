@@ -33,7 +33,7 @@ class JournaledOrderAnswer(Answer):
     summary: str
     order: OrderRow | None
     average_price: str | None
-    journal: dict[str, Any] | None = omitted("Of an order that was placed here")
+    journal: dict[str, Any] | None = omitted("If placed by this server")
     network: SkipJsonSchema[str]
     host: SkipJsonSchema[str]
     as_of: SkipJsonSchema[str]

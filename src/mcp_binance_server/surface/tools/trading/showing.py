@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 
-from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.surface.confirm import PageLink, Question
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.trading.question import OPEN_PAGE
 from mcp_binance_server.trading.errors import AskedTooOften, OrderDeclined
+from mcp_binance_server.trading.judgement.terms import KeptPreview
 
 
 async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[[], Awaitable[Question]]) -> bool:

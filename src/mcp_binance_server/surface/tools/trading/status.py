@@ -106,7 +106,7 @@ GET_TRADING_STATUS = ToolSpec(
     name="get_trading_status",
     title="Trading status",
     description=(
-        "Mode, limits and what is left of them, orders that are open, wait for approval or whose outcome is unknown, "
+        "Mode, limits and what is left of them, orders that are open, waiting for approval or of unknown outcome, "
         "balances, whether trading is stopped. Read it before the first order. Not for past orders "
         "(binance://orders/journal)."
     ),

@@ -38,7 +38,7 @@ def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:
     if not cost.cheap or cost.cheap < float(rules.min_notional):
         return f"no market order here costs under {CHEAP_BPS} bps"
     bound = "at least " if cost.truncated else ""
-    held = f"least of the last {cost.seconds} s" if cost.seconds else "this instant only"
+    held = f"minimum of the last {cost.seconds} s" if cost.seconds else "this instant only"
     return f"market orders up to {bound}{_sum(rules, cost.cheap, cost)} cost under {CHEAP_BPS} bps now ({held}), {FEE}"
 
 

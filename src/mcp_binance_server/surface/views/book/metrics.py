@@ -17,7 +17,7 @@ from mcp_binance_server.surface.views.measures import basis_points, number, why,
 
 QUOTE_STEP = Decimal("0.01")
 OPENING: dict[NoFeed | None, str] = {
-    None: "a live book is being opened",
+    None: "a live book is opening",
     "off": "streams are off",
     "full": "too many symbols are streamed already",
     "late": "the live stream lags",
@@ -192,7 +192,7 @@ def scale_of(step: Decimal, values: Sequence[Decimal]) -> Decimal:
 
 def _heading(view: BookView) -> str:
     book = view.snapshot
-    origin = f"live, {view.age_ms} ms old" if view.is_live else f"asked for now; {OPENING[view.no_feed]}{_lag(view)}"
+    origin = f"live, {view.age_ms} ms old" if view.is_live else f"requested now; {OPENING[view.no_feed]}{_lag(view)}"
     stale = ", stale" if view.is_stale else ""
     return f"{plain(view.rules.symbol)} book ({origin}{stale}, {len(book.bids)}/{len(book.asks)} levels)"
 

@@ -20,11 +20,11 @@ SOURCE = "Binance USDⓈ-M futures"
 NO_END_MS = 4_102_444_800_000
 NOTES = (
     "Rates, shares, changes and apr are in percent; at a settlement longs pay shorts when funding is positive; apr is "
-    "the estimate held for a year, not a yield",
+    "the annualised estimate, not a yield",
     "Rows of neighbouring hours depend on each other: n counts rows, and below 30 there is no percentile",
-    "Shares are of accounts, not of money, top_positions of what the top accounts hold; top is the highest fifth by "
-    "margin balance",
-    "Liquidations seen are a sample: at most one per symbol and second is told",
+    "Shares count accounts, not money; top_positions counts positions of the top accounts; top is the highest fifth "
+    "by margin balance",
+    "Liquidations seen are a sample: at most one per symbol and second is published",
 )
 
 

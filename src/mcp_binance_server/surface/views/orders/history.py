@@ -28,8 +28,8 @@ from mcp_binance_server.surface.views.markdown import (
 from mcp_binance_server.surface.views.portfolio.holdings import note, source, word
 
 BY_SYMBOL = (
-    "Binance tells past orders by symbol; asked are those with an open order or a holding. For any other symbol, "
-    "or older orders, call get_all_orders with the symbol."
+    "Binance lists past orders one symbol at a time. This covers symbols with an open order or a holding. For any "
+    "other symbol, or older orders, call get_all_orders with the symbol."
 )
 NO_ORDERS = "No orders found."
 NOTHING_ASKED = "none: no open orders and no holdings with a market"

@@ -16,7 +16,7 @@ BEHAVIOURS = {
 NO_KEY = "not checked: no API key"
 CHECKED = "checked"
 SIMULATED_MARKET = "Simulated exchange, no real market"
-BNB_DISCOUNT = "The fee is less if paid in BNB"
+BNB_DISCOUNT = "The fee is lower if paid in BNB"
 
 
 def preview_page(tried: PreviewedOrder) -> str:
@@ -48,7 +48,7 @@ def _lines(tried: PreviewedOrder) -> list[str]:
 
 def preview_notes(tried: PreviewedOrder) -> list[str]:
     """Return notes on the basis of a preview's numbers."""
-    notes = ["Price rules are measured at the middle of the book; Binance uses its own average price"]
+    notes = ["Price rules are checked at the mid price; Binance uses its own average price"]
     notes.append(BNB_DISCOUNT)
     if tried.venue.simulated:
         notes.append(SIMULATED_MARKET)
@@ -56,7 +56,7 @@ def preview_notes(tried: PreviewedOrder) -> list[str]:
     if fill is not None and fill.average is None:
         notes.append("No fill: that side of the book is empty")
     elif fill is not None and tried.preview.behaviour == "takes" and not fill.complete:
-        notes.append("What is unfilled lies beyond the levels seen, at no known price")
+        notes.append("The unfilled part is beyond the known levels, at an unknown price")
     return notes
 
 

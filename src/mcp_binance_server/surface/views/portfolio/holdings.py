@@ -84,7 +84,7 @@ def positions_page(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
         f"**Positions Value**: {_value(positions)}",
         f"**Stablecoins**: {_value(stable)}",
         f"**Portfolio Value**: {_dollars(portfolio.total)}",
-        *([f"**Without a Price**: {unpriced}; not in any value here"] if unpriced else []),
+        *([f"**Without a Price**: {unpriced}; not included in any value"] if unpriced else []),
         "",
         *source(venue, as_of_ms),
     ]
@@ -223,7 +223,7 @@ def unmeasured(report: PortfolioReport) -> str | None:
     if risk.tail.var is not None and risk.var_value is not None:
         return None
     if risk.why_null == "zero_variance":
-        return "stablecoins alone, held at par"
+        return "stablecoins only, valued at par"
     return (risk.why_null or risk.tail.why_null or "no_data").replace("_", " ")
 
 
@@ -246,7 +246,7 @@ def _row(holding: Holding, risk: AssetRisk | None) -> str:
         NOTHING if holding.weight is None else share(float(holding.weight)),
         NOTHING if annual is None else share(annual),
         NOTHING if risk_share is None else share(risk_share),
-        plain(holding.route) if holding.route else "no route to USDT, not in any value",
+        plain(holding.route) if holding.route else "no route to USDT, not included in any value",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -268,9 +268,9 @@ def _risk(report: PortfolioReport) -> list[str]:
     level = f"{tail.level}%"
     return [
         *([] if risk.sigma_annual is None else [f"**Volatility a Year**: {share(risk.sigma_annual)}"]),
-        f"**VaR**: {_total(risk.var_value)}, a share of {share(tail.var)}, in one day at level {level}",
+        f"**VaR**: {_total(risk.var_value)}, {share(tail.var)} of the total, in one day at level {level}",
         f"**VaR Range**: {shares_between(between.var_low, between.var_high)}",
-        f"**ES**: {_total(risk.es_value)}, a share of {share(tail.es)}, in one day at level {level}",
+        f"**ES**: {_total(risk.es_value)}, {share(tail.es)} of the total, in one day at level {level}",
         f"**ES Range**: {shares_between(between.es_low, between.es_high)}",
         f"**Days**: {tail.n}, worst days {tail.k}",
     ]

@@ -15,17 +15,17 @@ AVERAGE_COLUMNS = ("Asset", "Quantity", "Average Price", "Cost", "Realised", "Un
 UNEXPLAINED_COLUMNS = ("Asset", "Held", "Sold", "Proceeds", "Gone")
 SMALLEST = Decimal("1e-8")
 HOW = (
-    "FIFO sells the oldest lot first. Money is USDT, stablecoins count at par.",
-    "Fees are in cost and profit. A fee in a third asset, and a trade between two",
-    "coins, count at the close of their minute.",
+    "FIFO sells the oldest lot first. Amounts are in USDT, stablecoins count at par.",
+    "Cost and profit include fees. Fees in a third asset, and trades between two",
+    "coins, count at the closing price of their minute.",
 )
 UNEXPLAINED = (
-    "Unexplained is what no trade that was read accounts for: deposits, withdrawals,",
-    "rewards, dust conversions, older trades. It has no cost and is in no profit.",
-    "Gone is what was bought and left otherwise than by a sale at a known price.",
+    "Unexplained: amounts without a trade on record (deposits, withdrawals, rewards,",
+    "dust conversions, older trades). They have no cost and are in no profit.",
+    "Gone: bought coins that left without a sale at a known price.",
 )
 NOT_TAX_ADVICE = "This is not tax advice."
-ASK_AGAIN = "ask again for more prices, those read are kept"
+ASK_AGAIN = "call again for more prices; prices already read are kept"
 NO_TRADES = "No trades found on these pairs."
 
 Way = Callable[[AssetProfit], Gain]

@@ -96,7 +96,7 @@ def _class(asset: AssetRisk) -> str:
     volatility = asset.volatility
     # A stablecoin is stable by its name; any other class that was not measured is marked as a default.
     assumed = volatility.basis == "default" and volatility.label != CLASSES[0]
-    near = f", near the edge to {volatility.near.removesuffix(' volatility')}" if volatility.near else ""
+    near = f", close to {volatility.near.removesuffix(' volatility')}" if volatility.near else ""
     return f"{volatility.label}, default" if assumed else f"{volatility.label}{near}"
 
 
@@ -126,8 +126,8 @@ def _reason(advised: Advised) -> str:
     if advised.advice == "increase_stablecoins":
         return f"stablecoins are {share(measured)}, under {edge}"
     if advised.advice == "set_stops":
-        return f"the largest holding that is no stablecoin is {share(measured)}, {edge} or more"
-    counted = "by risk, where what moves together counts as one" if advised.by == "risk" else "by value"
+        return f"the largest holding other than stablecoins is {share(measured)}, {edge} or more"
+    counted = "by risk (assets that move together count as one)" if advised.by == "risk" else "by value"
     return f"{measured:.1f} effective assets {counted}, under {advised.edge:g}"
 
 
@@ -165,7 +165,7 @@ def _by_risk(risk: PortfolioRisk) -> list[str]:
 
 def _measured(risk: PortfolioRisk, least: int) -> list[str]:
     if risk.why_null == "zero_variance":
-        return ["## Measured Risk", "_None: stablecoins alone, held at par_"]
+        return ["## Measured Risk", "_None: stablecoins only, valued at par_"]
     if risk.window is None:
         return ["## Measured Risk", f"_Collecting: {risk.n} of {least} daily closes_"]
     heading = (
@@ -200,7 +200,7 @@ def _volatility(measured: AssetVolatility, n: int) -> str:
         return "n/a"
     aside = [] if measured.n == n else [f"n={measured.n}"]
     if measured.near is not None:
-        aside.append(f"near the edge to {measured.near.removesuffix(' volatility')}")
+        aside.append(f"close to {measured.near.removesuffix(' volatility')}")
     return share(measured.annual) + (f" ({', '.join(aside)})" if aside else "")
 
 
@@ -216,7 +216,7 @@ def _tail(risk: PortfolioRisk) -> list[str]:
         f" ({tail.k} worst of {tail.n} days: a coarse estimate)",
         f"**Range**: VaR {shares_between(between.var_low, between.var_high)}, "
         f"ES {shares_between(between.es_low, between.es_high)} "
-        f"(95% of {RESAMPLES} redraws in blocks of {BLOCK_DAYS} days; too narrow where wild days follow calm ones)",
+        f"(95% of {RESAMPLES} redraws in blocks of {BLOCK_DAYS} days; too narrow if volatile days follow calm ones)",
     ]
 
 

@@ -19,23 +19,23 @@ from mcp_binance_server.trading.judgement.terms import TradingMode
 from mcp_binance_server.words import word
 
 COLUMNS = ("Placed", "Order", "State", "Status", "Executed", "Spent", "Confirmed by", "Client order ID")
-EMPTY = "No order was placed here yet."
+EMPTY = "No orders yet."
 HISTORY = {
-    "PREPARED": "written down, limits taken, nothing sent",
+    "PREPARED": "recorded, limits charged, nothing sent",
     "SENT": "sent",
     "ACKED": "accepted",
     "REJECTED": "refused",
     "NOT_SENT": "not sent",
-    "UNKNOWN": "outcome not known; asked for",
-    "NOT_PLACED": "not found, most likely not executed; watched for a day",
-    "ADOPTED": "found at the exchange, was not in this journal",
-    "AMENDED": "made smaller",
+    "UNKNOWN": "outcome unknown; being checked",
+    "NOT_PLACED": "not found, most likely not executed; monitored for a day",
+    "ADOPTED": "found at the exchange, missing from this journal",
+    "AMENDED": "reduced",
     "CANCEL_ASKED": "cancel sent",
     "CANCELLED": "cancelled",
     "CANCEL_REFUSED": "cancel refused",
-    "CANCEL_UNKNOWN": "outcome of the cancel not known",
-    "CANCEL_DECLINED": "the user wants it to stay",
-    "WAITING": "waits for an approval",
+    "CANCEL_UNKNOWN": "outcome of the cancel unknown",
+    "CANCEL_DECLINED": "cancel declined by the user",
+    "WAITING": "waiting for approval",
     "APPROVED": "approved with a signature",
     "DECLINED": "declined by the user",
     "DENIED": "denied by a guard",
@@ -52,7 +52,7 @@ def journal_page(page: OrderJournal) -> str:
         *([] if page.stopped is None else [_stopped(page.stopped), ""]),
         *(table if page.intents else [EMPTY]),
         "",
-        f"*{counted(len(page.intents), page.limit)}{_older(page)}; get_order tells the whole past of one*",
+        f"*{counted(len(page.intents), page.limit)}{_older(page)}; get_order shows the full history of one*",
         *where_from(page.mode, page.venue, page.as_of_ms),
     ]
     return "\n".join(lines)
@@ -68,17 +68,17 @@ def record_summary(record: OrderRecord, mode: str) -> str:
     intent = record.intent
     if intent.is_unresolved:
         return (
-            f"{mode}: DO NOT PLACE IT AGAIN. Order {intent.client_order_id} is not seen at the exchange yet and may "
-            "still come; it is asked for until that is known."
+            f"{mode}: DO NOT PLACE IT AGAIN. Order {intent.client_order_id} is not at the exchange yet and may still "
+            "appear; it is checked until its outcome is known."
         )
-    return f"{mode}: order {intent.client_order_id} is not at the exchange; the journal says {HISTORY[intent.state]}."
+    return f"{mode}: order {intent.client_order_id} is not at the exchange; journal: {HISTORY[intent.state]}."
 
 
 def standing_summary(record: OrderRecord, mode: str) -> str:
     """Return the state of an order list or of an amendment; the exchange has no order with that ID."""
     intent = record.intent
     if intent.is_unresolved or intent.state == "NOT_PLACED":
-        return f"{mode}: DO NOT PLACE IT AGAIN. {intent.client_order_id} is by the journal {HISTORY[intent.state]}."
+        return f"{mode}: DO NOT PLACE IT AGAIN. Journal state of {intent.client_order_id}: {HISTORY[intent.state]}."
     return f"{mode}: {open_words(intent)}."
 
 
@@ -87,7 +87,7 @@ def unasked_summary(record: OrderRecord, mode: str) -> str:
     intent = record.intent
     again = "DO NOT PLACE IT AGAIN. " if intent.is_unresolved else ""
     state = intent.status or HISTORY[intent.state]
-    return f"{mode}: {again}The exchange could not be asked; order {intent.client_order_id} is by the journal {state}."
+    return f"{mode}: {again}The exchange could not be queried; journal state of {intent.client_order_id}: {state}."
 
 
 def record_page(record: OrderRecord, summary: str, mode: TradingMode, venue: Venue, as_of_ms: int) -> str:
@@ -102,7 +102,7 @@ def journal_lines(record: OrderRecord) -> list[str]:
     return [
         "## Journal",
         f"**State**: {intent.state}",
-        *([f"**Stands**: {open_words(intent)}"] if intent.legs else []),
+        *([f"**Current**: {open_words(intent)}"] if intent.legs else []),
         f"**Confirmed by**: {confirmed_words(intent)}",
         *(f"- {unformatted(each)}" for each in history_of(record)),
     ]
@@ -137,8 +137,8 @@ def _event_words(event: Event) -> str:
 
 def _stopped(stopped: Stopped) -> str:
     said = f'"{unformatted(word(stopped.why))}"'
-    return f"**Trading is stopped** for {whose_stop(stopped)}: {said}; the user resumes it: {RESUME}"
+    return f"**Trading is stopped** for {whose_stop(stopped)}: {said}. Only the user can resume: {RESUME}"
 
 
 def _older(page: OrderJournal) -> str:
-    return "" if page.older_before_ms is None else ", there are older ones: mcp-binance-server journal"
+    return "" if page.older_before_ms is None else ", older ones: mcp-binance-server journal"

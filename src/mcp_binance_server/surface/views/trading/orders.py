@@ -7,7 +7,6 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrder
-from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain
 from mcp_binance_server.surface.views.trading.terms import (
     LEG_WORDS,
@@ -20,7 +19,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     where_from,
 )
 from mcp_binance_server.trading.judgement.exits import Leg
-from mcp_binance_server.trading.judgement.terms import Terms
+from mcp_binance_server.trading.judgement.terms import KeptPreview, Terms
 from mcp_binance_server.words import word
 
 CancelOutcome = Literal["cancelled", "already_over", "not_cancelled", "unknown", "waiting_for_approval"]
@@ -30,7 +29,7 @@ CANCEL = "mcp-binance-server cancel {id}"
 # Activity of an order that has no fills yet.
 DOES = {
     "PENDING_NEW": "on its way to the market",
-    "NEW": "open, it waits for its price",
+    "NEW": "open, nothing filled yet",
 }
 LEGS = {suffix: words.capitalize() for suffix, words in LEG_WORDS.items()}
 ASK_AGAIN_SECS = 5
@@ -52,17 +51,15 @@ def _became(placed: PlacedOrder) -> str:
         case "not_sent" | "waiting_for_approval":
             return f"not placed. Nothing was sent{said}."
         case "unknown" if intent.state == "NOT_PLACED":
-            return (
-                f"DO NOT PLACE IT AGAIN. Order {name} was not found, most likely not executed; it is watched for a day."
-            )
+            return f"DO NOT PLACE IT AGAIN. Order {name} was not found, most likely not executed; monitored for a day."
         case "unknown":
-            return f"DO NOT PLACE IT AGAIN. It may stand at {_venue(placed)}: order {name}."
+            return f"DO NOT PLACE IT AGAIN. Order {name} may be open at {_venue(placed)}."
 
 
 def _stands(placed: PlacedOrder) -> str:
     intent = placed.intent
     if intent.terms.amends:
-        return f"order {intent.terms.replaces} is now of {exact(intent.terms.quantity)} {plain(placed.rules.base)}."
+        return f"order {intent.terms.replaces} reduced to {exact(intent.terms.quantity)} {plain(placed.rules.base)}."
     bare = unprotected_words(intent, placed.rules.base)
     stands = f"order {intent.client_order_id} is {intent.status or 'accepted'}: {_filled(placed)}."
     return f"{stands} {bare}." if bare else stands
@@ -71,9 +68,9 @@ def _stands(placed: PlacedOrder) -> str:
 def _refused(placed: PlacedOrder) -> str:
     said = _quoted(placed.reason)
     if placed.gone is None:
-        return f"not placed. It was refused{said}."
+        return f"not placed. Rejected{said}."
     gone = placed.gone.client_order_id
-    return f"ORDER {gone} IS GONE and nothing stands in its place. It was cancelled, and the new one refused{said}."
+    return f"ORDER {gone} WAS CANCELLED and no order is open. Its replacement was rejected{said}."
 
 
 def outcome_step(placed: PlacedOrder) -> str:
@@ -82,16 +79,16 @@ def outcome_step(placed: PlacedOrder) -> str:
     look = next_step("get_order", symbol=intent.terms.symbol, client_order_id=intent.client_order_id)
     match placed.outcome:
         case "placed":
-            return "" if intent.final_ms is not None else f"{look} tells what follows; cancel_order takes it back"
+            return "" if intent.final_ms is not None else f"{look} shows its progress; cancel_order cancels it"
         case "unknown" if intent.state == "NOT_PLACED":
-            return f"tell the user; {look} looks again. A new order is the user's decision: both may be executed"
+            return f"inform the user; {look} checks again. A new order is the user's decision: both may be executed"
         case "unknown":
-            return f"{look} in {ASK_AGAIN_SECS} s; place_order again with the same preview_id is safe, it only asks"
+            return f"{look} in {ASK_AGAIN_SECS} s; place_order again with the same preview_id is safe: it only checks"
         case "rejected" if placed.gone is not None:
             if placed.as_before is None:
-                return "tell the user at once; preview_order tries the order that is gone out again"
+                return "inform the user at once; preview_order previews the cancelled order again"
             again = next_step("place_order", preview_id=placed.as_before.preview_id)
-            return f"tell the user at once; {again} places the order that is gone again, if the user wants that"
+            return f"inform the user at once; {again} places the cancelled order again, if the user wants that"
         case _:
             return "preview_order with that corrected, if the user still wants it"
 
@@ -106,9 +103,9 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
         f"**Order**: {order_words(intent.terms, rules.base)}",
         f"**Client order ID**: {intent.client_order_id}",
         *([f"**Order ID**: {intent.order_id}"] if intent.order_id is not None else []),
-        f"**Status**: {intent.status} (journal: {intent.state})" if intent.status else f"**Journal**: {intent.state}",
+        f"**Status**: {intent.status} ({_recorded(intent.state)})" if intent.status else f"**Journal**: {intent.state}",
         *(f"**{LEGS[each.client_order_id[-2:]]}**: {leg_words(each, rules)}" for each in intent.legs),
-        *([f"**Gone**: {order_words(placed.gone.terms, rules.base)}"] if placed.gone is not None else []),
+        *([f"**Cancelled order**: {order_words(placed.gone.terms, rules.base)}"] if placed.gone is not None else []),
         f"**Executed**: {exact(intent.executed)} {plain(rules.base)} for {exact(intent.spent)} {plain(rules.quote)}",
         *([f"**Average price**: {averaged(average, rules)}"] if average is not None else []),
         *([f"**Fees**: {fees_words(placed.fees)}"] if placed.fees else []),
@@ -124,8 +121,8 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
 def waiting_summary(kept: KeptPreview, mode: str, *, has_approver: bool) -> str:
     """Return the summary of an order that waits for a person."""
     if not has_approver:
-        return f"{mode}: not sent. It waits for you: the question was not answered in time"
-    return f"{mode}: not sent. It waits for you: {APPROVE.format(id=kept.preview_id)}"
+        return f"{mode}: not sent. Waiting for your answer: the question was not answered in time"
+    return f"{mode}: not sent. Waiting for your approval: {APPROVE.format(id=kept.preview_id)}"
 
 
 def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
@@ -133,7 +130,7 @@ def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_sh
     call = next_step("place_order", preview_id=kept.preview_id)
     again = f"{call} asks again" if is_asked else f"{call} then places it"
     if is_shown:
-        return f"the user decides in the page that is open on their machine, or runs that command; {again}"
+        return f"the user decides on the page open on their machine, or runs that command; {again}"
     return f"the user runs that command; {again}" if has_approver else again
 
 
@@ -171,12 +168,12 @@ def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
         case "already_over":
             return f"{mode}: nothing to cancel. Order {name} is {intent.status or intent.state}: {filled}."
         case "unknown":
-            return f"{mode}: it is not known whether order {name} is cancelled: {filled} so far."
+            return f"{mode}: outcome of the cancel unknown. Order {name}: {filled}."
         case "waiting_for_approval":
             how = f": {CANCEL.format(id=name)}" if _is_placed_here(placed) else " at Binance"
             return f"{mode}: not cancelled. It is a stop; cancel it yourself{how}"
         case "not_cancelled":
-            return f"{mode}: not cancelled. Order {name} stands{_quoted(placed.reason)}."
+            return f"{mode}: not cancelled. Order {name} is still open{_quoted(placed.reason)}."
 
 
 def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
@@ -186,16 +183,16 @@ def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
     symbol, name = placed.intent.terms.symbol, placed.intent.client_order_id
     if outcome == "waiting_for_approval":
         what = "run that command" if _is_placed_here(placed) else "cancel it at Binance"
-        return f"tell the user to {what}; the stop protects them until then"
-    return f"{next_step('get_order', symbol=symbol, client_order_id=name)} tells how it stands"
+        return f"ask the user to {what}; the stop protects them until then"
+    return f"{next_step('get_order', symbol=symbol, client_order_id=name)} shows its state"
 
 
 def cancelled_all_summary(found: CancelledAll) -> str:
     """Return how many orders of a symbol were cancelled, and how many are left open."""
     mode, symbol = mode_word(found.mode, found.venue), plain(found.symbol)
     if not found.cancelled and not found.left:
-        return f"{mode}: nothing to cancel. No order that was placed here is open on {symbol}."
-    left = f", {len(found.left)} left open" if found.left else ", none is left open"
+        return f"{mode}: nothing to cancel. No open order on {symbol} was placed by this server."
+    left = f", {len(found.left)} left open" if found.left else ", none left open"
     return f"{mode}: {len(found.cancelled)} orders cancelled on {symbol}{left}."
 
 
@@ -244,6 +241,10 @@ def _is_placed_here(placed: PlacedOrder) -> bool:
     return placed.intent.state != "ADOPTED"
 
 
+def _recorded(state: str) -> str:
+    return "recorded" if state == "ACKED" else f"recorded as {state}"
+
+
 def _done(terms: Terms) -> str:
     return "bought" if terms.side == "BUY" else "sold"
 
@@ -253,4 +254,4 @@ def _quoted(reason: str) -> str:
 
 
 def _venue(placed: PlacedOrder) -> str:
-    return "the exchange on paper" if placed.mode == "paper" else "Binance"
+    return "the paper exchange" if placed.mode == "paper" else "Binance"

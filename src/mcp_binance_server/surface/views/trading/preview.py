@@ -13,6 +13,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     priced,
     unformatted,
 )
+from mcp_binance_server.trading.errors import COUNTS, limit_reached
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
@@ -35,17 +36,20 @@ def preview_step(shown: TradablePreview) -> str:
     if shown.kept is None:
         stands = next((each.client_order_id for each in shown.denied if each.client_order_id), None)
         if stands is not None:
-            return f"{next_step('get_order', symbol=shown.terms.symbol, client_order_id=stands)} tells of the other one"
-        return "tell the user what refuses it; a limit is the operator's and cannot be changed here"
+            return f"{next_step('get_order', symbol=shown.terms.symbol, client_order_id=stands)} shows the other order"
+        return "explain the refusal to the user; only the operator can change a limit"
     call = next_step("place_order", preview_id=shown.kept.preview_id)
     return f"{call}, if the user wants exactly this; {AFTERWARDS[shown.way]}"
 
 
 def denied_words(denied: Denied) -> str:
     """Return the guard that refuses an order, the refused value and the allowed one; the value can be foreign text."""
+    if denied.guard in COUNTS:
+        return f"{denied.guard}: {limit_reached(denied.guard, denied.limit)}"
     left = "" if denied.left is None else f", {denied.left} left"
     about = "" if denied.client_order_id is None else f" ({denied.client_order_id})"
-    return f"{denied.guard}: {word(denied.received)}; allowed: {word(denied.limit)}{left}{about}"
+    allowed = "resume with" if denied.guard == "stop" else "allowed"
+    return f"{denied.guard}: {word(denied.received)}; {allowed}: {word(denied.limit)}{left}{about}"
 
 
 def tradable_page(shown: TradablePreview, summary: str) -> str:
@@ -60,7 +64,7 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
         f"**Order**: {_order(shown, heading.removeprefix(HEADING))}",
         *facts,
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
-        f"**Counts**: {cents_text(terms.taken)} {plain(shown.counting_asset)}",
+        f"**Counts towards your limits**: {cents_text(terms.taken)} {plain(shown.counting_asset)}",
         *([f"**Limits left**: {left}"] if left else []),
         *(f"**Refused by**: {unformatted(denied_words(each))}" for each in shown.denied),
         *([] if shown.kept is None else _placeable(shown, shown.kept.preview_id)),

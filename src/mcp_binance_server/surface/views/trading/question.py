@@ -15,7 +15,7 @@ from mcp_binance_server.words import word
 
 PLACE, DO_NOT_PLACE = "place this order", "do not place it"
 CANCEL, DO_NOT_CANCEL = "cancel this stop", "leave it as it is"
-OPEN_PAGE = "To say yes or no, open the page of this server on this machine. To open it agrees to nothing."
+OPEN_PAGE = "Open this server's page on this machine to approve or decline. Opening it approves nothing."
 FEE_PLACES = Decimal("0.00000001")
 
 
@@ -23,12 +23,12 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
     """Return the question whether to place exactly these terms."""
     base, quote = _asset(rules.base), _asset(rules.quote)
     lines = [
-        f"{mode}: place this order?{_stake(terms, 'It is paid with real money')}",
+        f"{mode}: place this order?{_stake(terms, 'This is real money')}",
         f"{terms.side} {exact(terms.quantity)} {base} ({word(terms.symbol)})",
         _kind(terms, quote),
         *_beside(terms, quote),
         f"{_bound(terms)} {priced(terms.value)} {quote}, {_fee(terms, base, quote, rates or USUAL)}",
-        f"Counts as {cents_text(terms.taken)} {word(counting_asset)} of your limits",
+        f"Counts towards your limits: {cents_text(terms.taken)} {word(counting_asset)}",
         f"Valid until {stamp(terms.expires_ms)}",
     ]
     return "\n".join(lines)
@@ -62,19 +62,19 @@ def _beside(terms: Terms, quote: str) -> list[str]:
     exits = terms.exits
     told: list[str] = []
     if exits is not None and exits.has_entry:
-        told = [f"Once it is filled: SELL, {exits_words(exits)} {quote}", UNPROTECTED]
+        told = [f"When filled, sell: {exits_words(exits)} {quote}", UNPROTECTED]
     if terms.replaces is not None:
-        gone = f"Cancels order {terms.replaces} first; if this one is then refused, neither stands"
-        told.append(f"Only makes order {terms.replaces} smaller" if terms.amends else gone)
+        gone = f"Cancels order {terms.replaces} first; if this one is then rejected, no order is open"
+        told.append(f"Only reduces order {terms.replaces}" if terms.amends else gone)
     return told
 
 
 def _kind(terms: Terms, quote: str) -> str:
     if terms.kind == "OCO" and terms.exits is not None:
-        return f"OCO, one ends the other: {exits_words(terms.exits)} {quote}"
+        return f"OCO, one cancels the other: {exits_words(terms.exits)} {quote}"
     at = f"{priced(terms.price)} {quote}"
     if terms.is_market:
-        return f"MARKET, filled at once at {at} or better; what is not, expires"
+        return f"MARKET, filled at once at {at} or better; the rest expires"
     if terms.stop_price is not None:
         stop = f"{priced(terms.stop_price)} {quote}"
         return f"{terms.kind}, at {at} or better once {stop} is reached; {terms.time_in_force}"
@@ -83,7 +83,7 @@ def _kind(terms: Terms, quote: str) -> str:
 
 
 def _bound(terms: Terms) -> str:
-    return "Costs at most" if terms.side == "BUY" else "Brings, if all is sold, at least"
+    return "Costs at most" if terms.side == "BUY" else "If all is sold, you receive at least"
 
 
 def _fee(terms: Terms, base: str, quote: str, rates: Commission) -> str:

@@ -21,10 +21,10 @@ from mcp_binance_server.words import word
 RESUME = "mcp-binance-server resume"
 # Limits of matching on paper; shown in a place that is read before the first order.
 HONEST = (
-    "On paper nobody reacts to your orders, hidden orders and cancels ahead of you are unknown, every order takes the "
-    "same time to the market, and trading is never halted: real fills can be worse."
+    "Paper fills ignore market impact, hidden orders, cancels ahead in the queue, changes in latency and halts. "
+    "Real fills can be worse."
 )
-POLLED = "Binance does not tell of open orders by itself now: they are asked for, and news of them may be late."
+POLLED = "Order updates from Binance are unavailable now. Open orders are polled, so changes may appear late."
 NO_LIMIT = "no limit"
 NO_STAKE = ", without real money"
 
@@ -35,16 +35,16 @@ def status_summary(status: TradingStatus) -> str:
     if status.stopped is not None:
         return (
             f"{mode}: TRADING IS STOPPED for {whose_stop(status.stopped)} since {instant(status.stopped.since_ms)}. "
-            f"Nothing new is placed, cancels go on, open orders stay. Only the user can start it again: {RESUME}"
+            f"No new orders; cancels work, open orders stay. Only the user can resume: {RESUME}"
         )
     if status.waits_for:
-        return f"{mode}: not ready. No order before {status.waits_for}."
+        return f"{mode}: not ready. No orders until {status.waits_for}."
     return f"{mode}: trading is on{NO_STAKE if status.mode == 'paper' else ''}.{_alarm(status)}"
 
 
 def whose_stop(stopped: Stopped) -> str:
     """Return the scope of a stop; a caller sees only its own stop and the one for all accounts."""
-    return "everybody" if stopped.account == EVERYBODY else "this account"
+    return "all accounts" if stopped.account == EVERYBODY else "this account"
 
 
 def rules_of(policy: Policy) -> dict[str, str]:
@@ -56,11 +56,11 @@ def rules_of(policy: Policy) -> dict[str, str]:
         "amounts": f"counted in {asset}",
         "types": ", ".join(sorted(limits.types)) or "none",
         "per_order": NO_LIMIT if limits.per_order is None else f"{cents_text(limits.per_order)} {asset}",
-        "price": f"a buy at most {exact(limits.collar_percent)}% above the middle, a sale as far below; "
+        "price": f"a buy at most {exact(limits.collar_percent)}% above the mid price, a sale at most as far below; "
         f"market orders at most {exact(limits.slippage_bps)} bps from the best price",
         "daily_loss": NO_LIMIT if limits.daily_loss is None else f"{cents_text(limits.daily_loss)} {asset}",
         **{f"position {name}": f"{cents_text(most)} {asset}" for name, most in sorted(limits.position.items())},
-        "cancel": "orders placed here" if limits.cancel == "own" else "every order",
+        "cancel": "orders placed by this server" if limits.cancel == "own" else "every order",
         "preview_valid": f"{policy.confirm.expires_secs} s",
     }
 
@@ -70,15 +70,15 @@ def confirmation_of(policy: Policy, mode: TradingMode) -> list[str]:
     confirm, asset = policy.confirm, policy.counting_asset
     approver = "" if confirm.approver else "; no approver is set, so those are refused"
     if confirm.ask == "default" and mode != "live":
-        return ["none: within the limits nobody is asked"]
+        return ["none: within the limits"]
     if confirm.client_per_order is None and mode != "live":
         return ["client: place_order asks the user for every order"]
     above = cents_text(policy.client_ceiling(mode))
     automatic = confirm.auto_per_order if confirm.ask == "default" else 0
     return [
-        *([f"none: up to {cents_text(automatic)} {asset} nobody is asked"] if automatic else []),
+        *([f"none: up to {cents_text(automatic)} {asset}"] if automatic else []),
         f"client: place_order asks the user, up to {above} {asset}",
-        f"apart: above {above} {asset} the user approves by a command{approver}",
+        f"apart: above {above} {asset} the user approves with a command{approver}",
     ]
 
 
@@ -138,7 +138,7 @@ def lost_words(status: TradingStatus) -> str:
 def open_words(intent: Intent) -> str:
     """Format one order of the status in a line."""
     executed = f", executed {exact(intent.executed)}" if intent.executed else ""
-    smaller = "" if intent.amended is None else f" (now of {exact(intent.amended)})"
+    smaller = "" if intent.amended is None else f" (reduced to {exact(intent.amended)})"
     legs = "".join(
         f"; {LEG_WORDS[each.client_order_id[-2:]]} {each.status}" for each in intent.legs if not each.is_entry
     )
@@ -149,12 +149,12 @@ def open_words(intent: Intent) -> str:
 
 def unresolved_words(intent: Intent) -> str:
     """Format one order whose outcome is not known yet."""
-    return f"{open_words(intent)}; DO NOT PLACE IT AGAIN, get_order tells what is known"
+    return f"{open_words(intent)}; DO NOT PLACE IT AGAIN, get_order shows its state"
 
 
 def adopted_words(intent: Intent) -> str:
     """Format one of our orders that was found at the exchange and not in the journal."""
-    return f"{open_words(intent)}; it counts in the limits. Another server with this key, or a lost journal?"
+    return f"{open_words(intent)}; counted in the limits. Does another server use this key, or was a journal lost?"
 
 
 def waiting_words(waiting: Waiting) -> str:
@@ -173,14 +173,14 @@ def terms_words(terms: Terms) -> str:
     if terms.exits is not None and terms.exits.has_entry:
         stop = f", exits: {exits_words(terms.exits)}"
     elif terms.replaces is not None:
-        stop += f", instead of {terms.replaces}"
+        stop += f", replacing {terms.replaces}"
     at = f"at {exact(terms.price)}{stop}"
     return f"{terms.side} {exact(terms.quantity)} {plain(terms.symbol)} {terms.kind} {at}"
 
 
 def _alarm(status: TradingStatus) -> str:
     number = len(status.adopted)
-    return f" ALARM: orders found at the exchange that were not in this journal: {number}." if number else ""
+    return f" ALARM: orders found at the exchange, missing from this journal: {number}." if number else ""
 
 
 def _limit_row(use: LimitUse) -> tuple[str, ...]:

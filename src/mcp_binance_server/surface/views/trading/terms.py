@@ -15,32 +15,32 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 # Network name of the demo's own exchange.
 OFFLINE = "offline"
 MONEY: dict[TradingMode, str] = {
-    "paper": "an account on paper, no real money.",
-    "practice": "an account of play money at Binance.",
-    "live": "an account of real money.",
+    "paper": "a paper account, no real money.",
+    "practice": "a play-money account at Binance.",
+    "live": "a real-money account.",
 }
-NO_MONEY = "No real money: orders are matched here, on {prices}."
+NO_MONEY = "No real money: this server matches orders at {prices}."
 PLAY_MONEY = "No real money: orders are matched at Binance's {network}."
 WAYS: dict[Way, str] = {
-    "policy": "the operator's limits; nobody was asked",
+    "policy": "the operator's limits, without a question",
     "client": "the user, in the client's form",
     "apart": "the approver's signature",
 }
 BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apart": "the approver"}
 # The confirmation of an order that was found at the exchange is in another journal, or lost.
-FOUND, BRIEF_FOUND = "not known; it was found at the exchange and was not in this journal", "not known"
+FOUND, BRIEF_FOUND = "not known; found at the exchange, missing from this journal", "not known"
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
 LEG_WORDS = {ENTRY: "entry", ABOVE: "take profit", BELOW: "stop"}
-UNPROTECTED = "A part-filled entry is unprotected: its exits start only once all of it is filled."
-JUMPED = "A stop can be jumped over: below its limit nothing is sold."
-KEEPS_PLACE = "The order becomes smaller and keeps its id and its place in the queue."
+UNPROTECTED = "A partly filled entry is unprotected: its exits start only when it is filled completely."
+JUMPED = "If the price gaps below the limit of a stop, the stop will not fill."
+KEEPS_PLACE = "The order is reduced and keeps its ID and its place in the queue."
 IN_ITS_PLACE = (
-    "The old order is cancelled first. Should the new one then be refused, neither stands, and the answer says so."
+    "The old order is cancelled first. If the new one is then rejected, no order is open, and the answer says so."
 )
 AFTERWARDS: dict[Way, str] = {
-    "policy": "nobody is asked again",
-    "client": "it asks the user first",
-    "apart": "it waits until the user has approved it by a command, outside of this chat",
+    "policy": "no further confirmation",
+    "client": "the user is asked first",
+    "apart": "it waits until the user approves it with a command, outside this chat",
 }
 
 
@@ -82,10 +82,10 @@ def order_words(terms: Terms, base: str) -> str:
 
 def exits_words(exits: Exits) -> str:
     """Format the prices at which a position is closed."""
-    above = "" if exits.take_profit is None else f"take profit at {priced(exits.take_profit)}"
+    above = "" if exits.take_profit is None else f"take-profit {priced(exits.take_profit)}"
     below = ""
     if exits.stop is not None and exits.stop_limit is not None:
-        below = f"stop at {priced(exits.stop)}, then at {priced(exits.stop_limit)} or better"
+        below = f"stop-loss {priced(exits.stop)} (limit {priced(exits.stop_limit)})"
     return " or ".join(filter(None, (above, below)))
 
 
@@ -104,20 +104,20 @@ def unprotected_words(intent: Intent, base: str) -> str:
     amount = intent.unprotected
     if not amount:
         return ""
-    until = "exits start once the entry is filled"
+    until = "exits start when the entry is filled"
     if intent.final_ms is not None:
-        until = "the list is over, no exit sells it"
+        until = "the list has ended; place an exit now"
     elif intent.status == "FILLED":
-        until = "its exits are about to start, get_order tells"
-    return f"UNPROTECTED: {exact(amount)}{base and f' {plain(base)}'} bought; {until}"
+        until = "its exits are about to start, check with get_order"
+    return f"WARNING: {exact(amount)}{base and f' {plain(base)}'} bought and NO exit in place: {until}"
 
 
 def _beside(terms: Terms, base: str) -> str:
     if terms.exits is not None:
-        sold = "what was received" if terms.exits.shape.startswith("OPO") else f"{exact(terms.exits.quantity)}"
-        asset = "" if terms.exits.shape.startswith("OPO") else f" {plain(base)}"
-        return f"; once filled SELL {sold}{asset}: {exits_words(terms.exits)}"
-    return "" if terms.replaces is None else f", instead of {terms.replaces}"
+        is_all = terms.exits.shape.startswith("OPO")
+        sold = "it all" if is_all else f"{exact(terms.exits.quantity)} {plain(base)}"
+        return f"; when filled, sell {sold}: {exits_words(terms.exits)}"
+    return "" if terms.replaces is None else f", replacing {terms.replaces}"
 
 
 def priced(value: Decimal, tick: Decimal = Decimal(0)) -> str:

@@ -41,7 +41,7 @@ def level_lines(view: MarketView, outlook: Outlook) -> list[str]:
         if level is not None:
             named.setdefault(level, name)
     if not named:
-        return [heading, "_None by rule (no level beside the price)_"]
+        return [heading, "_None by rule (no level near the price)_"]
     rows = [
         f"| {named[level]} | {shown_price(view, level.price)} | {_origins(level)} | {_held(level, levels.usual)} |"
         for level in sorted(named, key=lambda each: each.price, reverse=True)
@@ -51,12 +51,11 @@ def level_lines(view: MarketView, outlook: Outlook) -> list[str]:
 
 def _held(level: Cluster, usual: float) -> str:
     held, n = level.approaches
-    here = f"arbitrary levels here held {usual * 100:.0f} %"
+    random = f"a random level holds {usual * 100:.0f} % of the time"
     if not n:
-        return f"not approached since; {here}"
-    seen = f"held {held} of {n} {'approach' if n == 1 else 'approaches'}; {here}"
-    judged = "more than chance" if level.stands_out else "no more than chance"
-    return f"{seen}; {judged} (strength {level.strength:+.2f})"
+        return f"not tested since; {random}"
+    judged = "significant" if level.stands_out else "not significant"
+    return f"held {held} of {n} {'test' if n == 1 else 'tests'} ({random}: {judged}, strength {level.strength:+.2f})"
 
 
 def _origins(level: Cluster) -> str:

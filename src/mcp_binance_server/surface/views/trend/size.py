@@ -26,25 +26,25 @@ LIMITS: dict[LimitName, str] = {
 }
 NO_ORDER: dict[WhyNoOrder, str] = {
     "no_levels": "no entry by rule ({words})",
-    "below_minimum": "below the exchange's minimum of {least}, bound by {bound}",
+    "below_minimum": "below the exchange's minimum of {least}, limited by {bound}",
     "waits": "a conservative strategy does not buy while the bias is down",
     "unread": "the order book could not be read",
     "crossed": "the order book is crossed and cannot be trusted",
-    "closed": "the exchange takes no limit order on {symbol} ({rule})",
-    "no_rate": "nothing says what {quote} is worth in USDT",
+    "closed": "the exchange accepts no limit orders on {symbol} ({rule})",
+    "no_rate": "the value of {quote} in USDT is unknown",
     "rule": "the entry band breaks the exchange's {rule}",
-    "orders_full": "you have all the {orders} open orders on {symbol} that the exchange allows",
+    "orders_full": "you have reached the exchange's limit of {orders} open orders on {symbol}",
 }
 NO_ROOM: dict[LimitName, str] = {
     "exposure": "nothing in your account has a price",
     "risk": "nothing in your account has a price",
     "free": "no free {quote}",
-    "depth": "nobody offers {base} now",
+    "depth": "no {base} is offered now",
     "volume": "nothing was traded in 24 hours",
     "max_position": "the exchange's MAX_POSITION of {most} {base} is reached",
 }
 SMALLEST_PART = Decimal("0.0001")
-NO_ACCOUNT = "_Sized without an account: by risk, depth and the exchange's rules, not by what is free or held._"
+NO_ACCOUNT = "_Sized without an account: by risk, depth and the exchange's rules, not by balances._"
 
 
 def size_lines(report: TradingReport) -> list[str]:
@@ -54,7 +54,7 @@ def size_lines(report: TradingReport) -> list[str]:
     if isinstance(order, NoOrder):
         return [f"**Position Size**: no order: {_why(report, order)}", *_holder(report)]
     return [
-        f"**Position Size**: {_digits(view, order.quantity)} {base} ({_sum(view, order.value)}), bound by "
+        f"**Position Size**: {_digits(view, order.quantity)} {base} ({_sum(view, order.value)}), limited by "
         f"{_limit(report, order.bound.name)} (24h-range rule, limit order at {_price(view, order.price)})",
         f"**At Risk**: {_sum(view, order.risk)} = {_part(order.risk / order.equity)} {_whole(report, order)} "
         f"(from the middle of the entry band to the stop; {_sum(view, order.risk_at_price)} from its upper end)",
@@ -74,7 +74,7 @@ def _why(report: TradingReport, refused: NoOrder) -> str:
     if refused.exposure is not None:
         ceiling = _part(report.thresholds.position_ceiling)
         part = share(float(refused.exposure))
-        return f"{plain(rules.base)} with its open buy orders is {part} of equity, the ceiling is {ceiling}"
+        return f"{plain(rules.base)} including open buy orders is {part} of equity, the ceiling is {ceiling}"
     named = {
         "symbol": plain(rules.symbol),
         "base": plain(rules.base),
@@ -99,9 +99,9 @@ def _holder(report: TradingReport) -> list[str]:
     base, price = plain(view.rules.base), view.ticker.last_price
     sold = f"a sell at {_price(view, levels.stop)}, {share(float(1 - levels.stop / price))} below the price"
     if funds is None:
-        return [f"**Holder**: to whoever holds {base} the stop is {sold}"]
+        return [f"**Holder**: for a holder of {base} the stop is {sold}"]
     lost = _sum(view, funds.held * (price - levels.stop))
-    return [f"**Holder**: to the {funds.held.normalize():,f} {base} you hold the stop is {sold}: {lost} less"]
+    return [f"**Holder**: for your {funds.held.normalize():,f} {base} the stop is {sold}: {lost} less than now"]
 
 
 def _least(view: MarketView, kind: str) -> str:

@@ -19,7 +19,7 @@ MOMENTUM = {
     "little": "little net movement ({signed}, {strength})",
     "not_judged": "a net change of {signed}, not judged without a week of hourly bars,",
 }
-AGAINST = {"usual_day": "{strength:.1f} of a usual day", "own_noise": "{strength:.1f} of the day's own noise"}
+AGAINST = {"usual_day": "{strength:.1f} of a normal day's move", "own_noise": "{strength:.1f} of the day's own noise"}
 SENTIMENT = {
     "bullish": "The price is holding above the daily low, suggesting bullish sentiment.",
     "bearish": "The price is trading {where}, suggesting bearish sentiment.",
@@ -58,7 +58,7 @@ def bias_line(bias: Bias) -> str:
         return f"**Bias**: not judged: {bias.n} of {bias.needed} hourly returns"
     return (
         f"**Bias**: {DIRECTIONS[bias.direction]} (t {bias.t:z.1f} over 7 days; "
-        f"beyond {bias.edge:g} either way in {bias.by_chance * 100:.0f} % of driftless series)"
+        f"without a trend, beyond ±{bias.edge:g} in {bias.by_chance * 100:.0f} % of cases)"
     )
 
 
@@ -80,15 +80,15 @@ def target_place(outlook: Outlook, levels: TradeLevels) -> str:
     if outlook.target_level is not None:
         return "near resistance"
     if levels.target_rule == "least":
-        return "the least distance: 3 ticks or 2 spreads above the entry"
+        return "the minimum distance: 3 ticks or 2 spreads above the entry"
     return f"{RANGES_ABOVE[DEFAULTS.range_factors[outlook.strategy].target]} range above the 24h high"
 
 
 def odds(levels: TradeLevels) -> str:
     """Return the reward for the risk, and the result of chance alone."""
     return (
-        f"{levels.reward_risk:.2f} reward:risk; a driftless price meets the stop first in "
-        f"{levels.stop_first * 100:.0f} %"
+        f"{levels.reward_risk:.2f} reward:risk; with no trend, the stop is hit before the target "
+        f"{levels.stop_first * 100:.0f} % of the time"
     )
 
 

@@ -13,14 +13,12 @@ from mcp_binance_server.transports.http.admission.refusals import HttpRefusal
 _SLOW = "The body of a request must be complete within {secs:g} seconds"
 
 _BAD_TARGET = HttpRefusal(400, "bad_target", "The target of a request must be a path")
-_WRONG_HOST = HttpRefusal(
-    421, "wrong_host", "This server does not answer to that Host; see the setting for allowed hosts"
-)
-_WRONG_ORIGIN = HttpRefusal(403, "wrong_origin", "This server does not answer pages of that Origin")
+_WRONG_HOST = HttpRefusal(421, "wrong_host", "This Host is not allowed; see the setting for allowed hosts")
+_WRONG_ORIGIN = HttpRefusal(403, "wrong_origin", "Web pages of this Origin are not allowed")
 _ENCODED = HttpRefusal(
     415, "encoded", "The body of a request must not be compressed", ((b"accept-encoding", b"identity"),)
 )
-_BAD_LENGTH = HttpRefusal(400, "bad_length", "A request has one Content-Length or a Transfer-Encoding, not more")
+_BAD_LENGTH = HttpRefusal(400, "bad_length", "A request must have no more than one Content-Length or Transfer-Encoding")
 LONGEST_LENGTH = 20  # digits
 
 WHOLE = "mcp_binance_server.whole"
@@ -56,7 +54,7 @@ class Bodies:
         )
         self._too_slow = HttpRefusal(408, "too_slow", _SLOW.format(secs=limits.secs))
         self._too_many = HttpRefusal(
-            503, "too_many", "Too many long requests at once; try again", ((b"retry-after", b"1"),)
+            503, "too_many", "Too many large requests at once; try again", ((b"retry-after", b"1"),)
         )
 
     def judge(self, declared: int) -> HttpRefusal | None:

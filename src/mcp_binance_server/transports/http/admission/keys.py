@@ -47,13 +47,13 @@ def principal_in(scope: Scope) -> Principal | None:
     if not keys and not secrets:
         return None
     if len(keys) != 1 or len(secrets) != 1:
-        raise KeysRefused("X-Binance-Api-Key and X-Binance-Secret-Key belong together, each once")
+        raise KeysRefused("X-Binance-Api-Key and X-Binance-Secret-Key must be sent together, each once")
     if not arrival_of(scope).is_private:
         raise KeysRefused(KEYS_READABLE)
     try:
         return Principal.of(Credentials(_text(keys[0]), _text(secrets[0])))
     except (ValueError, SettingsError):
-        raise KeysRefused("These headers hold no Binance key") from None
+        raise KeysRefused("These headers are not a valid Binance key and secret") from None
 
 
 def named_key(scope: Scope) -> bytes | None:

@@ -90,7 +90,7 @@ def contained(app: ASGIApp) -> ASGIApp:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 if has_begun:
-                    raise RuntimeError("a request was to be answered twice")
+                    raise RuntimeError("a second response to the same request")
                 has_begun = True
             await send(message)
 
@@ -98,7 +98,7 @@ def contained(app: ASGIApp) -> ASGIApp:
             await app(scope, receive, sending)
         except Exception:
             error_id = uuid.uuid4().hex[:8]
-            when = " after its answer had begun" if has_begun else ""
+            when = " after its response had started" if has_begun else ""
             LOG.exception("%s %s failed%s, error_id=%s", scope["method"], scope["path"], when, error_id)
             if has_begun:
                 raise AnswerBrokenOff from None

@@ -96,7 +96,7 @@ def bearer_token(headers: Headers, query: bytes) -> str:
     if len(token) > TOKEN_LIMIT:
         raise Unauthenticated(f"The token is longer than {TOKEN_LIMIT} characters.")
     if not _TOKEN.fullmatch(token):
-        raise Unauthenticated("The token has characters that no token has, or is empty.")
+        raise Unauthenticated("The token is empty or has invalid characters.")
     return token.decode("ascii")
 
 

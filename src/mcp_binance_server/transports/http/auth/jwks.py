@@ -69,7 +69,7 @@ def read_key_set(document: bytes, algorithms: Sequence[str]) -> KeySet:
     try:
         listed = msgspec.json.decode(document, type=_Document).keys
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ValueError("the answer is no JWKS") from None
+        raise ValueError("the answer is not a JWKS") from None
     if len(listed) > MOST_KEYS:
         raise ValueError(f"there are more than {MOST_KEYS} keys")
     keys = tuple(key for jwk in listed for key in _keys_of(jwk, algorithms))
@@ -95,7 +95,7 @@ def _keys_of(jwk: dict[str, Any], algorithms: Sequence[str]) -> list[Key]:
             if weakness is None:
                 keys.append(Key(verifier.key_id, algorithm, verifier))
                 continue
-        LOG.warning("a key of the issuer is left out: %s", weakness)
+        LOG.warning("a key of the issuer is ignored: %s", weakness)
     return keys
 
 
@@ -158,10 +158,10 @@ class KeySource:
         try:
             metadata = msgspec.json.decode(document, type=_Metadata)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise ValueError("the answer is no metadata with an issuer and a jwks_uri") from None
+            raise ValueError("the answer is not metadata with an issuer and a jwks_uri") from None
         # Exact comparison: RFC 8414, section 3.3. Otherwise one tenant of a host could speak for another.
         if metadata.issuer != self._trust.issuer:
-            raise ValueError("the metadata is another issuer's")
+            raise ValueError("the metadata belongs to another issuer")
         try:
             check_address(metadata.jwks_uri)
         except ValueError as problem:
@@ -215,7 +215,7 @@ class KeyCache:
             self._started_look()
         if self._held is None or self._age_ms >= OLDEST_MS:
             raise Unauthenticated(
-                "The keys of the authorization server cannot be fetched; the token cannot be checked now.",
+                "The keys of the authorization server cannot be fetched, so the token cannot be checked.",
                 error="temporarily_unavailable",
                 status=503,
                 retry_after_secs=BETWEEN_FIRST_LOOKS_MS // 1000,
@@ -269,4 +269,4 @@ class KeyCache:
 
     @property
     def _fallback(self) -> str:
-        return "nobody can be let in" if self._held is None else "those at hand are used"
+        return "all tokens are refused" if self._held is None else "the cached keys are used"

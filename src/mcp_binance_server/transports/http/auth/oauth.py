@@ -87,14 +87,14 @@ def presented(text: str, algorithms: Sequence[str]) -> Presented:
     try:
         header = PyJWS().get_unverified_header(text)
     except PyJWTError:
-        raise Unauthenticated("The token is no JWT that can be read.") from None
+        raise Unauthenticated("The token is not a readable JWT.") from None
     if "crit" in header:
         raise Unauthenticated("The token needs an extension that this server does not know.")
     algorithm, kind = header.get("alg"), header.get("typ", "JWT")
     if not isinstance(algorithm, str) or algorithm not in algorithms:
         raise Unauthenticated(f"The token must be signed with one of {', '.join(algorithms)}.")
     if not isinstance(kind, str) or kind.lower() not in _TYPES:
-        raise Unauthenticated("The token is no access token.")
+        raise Unauthenticated("The token is not an access token.")
     return Presented(text, algorithm, header.get("kid"))
 
 
@@ -120,7 +120,7 @@ def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
     try:
         claims = msgspec.json.decode(payload, type=_Claims)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Unauthenticated("The token must have iss, sub, aud and exp, each as RFC 9068 has it.") from None
+        raise Unauthenticated("The token must have iss, sub, aud and exp, each as in RFC 9068.") from None
     if claims.iss != trust.issuer:
         raise Unauthenticated("The token is from another issuer.")
     # The whole string, not a part of it: a token for another resource of the same host is not for this server.

@@ -108,9 +108,9 @@ def parse_lines(text: str) -> tuple[tuple[TokenEntry, ...], tuple[TokenMistake, 
             mistakes.append(TokenMistake(number, str(problem)))
             continue
         if entry.name in entries:
-            mistakes.append(TokenMistake(number, "the name is taken by a line above"))
+            mistakes.append(TokenMistake(number, "an earlier line has the same name"))
         elif entry.digest in digests:
-            mistakes.append(TokenMistake(number, "the token is the same as that of a line above"))
+            mistakes.append(TokenMistake(number, "an earlier line has the same token"))
         else:
             entries[entry.name] = entry
             digests.add(entry.digest)
@@ -194,7 +194,7 @@ class TokenFile:
         self._look_again()
         entry = holder(self._entries, token)
         if entry is None:
-            raise Unauthenticated("The token is not known here.")
+            raise Unauthenticated("The token is unknown.")
         if entry.has_expired(self._clock.now_ms()):
             raise Unauthenticated("The token has expired.")
         return Visitor(f"token {entry.name}", entry.scopes)
@@ -216,7 +216,7 @@ class TokenFile:
             tokens = read_tokens(self._path)
         except OSError as error:
             # A removed file removes its tokens.
-            LOG.error("the token file cannot be read, nobody can be let in: %s", error.strerror)  # noqa: TRY400
+            LOG.error("the token file cannot be read, all tokens are refused: %s", error.strerror)  # noqa: TRY400
             tokens = Tokens()
         self._entries = self._checked(tokens)
 

@@ -28,7 +28,7 @@ def check_address(url: str) -> None:
     parts = urlsplit(url)
     _ = parts.port  # raises its own ValueError if it is not a number
     if not parts.hostname or "@" in parts.netloc or "#" in url:
-        raise ValueError("must be an address with a host, and without a user or a fragment")
+        raise ValueError("must have a host, and no user or fragment")
     if parts.scheme != "https" and not is_local_http(url):
         raise ValueError("must start with https:// (http:// only on this machine)")
 
@@ -88,7 +88,7 @@ def _address_problems(trust: Trust) -> list[str]:
             if url is not None:
                 check_address(url)
             if name == "issuer" and "?" in trust.issuer:
-                problems.append("issuer: must be without a query")
+                problems.append("issuer: must not have a query")
         except ValueError as problem:
             problems.append(f"{name}: {problem}")
     return problems

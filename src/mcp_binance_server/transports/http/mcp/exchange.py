@@ -216,7 +216,7 @@ def named(opened: OpenSession) -> list[tuple[bytes, bytes]]:
 
 async def unknown_session(send: Send) -> None:
     """Answer a request for a session that is another visitor's, is over, or never existed: all of them alike."""
-    await refuse(send, 404, "session_not_found", "Session not found: it has ended or never was; open a new one")
+    await refuse(send, 404, "session_not_found", "Session not found: it has ended or never existed; open a new one")
 
 
 async def stream_taken(send: Send) -> None:

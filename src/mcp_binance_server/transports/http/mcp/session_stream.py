@@ -247,7 +247,7 @@ class SessionStream:
 
 
 def _cancelled(request_id: Id) -> jsonrpc.JSONRPCNotification:
-    params = {"requestId": request_id, "reason": "nobody waits for the answer"}
+    params = {"requestId": request_id, "reason": "the client no longer waits for the answer"}
     return jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=params)
 
 

@@ -38,7 +38,7 @@ REVISION = "2024-11-05"
 class SseHttp(SessionRoutes):
     """POST `/mcp/sse` opens a session, POST `/mcp/message` asks in it, GET `/mcp/sse` streams, DELETE leaves."""
 
-    missing = "Connection-ID is missing: POST /mcp/sse gives one"
+    missing = "Connection-ID is missing: POST /mcp/sse returns one"
 
     def _given(self, scope: Scope) -> str | None:
         return header(scope, CONNECTION_ID) or header(scope, SESSION_ID) or _queried(scope)
@@ -65,7 +65,7 @@ class SseHttp(SessionRoutes):
             if message is None:
                 return
             if not isinstance(message, jsonrpc.JSONRPCRequest) or message.method != "initialize":
-                await refuse(send, 400, "not_initialize", "A session opens without a body or with initialize")
+                await refuse(send, 400, "not_initialize", "To open a session, send initialize or an empty body")
                 return
         opened = await self._http_sessions.open(scope, visitor)
         with self._registry.in_use(opened.session):

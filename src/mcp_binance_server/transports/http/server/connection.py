@@ -106,7 +106,7 @@ class HttpConnection(H11Protocol):
             transport.close()
             return
         if gone is not None:
-            gone.close_for("others need one, and its party holds most")
+            gone.close_for("limit reached, and this client has the most")
         super().connection_made(transport)
         self._crowd.enter(self, party)
         # Bytes that the kernel does not take at once count as unread: the timeout must see the last byte too. Over TLS
@@ -151,7 +151,7 @@ class HttpConnection(H11Protocol):
         super().pause_writing()
         self._watch_reading()
         address, size = self.client[0] if self.client else "", self.transport.get_write_buffer_size()
-        self._unsent.add(self, address, size, partial(self.close_for, "too much that its address does not read"))
+        self._unsent.add(self, address, size, partial(self.close_for, "too many unread bytes for its address"))
 
     def resume_writing(self) -> None:
         self._reading_timer = _cancelled(self._reading_timer)
@@ -159,7 +159,7 @@ class HttpConnection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        LOG.info("refused what is no HTTP request")
+        LOG.info("refused bytes that are not an HTTP request")
         self._break_off(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
 
     def _forget_secrets(self) -> None:
@@ -189,7 +189,7 @@ class HttpConnection(H11Protocol):
 
     def _stop_waiting(self) -> None:
         if self.conn.their_state is h11.SEND_BODY:
-            LOG.info("refused the rest of a request: the server winds down")
+            LOG.info("refused the rest of a request: the server is shutting down")
             self._break_off(_STOPPING)
 
     def _break_off(self, answer: bytes) -> None:
