@@ -80,7 +80,8 @@ async def test_a_later_prompt_becomes_a_kind_by_itself(app: App, era: str) -> No
         answered = await client.call_tool("get_analysis", {"kind": "Waves", **BTC, "height": "5"})
 
     assert listed.input_schema["properties"]["kind"]["enum"][-1] == "waves"
-    assert listed.input_schema["properties"]["height"] == {"type": "integer", "description": "waves only. How high"}
+    height = {"type": "integer", "nullable": True, "description": "waves only. How high"}
+    assert listed.input_schema["properties"]["height"] == height
     assert text_of(answered) == "BTCUSDT waves 5 high"
 
 
