@@ -5,7 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -83,8 +83,8 @@ def test_every_error_is_there_with_its_code() -> None:
 
 def commands_below(command: argparse.ArgumentParser, name: str = "") -> Iterator[str]:
     for action in command._actions:
-        if action.nargs == argparse.PARSER and isinstance(action.choices, dict):
-            for word, child in action.choices.items():
+        if action.nargs == argparse.PARSER:
+            for word, child in cast("dict[str, argparse.ArgumentParser]", action.choices).items():
                 yield from commands_below(child, f"{name} {word}".strip())
             return
     yield name
