@@ -1,1 +1,1 @@
-"""Binance's protocols: REST, signing, weights. Imports nothing from the layers above."""
+"""Clients of Binance: REST, market streams, signatures and weight budgets. Imports nothing from the layers above."""

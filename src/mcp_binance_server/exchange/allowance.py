@@ -1,4 +1,4 @@
-"""Limits in addition to a host's weight budget: request counters, and the part of a minute that scans can use."""
+"""Per-minute limits besides a host's weight budget: on numbers of requests, and on the weight spent by scans."""
 
 import math
 from collections.abc import Callable
@@ -10,14 +10,15 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.state.engine import CallKind, Grant, StateEngine
 from mcp_binance_server.state.weight import EDGE_MS, MINUTE_MS, limit_for
 
-# A host without private calls would leave their reserve idle, so all its calls are booked as private.
+# The engine reserves weight for private calls. A host without private calls would waste it, so all calls count as
+# private.
 WHOLE_KIND: CallKind = "private"
 SECOND_MS = 1_000
 
 
 @dataclass
 class Allowance:
-    """Limit per minute of exchange time, shared by all processes and never exceeded."""
+    """Rate limit per minute of exchange time, shared by all processes; it is never exceeded."""
 
     engine: StateEngine
     time: ServerTime
@@ -32,10 +33,10 @@ class Allowance:
         return self.per_minute() if callable(self.per_minute) else self.per_minute
 
     async def spend(self, weight: int = 1, *, party: str = "") -> None:
-        """Book a weight before its request is sent; wait briefly if the next minute is near.
+        """Book a weight before its request is sent; wait up to `patience_ms` for the next minute.
 
         Raises:
-            RateLimited: the minute, or the party's share of it, is used up; the error holds the time to wait.
+            RateLimited: the minute's limit, or the party's share of it, is used up; the error has the time to wait.
         """
         grant = await self._ask(weight, party)
         if not grant and grant.retry_ms <= self.patience_ms:
@@ -65,7 +66,7 @@ class Allowance:
             party=party,
         )
         if grant.reason == "forgotten":
-            # The exchange does not count this: a lost count is irrelevant once the minute is over.
+            # The exchange does not report this count, so a lost count cannot be restored: wait for the next minute.
             left_ms = MINUTE_MS - now_ms % MINUTE_MS + EDGE_MS
             return Grant(granted=False, reason="budget", used=grant.used, retry_ms=left_ms)
         return grant

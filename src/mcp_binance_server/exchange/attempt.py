@@ -1,4 +1,4 @@
-"""One request to Binance: book its weight, sign it, send it, settle the count; no retry."""
+"""A single request to Binance: book its weight, sign it, send it, and adopt the weight that the answer reports."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,14 +22,14 @@ OK = 200
 
 @dataclass(frozen=True, slots=True)
 class AnswerBody:
-    """The bytes of a success and the host they came from."""
+    """The body of a successful answer, and the host that sent it."""
 
     content: bytes = field(repr=False)
     host: str
 
 
 class ExchangeRefused(Exception):
-    """The exchange answered, but not with a success."""
+    """The exchange answered with an error."""
 
     def __init__(self, refusal: ExchangeRefusal) -> None:
         super().__init__(refusal.text)
@@ -38,7 +38,7 @@ class ExchangeRefused(Exception):
 
 @dataclass
 class Attempts:
-    """Sender of single requests to the host that serves them now."""
+    """Sender of single requests, without retries, to the current host of a network."""
 
     network: Network
     channel: Channel
@@ -58,13 +58,13 @@ class Attempts:
     async def send(self, endpoint: Endpoint, params: Params, principal: Principal | None) -> AnswerBody: ...
 
     async def send(self, endpoint: RestCall, params: Params, principal: Principal | None = None) -> AnswerBody:
-        """Send one request and return the body of its success.
+        """Send one request and return the body of a successful answer.
 
         Raises:
-            ExchangeRefused: the exchange answered with a refusal.
+            ExchangeRefused: the exchange answered with an error.
             NoAnswer: no usable answer arrived.
-            RateLimited: nothing was sent, the budget does not allow it.
-            ExchangeUnavailable: nothing was sent, the host is down and gets one request a second.
+            RateLimited: nothing was sent, because the budget does not allow it.
+            ExchangeUnavailable: nothing was sent, because the host is down and gets only one request a second.
         """
         base = self._base_url(endpoint)
         await self._keep_silence(base)
@@ -84,18 +84,21 @@ class Attempts:
 
     @property
     def hosts_down(self) -> int:
-        """Number of hosts that are down and get one request a second."""
+        """Number of hosts whose circuit breaker is open."""
         return sum(breaker.is_open for breaker in self._breakers.values())
 
     def reroute(self, endpoint: RestCall) -> bool:
-        """Send public reads to the public data host from now on; return False if there is none or it is in use."""
+        """Send public reads to the public data host from now on.
+
+        Return False for a signed call, without such a host, or if it is already in use.
+        """
         if _is_signed(endpoint) or self._rerouted or self.network.public_data_url is None:
             return False
         self._rerouted = True
         return True
 
     async def _recount(self, breaker: Breaker, base: str) -> None:
-        """Read the weight used in this minute from the exchange, by an unbooked call of the least weight."""
+        """Restore a lost weight count from the header of the cheapest call, which is sent without booking."""
         asked_at = self.budget.clock.monotonic_ms()
         answer = await self._exchange(breaker, base, self.time_call, {}, None)
         await self._heed(answer, asked_at, base)
@@ -117,7 +120,7 @@ class Attempts:
     async def _keep_silence(self, base: str) -> None:
         refused = None
         if self.silence_ms:
-            with suppress(EngineUnavailable):  # without the engine the host itself refuses again
+            with suppress(EngineUnavailable):  # without the engine the request is sent, and the host refuses it again
                 refused = await self.budget.engine.get(_refused_key(base))
         if refused is not None:
             raise ExchangeRefused(ExchangeRefusal(RESTRICTED, None, "", None))

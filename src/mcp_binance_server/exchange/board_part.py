@@ -1,4 +1,4 @@
-"""The answer of one call for all symbols of a market, as columns of texts that the exchange wrote."""
+"""Answer of a call for all symbols of a market, as one column of texts per field."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True, slots=True)
 class BoardPart:
-    """Columns of equal length, one text per symbol; `dropped` rows made no sense and are in no column."""
+    """Columns of equal length, with one text per symbol; `dropped` counts the unreadable rows that were left out."""
 
     host: str
     origin: Origin
@@ -27,7 +27,7 @@ class BoardPart:
 
 
 class BoardRowWire(Protocol):
-    """A row of such an answer: its fields, the symbol first, and their texts in the same order."""
+    """A row of an answer for all symbols; `texts` has the order of `FIELDS`, and the symbol is first."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]]
 
@@ -43,7 +43,7 @@ class RowsRead(Generic[RowT]):
 
 
 def read_rows(rows: Sequence[msgspec.Raw], shape: type[RowT]) -> RowsRead[RowT]:
-    """Decode row by row: a row that makes no sense must not cost all the others."""
+    """Decode each row separately, so that one unreadable row does not discard the answer."""
     decode = msgspec.json.Decoder(shape).decode
     read: list[RowT] = []
     for row in rows:
@@ -55,7 +55,7 @@ def read_rows(rows: Sequence[msgspec.Raw], shape: type[RowT]) -> RowsRead[RowT]:
 
 
 class BoardColumns:
-    """Columns built from rows in batches: a thousand rows take longer than other tasks should wait."""
+    """Columns built in batches of rows, because a thousand rows at once would block the event loop for too long."""
 
     def __init__(self, shape: type[BoardRowWire]) -> None:
         self._shape = shape
@@ -63,7 +63,7 @@ class BoardColumns:
         self._asked = 0
 
     def add(self, rows: Sequence[msgspec.Raw]) -> None:
-        """Add the texts of rows, each symbol once."""
+        """Add rows; of rows with the same symbol the first is kept."""
         self._asked += len(rows)
         for row in read_rows(rows, self._shape).rows:
             texts = row.texts()
@@ -74,10 +74,10 @@ class BoardColumns:
         return self._asked - len(self._told)
 
     def columns(self) -> dict[BoardField, list[str]]:
-        """Return the columns.
+        """Return the columns by field.
 
         Raises:
-            ExchangeUnavailable: there were rows, and none of them could be read.
+            ExchangeUnavailable: there were rows, but none of them could be read.
         """
         if self._asked and not self._told:
             raise ExchangeUnavailable(reason="no row of the answer could be read")

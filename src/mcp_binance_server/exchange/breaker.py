@@ -1,4 +1,4 @@
-"""Circuit breaker: a failing host gets one request a second from the whole fleet; after recovery traffic ramps up."""
+"""Circuit breaker: the whole fleet sends a failing host one request a second; after recovery the rate ramps up."""
 
 import logging
 import math
@@ -14,14 +14,14 @@ from mcp_binance_server.state.engine import StateEngine
 
 LOG = logging.getLogger(__name__)
 
-# Idle connections can all be cut at once, unnoticed until the next attempt: only lasting failures are an outage.
+# All idle connections can be cut at once, and each fails only when it is used. So failures within 100 ms are no outage.
 FAILURES, LEAST_OUTAGE_MS = 3, 100
 BETWEEN_TRIES_MS = 1_000
-# Interval of checks for an answer to another process, while that process holds the try.
+# Interval of checks whether the try of another process was answered.
 BETWEEN_LOOKS_MS = 250
 TOLD_MS = 3_000
-# In the first second after an outage there are as many requests as connections, evenly spaced. Each further second
-# allows twice as many.
+# Ramp after an outage. The first second allows as many requests as there are connections, evenly spaced; each further
+# second allows twice as many.
 TURN_MS = 1_000 / MOST_CONNECTIONS
 RETURN_MS = 4_000
 LONGEST_TURN_MS = 2_000
@@ -29,7 +29,7 @@ LONGEST_TURN_MS = 2_000
 
 @dataclass
 class Breaker:
-    """Circuit breaker of one host; a request that cannot leave fails at once, with the time to wait."""
+    """Circuit breaker of one host; a request that cannot be sent fails at once, with the time to wait."""
 
     host: str
     clock: Clock
@@ -47,10 +47,11 @@ class Breaker:
     """Whether the host is considered down."""
 
     async def enter(self) -> None:
-        """Return when a request may leave.
+        """Wait until a request may be sent.
 
         Raises:
-            ExchangeUnavailable: the host is down and this request is not the try, or the queue after an outage is long.
+            ExchangeUnavailable: the host is down and this second's request is taken, or the queue after an outage is
+                too long.
         """
         if not self.is_open and self._turn_ms is not None:
             await self._take_turn(self._turn_ms)
@@ -58,12 +59,12 @@ class Breaker:
             await self._try()
 
     def failed(self, sent_ms: float, reason: str, *, by_proxy: bool = False) -> None:
-        """Record that a request sent at `sent_ms` was not answered, or with a failure of the host itself.
+        """Record a request that failed: without an answer, or with a server error.
 
-        With `by_proxy` the host was not reached: a proxy in front of it failed.
+        `sent_ms` is the time of sending. With `by_proxy` the failure is that of a proxy, and the host was not reached.
         """
         if sent_ms < self._answered_ms:
-            return  # the host has answered since
+            return  # the host has answered a later request
         now_ms = self.clock.monotonic_ms()
         if self._failures == 0:
             self._failing_since_ms = now_ms
@@ -74,13 +75,13 @@ class Breaker:
             self.open(reason, first_try_ms=now_ms + BETWEEN_TRIES_MS)
 
     def open(self, reason: str, *, first_try_ms: float) -> None:
-        """Let only one request a second leave from `first_try_ms` on, until one is answered."""
+        """Open the breaker: from `first_try_ms` on one request a second is sent, until one is answered."""
         if not self.is_open:
             self.is_open, self._reason, self._next_try_ms = True, reason, first_try_ms
             LOG.warning("%s: %s; sending one request a second until one is answered", self.host, reason)
 
     async def answered(self) -> None:
-        """Record an answer of the host, with any status; after an outage, notify the other processes."""
+        """Record an answer of the host and close the breaker; after an outage, notify the other processes."""
         was_open = self.is_open
         self._close()
         if was_open:

@@ -1,4 +1,4 @@
-"""The request-weight budget of our outgoing IP, kept in the state engine so that a fleet shares it.
+"""Request-weight budget of the outgoing IP address, kept in the state engine so that a fleet shares it.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
 """
@@ -21,22 +21,23 @@ from mcp_binance_server.exchange.server_time import ServerTime, minute_of
 from mcp_binance_server.exchange.wire import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.state.engine import Grant, StateEngine
 
-# The smallest limit Binance has ever published applies only until exchangeInfo reports the true one. The exchangeInfo
-# call itself uses the usual limit: its weight of 20 fits between nine tenths of the smallest limit and the whole.
+# The smallest limit that Binance has ever published, used until exchangeInfo reports the true one. The exchangeInfo
+# call itself is booked under the usual limit. Even if nine tenths of the smallest limit are used up, its weight of 20
+# fits into the rest.
 BOOTSTRAP_LIMIT, USUAL_LIMIT = 1_200, 6_000
 LONGEST_LEARNING_SECS = 5.0
 BAN_SECS = 120
 USED_WEIGHT = "x-mbx-used-weight-1m"
 SECOND_MS, MINUTE_MS = 1_000, 60_000
-# Longest wait of a call for a lost count, and the interval of its checks.
+# Longest wait of a call while another caller restores a lost count, and the interval between its checks.
 LONGEST_RECOUNT_MS, BETWEEN_LOOKS_MS = 3_000, 200
-# Refusals that the next minute, or a larger limit, can lift.
+# Reasons of a refusal that end with the next minute or with a larger limit.
 USED_UP = frozenset({"budget", "share"})
 
 
 @dataclass
 class Budget:
-    """Weight budget: it books each call in advance and adopts the exchange's own count."""
+    """Weight budget: books each call before it is sent, and adopts the count that the exchange reports."""
 
     engine: StateEngine
     time: ServerTime
@@ -66,13 +67,13 @@ class Budget:
         self._after_stop = Breaker(f"the limit of address {self.egress_id}", self.clock, self.engine)
 
     async def spend(self, endpoint: RestCall) -> bool:
-        """Book a call's weight for the current party, before the call leaves; wait briefly if the next minute is near.
+        """Book a call's weight for the current party before the call is sent.
 
-        `landed` ends each booking. False means that nothing was booked: the minute's count was lost, and this caller
-        must `recall` it first.
+        If the next minute is near, wait for it. Every booking must be ended with `landed`. Return False, without a
+        booking, if the engine has lost the minute's count. Then the caller must restore it with `recall`.
 
         Raises:
-            RateLimited: the budget or the party's share is used up, or the exchange has ordered a stop.
+            RateLimited: the budget or the party's share of it is used up, or the exchange has ordered a stop.
         """
         grant = await self._ask_until_counted(endpoint)
         if grant.reason in USED_UP and await self._finds_limit(endpoint):
@@ -90,7 +91,8 @@ class Budget:
         if endpoint.counter:
             await self.counters[endpoint.counter].spend(party=_payer(endpoint))
         try:
-            # The exchange may still enforce the stop: one request finds out, the others follow in turn.
+            # The exchange may still refuse requests after the stop: one request finds out, and the others wait for its
+            # answer.
             await self._after_stop.enter()
         except ExchangeUnavailable as alone:
             raise self._error(SECOND_MS * (alone.retry_after_secs or 1)) from None
@@ -102,40 +104,41 @@ class Budget:
         self.limit, self._is_limit_known = limit, True
 
     def landed(self, endpoint: RestCall) -> None:
-        """Record the end of a booked call, whatever its result."""
+        """Record that a booked call has ended, with or without an answer."""
         self._under_way -= endpoint.weight
 
     async def used(self) -> int:
-        """Return the weight used so far in this minute, as far as it is known."""
+        """Return the weight used so far in this minute, as counted by the state engine."""
         return await self.engine.read_weight(self.egress_id, now_ms=self.time.likely_ms())
 
     async def settle(self, headers: Mapping[str, str]) -> None:
-        """Raise our count to the one in the answer's header, if both are of the same minute."""
+        """Raise our count to the one in an answer's header, if both belong to the same minute."""
         self._asked_until_ms = 0
         used, minute = count_in(headers, USED_WEIGHT), minute_of(headers.get("date", ""))
         if used is not None and minute is not None:
             known = self._told if self._told[0] <= self._minute + 1 else (0, 0)
-            self._told = max(known, (minute, used))  # answers can overtake each other
-            with suppress(EngineUnavailable):  # the next answer repeats it
+            self._told = max(known, (minute, used))  # answers can arrive out of order
+            with suppress(EngineUnavailable):  # the next answer's header has the count again
                 await self.engine.report_weight(self.egress_id, used, minute=minute)
 
     async def relent(self) -> None:
-        """Record an answer other than a rate limit: a stop that has passed is over for the exchange as well."""
+        """Record an answer that is not a rate limit: after the wait of a stop, it ends the stop."""
         if self._after_stop.is_open and self.clock.monotonic_ms() >= self._stopped_until_ms:
             await self._after_stop.answered()
 
     async def recall(self, headers: Mapping[str, str]) -> None:
-        """Replace the count that the state engine has lost by the count in an answer's header."""
+        """Restore the count that the state engine has lost, from an answer's header."""
         used, minute = count_in(headers, USED_WEIGHT), minute_of(headers.get("date", ""))
         if used is not None and minute is not None:
-            # The exchange may not have counted our requests in flight yet.
+            # The header may not include our requests in flight.
             await self.engine.recall_weight(self.egress_id, used + self._under_way, minute=minute)
 
     async def halt(self, refusal: ExchangeRefusal) -> RateLimited:
-        """Stop every caller on this IP for as long as the exchange says, ten minutes at most; return the error."""
+        """Stop all callers on this IP for the time that the exchange demands, at most ten minutes; return the error."""
         self._asked_until_ms = self.clock.monotonic_ms() + (self._asked_ms(refusal) or 0)
         left_ms = self._pause_ms(refusal)
-        with suppress(EngineUnavailable):  # it holds in this process, and is reported when the engine is back
+        # without the engine the stop holds in this process, and the engine learns of it later
+        with suppress(EngineUnavailable):
             left_ms = await self.engine.stop_weight(self.egress_id, ms=left_ms, reason=f"HTTP {refusal.status}")
         self._note_stop(left_ms)
         return self._error(left_ms)
@@ -171,18 +174,22 @@ class Budget:
         )
 
     def _local_limit_of(self, endpoint: RestCall) -> int:
-        """Return the limit of a call without the engine: zero unless a client waits for the read, in a known minute."""
+        """Return the limit of a call while the engine is unavailable: the full limit or zero.
+
+        It is zero for orders, background calls and calls with a counter. It is also zero while the limit or the
+        exchange's time is unknown.
+        """
         is_no_more = endpoint.kind == "order" or endpoint.in_background or bool(endpoint.counter)
         return self.limit if self._is_limit_known and self.time.is_known and not is_no_more else 0
 
     def _limit_of(self, endpoint: RestCall) -> int:
         if not self._is_limit_known and endpoint.name == EXCHANGE_INFO.name:
             return self.usual_limit
-        # Nine tenths of a limit can be spent; nine tenths of five ninths are half.
+        # Background calls get half of the limit: the engine lets nine tenths be spent, and 9/10 of 5/9 are a half.
         return self.limit * 5 // 9 if endpoint.in_background else self.limit
 
     def _asked_ms(self, refusal: ExchangeRefusal) -> int | None:
-        """Return the wait demanded by the exchange, from its header or else its text; None if it demands none."""
+        """Return the wait demanded by the exchange, from its header or else from its text; None without a demand."""
         if refusal.retry_after_secs is not None:
             return refusal.retry_after_secs * 1000
         left_ms = (refusal.banned_until_ms or 0) - self.time.likely_ms()
@@ -201,7 +208,7 @@ class Budget:
         asked_ms = self._asked_until_ms - self.clock.monotonic_ms()
         return RateLimited(
             retry_after_secs=max(1, math.ceil(retry_ms / 1000)),
-            # Our own count includes booked calls without an answer; clients see the exchange's count.
+            # Clients get the exchange's count: ours includes booked calls that have no answer yet.
             current_weight=used if minute == self._minute else None,
             weight_limit=self.limit,
             exchange_wait_secs=math.ceil(asked_ms / 1000) if asked_ms > retry_ms + SECOND_MS else None,
@@ -215,5 +222,5 @@ class Budget:
 
 
 def _payer(endpoint: RestCall) -> str:
-    # Calls for all parties and background calls are charged to no party: the first party should not pay for the others.
+    # Shared and background calls are charged to no party: otherwise the first caller would pay for all.
     return "" if endpoint.for_all or endpoint.in_background else PARTY.get()

@@ -1,4 +1,4 @@
-"""One call to Binance within one deadline: retries where they can help, clear errors where they cannot."""
+"""One call to Binance within one deadline: retries temporary failures, and translates the others into our errors."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -31,14 +31,14 @@ WireT = TypeVar("WireT")
 
 ATTEMPTS = 3
 BACKOFF_MS = 100
-# A sample this quick is exact to an eighth of a second, enough for a signature.
+# A sample with this round trip has an error of at most an eighth of a second, which is enough for a signature.
 GOOD_ROUND_TRIP_MS = 250
 TIME_SAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[WireT]):
-    """A success: its bytes, for callers that keep them, and its value, decoded once."""
+    """A successful answer: its bytes and its decoded value."""
 
     content: bytes = field(repr=False)
     host: str
@@ -49,7 +49,7 @@ class Answered(Generic[WireT]):
 
 @dataclass
 class ExchangeCaller:
-    """REST client: turns an endpoint and parameters into the bytes of a success, or one of our errors."""
+    """REST client: sends a call with its parameters, and returns a decoded answer or raises one of our errors."""
 
     attempts: Attempts
     clock: Clock
@@ -67,7 +67,7 @@ class ExchangeCaller:
         self.network, self.budget, self.time = self.attempts.network, self.attempts.budget, self.attempts.time
 
     def longest_ms(self, endpoint: RestCall) -> int:
-        """Return the maximum duration of a read, with a margin: the time that other callers can wait for it."""
+        """Return the longest duration of a read, plus a margin; callers that share the read wait this long."""
         return int(self.total_secs * endpoint.patience * 1000) + 1_000
 
     @overload
@@ -81,7 +81,7 @@ class ExchangeCaller:
     async def read(
         self, endpoint: RestCall, params: Params, shape: type[WireT], principal: Principal | None = None
     ) -> Answered[WireT]:
-        """Fetch a read whose body decodes as `shape`, within one total deadline.
+        """Send a read within one total deadline, and decode the answer as `shape`.
 
         Raises:
             AppError: one of RateLimited, InvalidCredentials, InvalidSymbol, RegionRestricted, ExchangeRejected,
@@ -99,7 +99,10 @@ class ExchangeCaller:
             raise await self._error(refused.refusal, params, principal) from None
 
     async def sync_time(self) -> None:
-        """Read the exchange's clock from the quickest of a few samples; charged to no party, since all use it."""
+        """Read the exchange's clock, and keep the quickest of a few samples.
+
+        The weight is charged to no party, because all of them use the time.
+        """
         with acting_for(""):
             await self._sample_time()
 
@@ -125,7 +128,7 @@ class ExchangeCaller:
                 return await self._read_once(endpoint, params, shape, principal)
             except ExchangeRefused as refused:
                 if refused.refusal.is_timestamp and not resynced:
-                    # Nothing was executed; our estimate of the exchange's clock was wrong. Read it and ask again.
+                    # The request was refused because of its timestamp, and not executed. Read the clock and try again.
                     resynced = True
                     self.time.forget()
                     continue
@@ -151,7 +154,7 @@ class ExchangeCaller:
             body = await self.attempts.send(endpoint, params, principal)
         else:
             body = await self.attempts.send(endpoint, params)
-        # Counted back from now, since this very answer may have corrected the clock.
+        # Counted back from now: a time taken before the request may be wrong, since the answer can correct the clock.
         at_ms = self.time.earliest_ms() - round(self.clock.monotonic_ms() - asked_at)
         if principal is not None:
             self.accepted.add(principal)

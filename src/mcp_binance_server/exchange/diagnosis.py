@@ -1,4 +1,4 @@
-"""Diagnosis of a refused key: from its form, the configured host and Binance's code, with the place to look.
+"""Diagnosis of a refused API key, from its form, the configured host and Binance's error code.
 
 https://developers.binance.com/docs/binance-spot-api-docs/errors#-2015-rejected_mbx_key
 """
@@ -21,7 +21,7 @@ _HOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The most likely cause, None if there is no likely one, and a sentence that names the place to look."""
+    """The most likely cause of a refusal (None if unclear), and a sentence that says where to look."""
 
     cause: LikelyCause | None
     explanation: str
@@ -31,24 +31,27 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """Result of a probe: whether this host knows the key, and the name of another network that does."""
+    """Result of a probe: whether this host knows the key, and the name of another network that knows it."""
 
     is_known: bool | None = None
     home: str | None = None
 
 
 def home_of(host: str) -> str | None:
-    """Return the network that a host belongs to, or None for a host that Binance does not publish."""
+    """Return the network of a host; None if Binance does not publish the host."""
     return _HOMES.get(host)
 
 
 def can_be_sent(api_key: str) -> bool:
-    """Return whether a key fits into a header at all."""
+    """Return whether a key consists of printable ASCII, as an HTTP header requires."""
     return api_key.isascii() and api_key.isprintable()
 
 
 def is_worth_a_probe(refusal: ExchangeRefusal, credentials: Credentials, network: Network) -> bool:
-    """Return whether only the exchange can say more: the code has three causes, and nothing here looks wrong."""
+    """Return whether a probe of the exchange could find the cause.
+
+    The code -2015 has three causes; a probe is useful if neither the form of the key nor the host explains it.
+    """
     is_odd = _is_misformed(credentials) or _foreign_home(network) is not None
     return refusal.code == REJECTED_KEY and not is_odd
 
@@ -56,13 +59,13 @@ def is_worth_a_probe(refusal: ExchangeRefusal, credentials: Credentials, network
 def diagnose(
     refusal: ExchangeRefusal | None, credentials: Credentials, network: Network, probed: Probed
 ) -> Diagnosis | None:
-    """Explain a refusal; a refusal of None means that nothing was sent."""
+    """Explain a refusal; `refusal` is None if the key could not even be sent."""
     if refusal is None or refusal.code == BAD_KEY_FORMAT:
         return _key_format()
     if refusal.code == BAD_SIGNATURE:
         return _signature(credentials)
     if refusal.code != REJECTED_KEY:
-        return None  # not Binance's words: a guess about the key would mislead
+        return None  # no code of Binance about keys: a guess would mislead
     if _is_misformed(credentials):
         return _key_format()
     if (home := _foreign_home(network)) is not None:

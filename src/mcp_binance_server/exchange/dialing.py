@@ -1,4 +1,4 @@
-"""WebSocket connections: opened by the library, within the exchange's limit of attempts, with growing backoff."""
+"""WebSocket connections: opened with the `websockets` library, below the exchange's rate limit, with backoff."""
 
 import logging
 from collections import deque
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
     from websockets.exceptions import ProxyError
 
-# The exchange allows 300 attempts per IP in five minutes; the rest is left to other programs at the address.
+# The exchange allows 300 attempts per IP in five minutes; the other 100 are left to other programs at this address.
 MOST_ATTEMPTS = 200
 ATTEMPTS_MS = 300_000
-# For about a minute, a recovered exchange is found within two seconds. After that the backoff grows, since five
-# processes behind one address must stay below the limit together.
+# For about a minute the pauses stay under two seconds, so that a recovery is found quickly. Then the backoff grows,
+# because five processes behind one address must together stay below the limit.
 FIRST_PAUSE_MS, QUICK_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 2_000, 30_000
 QUICK_FAILURES = 40
-# As for requests: a failing host is tried once a second, for any number of lost connections.
+# A failing host is tried once a second, as with requests, even if several connections are lost.
 BETWEEN_TRIES_MS = 1_000
 
 OPEN_SECS = 10.0
 CLOSE_SECS = 2.0
-# Our own pings count against five messages a second, and a healthy exchange answers within seconds.
+# Pings count against the limit of five messages a second; a healthy exchange answers within seconds.
 PING_SECS = 20.0
 LARGEST_FRAME = 4 * 2**20
 
 
 class StreamConnection(Protocol):
-    """A conversation in text frames; `recv` raises ConnectionError once it is over."""
+    """A WebSocket with text frames; `recv` raises ConnectionError when the connection is closed."""
 
     async def send(self, text: str) -> None: ...
 
@@ -44,20 +44,20 @@ class StreamConnection(Protocol):
 
 
 class Dialer(Protocol):
-    """Opener of connections: over the network, or to an exchange in this process."""
+    """Opener of WebSocket connections, over the network or to a simulated exchange in this process."""
 
     async def connect(self, url: str) -> StreamConnection:
         """Open a connection.
 
         Raises:
-            OSError: the connection could not be opened, or not in time.
+            OSError: the connection failed or timed out.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkDialer:
-    """Dialer with the `websockets` library, which answers the exchange's pings on its own."""
+    """Dialer over the network; the `websockets` library answers the exchange's pings."""
 
     proxies: OutgoingProxies = field(default_factory=OutgoingProxies)
 
@@ -93,14 +93,17 @@ class NetworkDialer:
 
 @dataclass
 class Pacer:
-    """Schedule of connection attempts: never above the limit, with backoff while attempts fail."""
+    """Rate limiter of connection attempts, with backoff after failures."""
 
     clock: Clock
     random: Random = field(default_factory=Random, repr=False)
     _attempts: deque[float] = field(default_factory=deque[float], repr=False)
 
     async def wait(self, failures: int) -> None:
-        """Wait for the next attempt; after forty failures in a row the longest pause doubles with each failure."""
+        """Wait until the next attempt is allowed; `failures` is the number of failed attempts in a row.
+
+        After forty failures the longest pause doubles with each further one, up to 30 s.
+        """
         if failures:
             longest = _longest_pause_ms(failures)
             await self.clock.sleep_ms(self.random.uniform(longest / 4, longest))
@@ -163,7 +166,7 @@ def _refused(error: "ProxyError", proxy: Proxy | None, host: str) -> ConnectionE
 
 
 def _quiet_logger() -> logging.Logger:
-    """Return a logger of our own: the library logs frames at DEBUG and every lost connection at INFO."""
+    """Return a separate logger: the library logs frames at DEBUG, and every lost connection at INFO."""
     logger = logging.getLogger("mcp_binance_server.exchange.websockets")
     logger.setLevel(logging.ERROR)
     return logger

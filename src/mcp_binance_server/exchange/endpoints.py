@@ -1,11 +1,11 @@
-"""Networks and their addresses, and the definition of a REST call: path, weight, budget."""
+"""Binance networks with their addresses, and the definition of a REST call: path, weight, budget."""
 
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:  # the greeting names a network without loading the state package
+if TYPE_CHECKING:  # the greeting of a client needs only the networks, and should not load the state package
     from mcp_binance_server.state.engine import CallKind
 
 MIB = 2**20
@@ -15,12 +15,12 @@ AddressOf = Literal["rest_url", "ws_api_url", "stream_url", "futures_rest_url", 
 
 @dataclass(frozen=True, slots=True)
 class RestCall:
-    """One public call; equal reads share an answer for `shared_ms`, a large call can take `patience` times as long.
+    """One public REST call; equal reads share an answer for `shared_ms`.
 
-    A call `in_background` has no client waiting and leaves half of the budget to the other calls. A call that
-    `may_queue` waits for the next minute if that is near. A call `for_all` is charged to no party. A call with a
-    `counter` is also counted as a request, in addition to its weight. The weight in the answer's header is used if it
-    `tells_weight`.
+    `patience` multiplies the time limit of a call with a large answer. No client waits for a call `in_background`, and
+    it leaves half of the budget to other calls. A call that `may_queue` waits for the next minute if that is near. A
+    call `for_all` is charged to no party. A call with a `counter` also counts as one request in the counter of that
+    name. `tells_weight` is False if the weight in the answer's header is wrong.
     """
 
     name: str
@@ -46,7 +46,7 @@ class RestCall:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(RestCall):
-    """A call of the spot API, the only API with signed calls."""
+    """A call of the spot API, which may be signed; no other API here has signed calls."""
 
     signed: bool = False
 
@@ -57,7 +57,7 @@ class Endpoint(RestCall):
 
 @dataclass(frozen=True, slots=True)
 class WriteCall(RestCall):
-    """A signed call that changes something, or would; never shared, never repeated."""
+    """A signed call that writes or tests an order; its answer is never shared, and it is never retried."""
 
     method: Literal["POST", "PUT", "DELETE"] = "POST"
     shared_ms: int = 0
@@ -65,7 +65,10 @@ class WriteCall(RestCall):
 
     @property
     def is_cancel(self) -> bool:
-        """Return True for a cancel: a call that only reduces risk is never held back."""
+        """Return True for a cancel.
+
+        A cancel only reduces risk, so it is sent even if the weight count or the exchange's time is unknown.
+        """
         return self.method == "DELETE"
 
     @property
@@ -78,19 +81,21 @@ def signed(name: str, weight: int) -> Endpoint:
 
 
 TIME = Endpoint("time", 1, shared_ms=0)
-# Reachability check for callers that have only a second to wait.
+# Reachability check; its callers wait at most about a second.
 REACH = replace(TIME, may_queue=False)
-# Three thousand symbols with their filters are several MiB, seconds on a slow line; nothing else comes near that.
+# Three thousand symbols with their filters are several MiB, which take seconds on a slow line. No other answer is as
+# large.
 EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6, for_all=True)
 ORDER = signed("order", 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One Binance network: its addresses, a second host for public data if there is one, and the page for its keys.
+    """One Binance network: its addresses, and the page where its API keys are managed.
 
-    Without a stream address there is no live market, and every read uses the REST API. Without futures addresses there
-    is no data on contracts. Without a WebSocket API address orders are polled, not streamed.
+    `public_data_url` is a second host for public data. Without `stream_url` there is no live market, and every read
+    uses the REST API. Without futures addresses there is no data on contracts. Without `ws_api_url` orders are polled,
+    not streamed.
     """
 
     name: str
@@ -105,7 +110,7 @@ class Network:
 
     @property
     def futures(self) -> "Network | None":
-        """The same network with the futures host as its only REST host; None without futures."""
+        """This network with its futures host in place of the spot host; None without a futures host."""
         if self.futures_rest_url is None:
             return None
         return replace(
@@ -155,7 +160,7 @@ NETWORKS: dict[str, Network] = {
 }
 
 
-# Reached without a socket; the address only has to be one that cannot exist.
+# The simulator is called in this process, without a socket. The reserved domain `.invalid` can never exist.
 OFFLINE = Network(
     "offline",
     "http://simulator.invalid",
@@ -177,7 +182,10 @@ def network_at(
     *,
     ws_api_url: str | None = None,
 ) -> Network:
-    """Return a network, with other addresses if given; a `rest_url` clears all addresses that are not given."""
+    """Return a network with the given addresses instead of its own.
+
+    A `rest_url` also clears every address that is not given.
+    """
     network = NETWORKS[name]
     if rest_url:
         network = replace(
@@ -197,7 +205,7 @@ def network_at(
 
 
 def futures_at(network: Network, rest_url: str | None, stream_url: str | None) -> Network:
-    """Return a network with other futures addresses, if they are given."""
+    """Return a network with the given futures addresses instead of its own."""
     if rest_url:
         network = replace(network, futures_rest_url=rest_url, futures_stream_url=None)
     return replace(network, futures_stream_url=stream_url) if stream_url else network
@@ -211,7 +219,7 @@ REST_TWINS: dict[str, tuple[str, ...]] = {
 
 
 def is_published(name: str, part: AddressOf, url: str) -> bool:
-    """Return whether an address is encrypted, and published by Binance for this part of a network."""
+    """Return whether an address is encrypted, and published by Binance for this use on this network."""
     own: str = getattr(NETWORKS[name], part)
     twins = REST_TWINS.get(name, ()) if part == "rest_url" else ()
     asked = urlsplit(url)
@@ -219,7 +227,7 @@ def is_published(name: str, part: AddressOf, url: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether an address cannot leave this machine."""
+    """Return whether an address is on this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

@@ -1,4 +1,4 @@
-"""Search for the network of a refused key."""
+"""Probe that finds the Binance network of a refused API key."""
 
 import hashlib
 from collections import deque
@@ -16,20 +16,20 @@ from mcp_binance_server.exchange.endpoints import ORDER, TIME, Network
 from mcp_binance_server.exchange.signing import Principal, Signer
 from mcp_binance_server.exchange.wire import BAD_SIGNATURE, ExchangeRefusal
 
-# The cheapest signed call that every network can parse; it is never meant to succeed.
+# The cheapest signed call that every network can parse; the order does not exist.
 PROBE_PARAMS: Params = {"symbol": "BTCUSDT", "orderId": 1}
 PROBE_SECS = 3.0
 
 REMEMBERED_MS = 600_000
 MOST_REMEMBERED = 256
-# Callers can send any key: a flood of wrong keys must not become a flood of requests to other networks.
+# Callers can send any key, so the probes of other networks are limited: invalid keys must not flood them.
 MOST_A_MINUTE = 10
 MINUTE_MS = 60_000
 REACH_SECS = 3.0
 
 
 class _WrongSigner:
-    """Signer with the right form and the right key, but over other bytes than are sent."""
+    """Signer whose signature is well formed but does not match the request."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
@@ -39,7 +39,10 @@ class _WrongSigner:
 
 
 async def knows_key(attempts: Attempts, principal: Principal) -> bool | None:
-    """Return whether a host knows a key (None if unclear): only such a host complains of a wrong signature."""
+    """Return whether a host knows a key, or None if that is unclear.
+
+    Only a host that knows the key answers a wrong signature with the code for signatures.
+    """
     wrong = Principal(principal.credentials, _WrongSigner(principal.signer))
     with anyio.move_on_after(PROBE_SECS):
         try:
@@ -50,13 +53,13 @@ async def knows_key(attempts: Attempts, principal: Principal) -> bool | None:
             elif refused.refusal.is_credentials:
                 return refused.refusal.code == BAD_SIGNATURE
         except (NoAnswer, AppError):
-            pass  # the refusal to explain matters more than the failure to explain it
+            pass  # a failed probe must not replace the refusal that it should explain
     return None
 
 
 @dataclass
 class OtherNetworks:
-    """Search for the network that a key belongs to; results are cached for a while, the key itself is not kept."""
+    """Search for the network that a key belongs to; results are cached under a hash of the key for ten minutes."""
 
     attempts: tuple[Attempts, ...]
     clock: Clock
@@ -67,7 +70,10 @@ class OtherNetworks:
 
     @classmethod
     def beside(cls, own: Attempts, networks: Mapping[str, Network], clock: Clock) -> "OtherNetworks":
-        """Return the other networks; none for an address that is not Binance's, since its keys go nowhere else."""
+        """Return a search over the other networks.
+
+        It covers no network if the configured address is not Binance's: keys for another host are not sent to Binance.
+        """
         home = networks.get(own.network.name)
         if home is None or home.rest_url != own.network.rest_url:
             return cls((), clock)
@@ -75,7 +81,10 @@ class OtherNetworks:
         return cls(tuple(_apart(own, network) for network in others), clock)
 
     async def home_of(self, principal: Principal) -> str | None:
-        """Return the network that knows a key; None if no other network does, or none could be asked."""
+        """Return the other network that knows a key.
+
+        None if no network or several know it, or if the limit of probes is reached.
+        """
         digest = hashlib.sha256(principal.credentials.api_key.encode()).digest()
         now_ms = self.clock.monotonic_ms()
         known = self._homes.get(digest)
@@ -112,13 +121,13 @@ class OtherNetworks:
 
 
 def _apart(own: Attempts, network: Network) -> Attempts:
-    """Return a client of another network; its weight is counted separately from ours."""
+    """Return a client of another network with its own weight count."""
     budget = replace(own.budget, egress_id=f"{own.budget.egress_id}@{network.name}")
     return Attempts(network, own.channel, budget, own.time)
 
 
 async def _answers(attempts: Attempts) -> bool:
-    """Return whether a host answers a public call: a key is sent only to a host that is up."""
+    """Return whether a host answers a public call; the key is sent only after that."""
     with anyio.move_on_after(REACH_SECS):
         try:
             await attempts.send(TIME, {})
@@ -147,7 +156,7 @@ async def explain_refusal(
 def credentials_error(
     network: Network, refusal: ExchangeRefusal | None, principal: Principal | None, probed: Probed | None = None
 ) -> InvalidCredentials:
-    """Build the error; a refusal of None means that the key could not even be sent."""
+    """Build the error; `refusal` is None if the key could not be sent."""
     error = InvalidCredentials(
         masked_api_key=principal.credentials.masked if principal else NOT_SET,
         help_url=network.help_url,

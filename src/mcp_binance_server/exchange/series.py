@@ -1,4 +1,4 @@
-"""Candles as bare numbers, for computations over hundreds of symbols."""
+"""Candles as plain numbers, for computations over hundreds of symbols."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ SeriesRow = tuple[int, float, float, float, float, float]
 
 
 def read_series(rows: Sequence[KlineWire]) -> list[SeriesRow]:
-    """Return the candles of an answer, oldest first; the last one may still be running."""
+    """Decode candles, oldest first; the last one may be unfinished."""
     return [
         (
             each.open_time,

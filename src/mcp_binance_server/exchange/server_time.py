@@ -1,4 +1,4 @@
-"""Estimate of the exchange's clock."""
+"""Estimate of the exchange's clock, from its time endpoint, Date headers and stream events."""
 
 from email.utils import parsedate_to_datetime
 from math import inf
@@ -6,27 +6,27 @@ from math import inf
 from mcp_binance_server.clock import Clock
 
 REFRESH_MS = 30 * 60 * 1000
-# Tolerance within which a clock counts as right.
+# Largest difference at which two clocks count as equal.
 SLACK_MS = 300
-# The time in an answer was true at some moment of the round trip: exact in a quick answer; rough in a slow one, and not
-# for long.
+# The exchange took its time at an unknown moment of the round trip. So a quick answer is exact. A slow one is rough and
+# expires sooner.
 QUICK_MS = 250
 LONG_MS = 1000
 LONG_GOOD_FOR_MS = 60_000
 REFUTED_EVERY_MS = 60_000
-# The latest possible time is off by an eighth of a second at most: an event further ahead proves that the exchange's
-# clock was set.
+# The latest possible time is at most an eighth of a second early. An event further in the future proves that the
+# exchange's clock was set.
 REFUTED_MS = 250
 LONGEST_WAY_MS = 1_000
-# No machine of a fleet is further behind than this; a larger value from another process is nonsense.
+# Clocks of a fleet differ by less than an hour; a larger difference from another process is ignored as invalid.
 FURTHEST_MS = 3_600_000
 
 
 class ServerTime:
-    """Exchange time as monotonic time plus an offset, so that a jump of the machine's clock does no harm.
+    """Exchange time as monotonic time plus an offset, so that a change of the machine's clock has no effect.
 
-    A rough estimate has two ends: ages use the latest possible time, moments the earliest. So no data looks younger
-    than it is.
+    An estimate has an earliest and a latest value, so that no data looks newer than it is. Ages use the latest value,
+    and timestamps of data the earliest.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -43,15 +43,15 @@ class ServerTime:
         self._refuted_at_ms = -inf
 
     def now_ms(self) -> int:
-        """Return the latest possible time at the exchange; the machine's own time until an estimate exists."""
+        """Return the latest possible exchange time; before the first estimate, the machine's own time."""
         return self._at(self._unsure_ms)
 
     def earliest_ms(self) -> int:
-        """Return the earliest possible time at the exchange."""
+        """Return the earliest possible exchange time."""
         return self._at(-self._unsure_ms)
 
     def likely_ms(self) -> int:
-        """Return the most likely time at the exchange: for signatures, and for the minute of a budget."""
+        """Return the most likely exchange time, for signatures and for the minute of a budget."""
         return self._at(0)
 
     def _at(self, unsure_ms: float) -> int:
@@ -64,20 +64,20 @@ class ServerTime:
         self._unsure_ms = (latest_ms - earliest_ms) / 2
 
     def dated(self, at_ms: int, *, ago_ms: int) -> int:
-        """Return the time of an event dated by another of our processes `ago_ms` ago, on the clock of this process.
+        """Convert the timestamp of another process, taken `ago_ms` ago, to the clock of this process.
 
-        The exchange's clock may have been set between the readings of both processes. A small difference is ignored:
-        all processes that show one answer show one time.
+        The conversion matters if the exchange's clock was set in between. A small difference is ignored, so that all
+        processes show the same time for the same answer.
         """
         here_ms = self.earliest_ms() - ago_ms
         return here_ms if at_ms - here_ms > REFUTED_MS else at_ms
 
     def witness(self, event_ms: int) -> bool:
-        """Use an event as a lower bound of the time; return whether it proves that the exchange's clock was set.
+        """Use the time of a stream event as a lower bound; return True if the event contradicts the estimate.
 
-        After two proofs in a row the nearer one is used; a single one may be nonsense. The travel time of an event is
-        unknown, but seldom over a second: until the clock is read again, the time may be that much later. A request
-        sent before the first proof may have been answered before the clock was set, so its time is ignored.
+        One event can be invalid, so the estimate changes after two contradictions in a row, by the smaller difference.
+        Events travel for up to about a second: until the clock is read again, the latest value allows for it. Answers
+        to requests sent before the first contradiction are ignored, since they may have the old time.
         """
         now_ms = self.now_ms()
         if event_ms - now_ms <= REFUTED_MS:
@@ -94,7 +94,7 @@ class ServerTime:
         return True
 
     def hear(self, earliest_ms: int, latest_ms: int) -> None:
-        """Adopt the estimate of another of our processes that has read the exchange's clock, if ours is only rough."""
+        """Adopt another process's reading of the exchange's clock if our own estimate is only rough."""
         if not 0 <= latest_ms - earliest_ms <= FURTHEST_MS:
             return
         if self.is_rough and 0 < latest_ms - self.now_ms() <= FURTHEST_MS:
@@ -102,23 +102,29 @@ class ServerTime:
 
     @property
     def is_known(self) -> bool:
-        """Return True if the exchange has reported its time at all, even roughly."""
+        """Return True if there is an estimate, even a rough one."""
         return self._offset_ms is not None
 
     @property
     def is_rough(self) -> bool:
-        """Return True if the exchange's clock is only estimated, or was read too long ago to compute ages."""
+        """Return True if there is no recent reading of the exchange's clock, as needed to compute ages."""
         return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > self._good_for_ms
 
     @property
     def is_due(self) -> bool:
-        """Return True if a signed call should read the time first; not while answers agree with our clock."""
+        """Return True if a signed call should read the exchange's clock first.
+
+        No reading is needed while Date headers agree with the machine's clock.
+        """
         if self._learned_at_ms is None and self._agrees:
             return False
         return self.is_rough
 
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
-        """Use a `time` answer, which was true half a round trip ago; a slow one does not replace a better estimate."""
+        """Use an answer of the time endpoint; a slow one does not replace a better estimate.
+
+        Its time is taken as that of the middle of the round trip.
+        """
         trip_ms = answered_at_ms - asked_at_ms
         if (trip_ms > LONG_MS and not self.is_rough) or asked_at_ms < self._set_before_ms:
             return
@@ -130,9 +136,9 @@ class ServerTime:
         self._is_doubted = False
 
     def glimpse(self, date: str, took_ms: float = 0) -> None:
-        """Use the rough time in an answer's Date header, unless a better estimate is known.
+        """Use the time in an answer's Date header, unless a better estimate is known.
 
-        A slow answer may have been dated at the start of its way, and is less precise than a quick one.
+        A slow answer is less precise, because the exchange may have written the header long before.
         """
         if (seconds := _epoch_seconds(date)) is None or (took_ms > LONG_MS and self._offset_ms is not None):
             return
@@ -141,9 +147,9 @@ class ServerTime:
         second_ms = seconds * 1000
         if self._learned_at_ms is not None and not self._refuted(second_ms, took_ms):
             return
-        # The header has whole seconds, and may have been written at any moment of the round trip. A machine clock
-        # within that range is right, and finer. For any other clock the middle is the best guess; the budget's edge
-        # guard covers its error.
+        # The header has whole seconds, and was written at an unknown moment of the round trip. If the machine's clock
+        # lies in that range, it is right and more precise. If not, the middle of the range is used; the budget's margin
+        # around each minute covers the error.
         own_ms, latest_ms = self._clock.now_ms(), second_ms + 1000 + took_ms
         is_right = _lies_in(second_ms, own_ms, took_ms, SLACK_MS)
         if is_right:
@@ -151,13 +157,15 @@ class ServerTime:
             self._lie_between(own_ms - unsure_ms, own_ms + unsure_ms)
         else:
             self._lie_between(second_ms, latest_ms)
-        # Good enough for a signature, which can be five seconds old or one early; if not, the exchange says so (-1021).
+        # This is precise enough for a signature: its time can be five seconds late or one second early. If it is not,
+        # the exchange answers -1021.
         self._agrees = is_right and not self._is_doubted
 
     def _refuted(self, second_ms: int, took_ms: float) -> bool:
-        """Return whether the learned time is certainly wrong: this machine was asleep, or the exchange's clock was set.
+        """Return whether a Date header contradicts the estimate.
 
-        At most once a minute, since the header can be the wrong one.
+        That happens if this machine was asleep or the exchange's clock was set. Returns True at most once a minute,
+        because the header itself can be wrong.
         """
         now_ms = self._clock.monotonic_ms()
         if _lies_in(second_ms, self.likely_ms(), took_ms, LONG_MS) or now_ms - self._refuted_at_ms < REFUTED_EVERY_MS:
@@ -167,21 +175,21 @@ class ServerTime:
         return True
 
     def forget(self) -> None:
-        """Require a new reading before the next signed call."""
+        """Discard the reading, so that the next signed call reads the clock first."""
         self._learned_at_ms = None
         self._agrees, self._is_doubted = False, True
 
 
 def sent_ms(event_ms: int, came_ms: int) -> int:
-    """Return the time at which an event was sent, on the clock of its arrival; never later than the arrival.
+    """Return the time at which an event was sent, at most the time of its arrival.
 
-    An event from the future proves that the exchange's clock was set; the longest travel time is assumed for it.
+    An event from the future shows that the exchange's clock was set. Then the longest travel time is assumed.
     """
     return came_ms - LONGEST_WAY_MS if event_ms - came_ms > REFUTED_MS else min(came_ms, event_ms)
 
 
 def minute_of(date: str) -> int | None:
-    """Return the exchange's minute since the epoch of a Date header, or None if the header is unreadable."""
+    """Return the minutes since the epoch in a Date header; None if the header is unreadable."""
     seconds = _epoch_seconds(date)
     return None if seconds is None else seconds // 60
 

@@ -1,4 +1,4 @@
-"""Shared reads: one request and one decoded answer for all equal callers."""
+"""Shared reads: equal concurrent reads cause one request, and its answer is decoded once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,15 +20,15 @@ from mcp_binance_server.state.pace import LoopPace, LoopWatch
 WireT = TypeVar("WireT")
 ValueT = TypeVar("ValueT")
 
-# A thousand candles are about a mebibyte when decoded.
+# Number of cached answers; a thousand decoded candles take about one MiB.
 MOST_RECENT = 16
-# Less than a millisecond of work.
+# Decoding these rows takes less than a millisecond.
 ROWS_AT_A_TIME = 100
 
 
 @dataclass(slots=True)
 class ReadCount:
-    """Number of shared reads that were requested, and that were actually sent."""
+    """Counters: reads requested by callers, and requests sent for them."""
 
     asked: int = 0
     sent: int = 0
@@ -38,7 +38,7 @@ class ReadCount:
 
 @dataclass(slots=True)
 class _Answer:
-    """An answer as received, decoded, and its meaning once a caller has asked for that."""
+    """A cached answer: its bytes, its wire structs, and the domain objects made from them on first use."""
 
     packed: bytes
     decoded: object
@@ -46,7 +46,7 @@ class _Answer:
 
 
 class Recent:
-    """Cache of the last answers: callers that share an answer need not decode it each."""
+    """Cache of recent answers, so that an answer shared by several callers is decoded once."""
 
     def __init__(self, most: int = MOST_RECENT) -> None:
         self._most = most
@@ -60,7 +60,7 @@ class Recent:
         return kept
 
     def meaning(self, key: str, packed: bytes, shape: type[WireT], read: Callable[[WireT], ValueT]) -> ValueT:
-        """Return the meaning of an answer; a key always has one shape and one reading."""
+        """Return the domain objects of an answer; one key must always have the same `shape` and `read`."""
         kept = self._kept.get(key)
         if kept is None or kept.packed != packed:
             _, _, content = packed.partition(b"\n")
@@ -72,7 +72,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class SharedReads:
-    """Reads that share an equal answer of a moment ago; every answer names the host that gave it."""
+    """Reads that are shared with equal ones in flight or just answered; the result names the host that answered."""
 
     caller: ExchangeCaller
     engine: StateEngine
@@ -103,17 +103,18 @@ class SharedReads:
             or_alone=True,
         )
         if watch.has_gone_round():
-            await self.pace.step()  # all callers that shared it were woken at once
+            await self.pace.step()  # the answer woke all waiting callers at once: spread their work
         answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")
         value = self.recent.meaning(key, kept, shape, read)
-        # Another process may have sent the request; engine time gives its age in all processes.
+        # Another process may have sent the request. The engine's clock is common to all processes and gives the
+        # answer's age.
         as_of_ms = self.caller.time.dated(int(at_ms), ago_ms=self.engine.now_ms() - int(asked_ms))
         return Sourced(value, answered, self.origin_of(answered), as_of_ms)
 
     async def shared_rows(
         self, endpoint: RestCall, params: Params, shape: type[WireT], read: Callable[[WireT], ValueT]
     ) -> Sourced[tuple[ValueT, ...]]:
-        """Share an answer that is a list; a row that makes no sense is left out and counted."""
+        """Share an answer that is a list; unreadable rows are left out and counted."""
 
         def read_all(rows: list[msgspec.Raw]) -> tuple[ValueT, ...]:
             found = read_rows(rows, shape)
@@ -123,14 +124,14 @@ class SharedReads:
         return await self.shared(endpoint, params, list[msgspec.Raw], read_all)
 
     async def board_part(self, endpoint: RestCall, params: Params, shape: type[BoardRowWire]) -> BoardPart:
-        """Request all symbols now, and lay out the fields of each; a row that makes no sense is left out.
+        """Request all symbols, and return their fields as columns; unreadable rows are left out.
 
-        Nothing is cached: the answer is larger than the messages between processes.
+        The answer is not cached: it is too large to share between processes.
         """
         self.reads.asked += 1
         self.reads.sent += 1
         body = await self.caller.read(endpoint, params, list[msgspec.Raw])
-        await checkpoint()  # the answer took this turn of the loop, its rows take the next ones
+        await checkpoint()  # decoding has used this turn of the event loop; the rows are processed in later turns
         laid_out = BoardColumns(shape)
         for start in range(0, len(body.value), ROWS_AT_A_TIME):
             await self.pace.step(goes_on=start > 0)
@@ -140,7 +141,10 @@ class SharedReads:
         return BoardPart(body.host, self.origin_of(body.host), body.at_ms, columns, laid_out.dropped)
 
     async def clock_check(self) -> Sourced[ClockCheck]:
-        """Request the exchange's time, once; it was true half a round trip before the answer arrived."""
+        """Compare the machine's clock with the exchange's, by one request.
+
+        The exchange's time is taken as that of the middle of the round trip.
+        """
         clock = self.caller.clock
         asked_at = clock.monotonic_ms()
         body = await self.caller.read(self.caller.attempts.time_call, {}, TimeWire)

@@ -1,4 +1,4 @@
-"""Signatures of requests: HMAC, Ed25519 or RSA; a private key must not have a passphrase."""
+"""Request signatures with HMAC, Ed25519 or RSA; a private key must not have a passphrase."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ MOST_ACCEPTED = 4_096
 
 
 class Signer(Protocol):
-    """Signer of bytes, with a secret that it does not show."""
+    """Signer with a secret that cannot be read from it."""
 
     def sign(self, payload: bytes) -> str: ...
 
@@ -30,10 +30,13 @@ class HmacSigner:
 
 
 class PrivateKeySigner:
-    """Ed25519, or RSA with PKCS#1 v1.5 and SHA-256; the key itself lives only inside `cryptography`."""
+    """Signer with a private key: Ed25519, or RSA with PKCS#1 v1.5 and SHA-256.
+
+    The key is held only by the `cryptography` library.
+    """
 
     def __init__(self, pem: str) -> None:
-        # Imported late: most users have no private key, and every start would pay for the import.
+        # Imported late: most users have no private key, and an import at the top would slow down every start.
         from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
         from cryptography.hazmat.primitives.asymmetric import ed25519, padding, rsa  # noqa: PLC0415
 
@@ -54,7 +57,7 @@ class PrivateKeySigner:
 
 
 def signer_for(credentials: Credentials) -> Signer:
-    """Return the signer that fits the kind of secret.
+    """Return the signer for a secret: a private key in PEM format, or an HMAC secret.
 
     Raises:
         SettingsError: the private key cannot be used.
@@ -64,31 +67,31 @@ def signer_for(credentials: Credentials) -> Signer:
 
 def rest_query(params: Mapping[str, str | int]) -> str:
     """Format parameters as the query string that is both signed and sent."""
-    # urlencode would write a blank as "+", which the exchange does not read back as a blank.
+    # urlencode writes a blank as "+", which the exchange does not decode.
     return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in params.items())
 
 
 def signed_query(params: Mapping[str, str | int], signer: Signer) -> str:
-    """Return the query string with its signature, which must come last."""
+    """Return the query string with its signature as the last parameter."""
     query = rest_query(params)
     return f"{query}&signature={quote(signer.sign(query.encode()), safe='')}"
 
 
 def socket_payload(params: Mapping[str, str | int]) -> str:
-    """Format the parameters of a WS-API request for its signature: sorted by name, raw UTF-8, not encoded."""
+    """Format the parameters of a WebSocket API request for its signature: sorted by name, UTF-8, not URL-encoded."""
     return "&".join(f"{name}={params[name]}" for name in sorted(params))
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A key and its signer."""
+    """An account's API key, with the signer for its secret."""
 
     credentials: Credentials
     signer: Signer = field(repr=False)
 
     @classmethod
     def of(cls, credentials: Credentials) -> "Principal":
-        """Return the principal of a key.
+        """Return the principal for a pair of key and secret.
 
         Raises:
             SettingsError: the private key cannot be used.
@@ -97,12 +100,12 @@ class Principal:
 
     @property
     def key_id(self) -> str:
-        """The public ID of the key, which reveals nothing of it."""
+        """Public ID of the key, from which the key cannot be derived."""
         return self.credentials.key_id
 
 
 class AcceptedKeys:
-    """The newest keys with a successful answer of the exchange; only their hashes are kept."""
+    """Cache of the keys that the exchange has accepted, as hashes; the newest are kept."""
 
     def __init__(self, most: int = MOST_ACCEPTED) -> None:
         self._most = most
@@ -120,6 +123,6 @@ class AcceptedKeys:
 
 
 def _hash_of(principal: Principal) -> bytes:
-    # The hash includes the secret: an API key alone must not pass for its owner.
+    # The hash includes the secret: a caller with the API key alone must not count as its owner.
     held = principal.credentials
     return sha256(f"{held.api_key}\n{held.secret}".encode()).digest()

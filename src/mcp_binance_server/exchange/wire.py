@@ -1,4 +1,4 @@
-"""Common parts of Binance's messages: the format of numbers, and the meaning of refusals."""
+"""Common parts of Binance's messages: formats of numbers, error codes, and the parsing of error answers."""
 
 import re
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import OrderLimit
 
-# More digits than the exchange ever writes, and few enough for exact Decimal arithmetic. No group is possessive: Python
-# before 3.11.5 goes on after the matched part of a failed group, and accepts "5." as a number.
+# More digits than the exchange ever writes, and few enough for exact Decimal arithmetic. No group is possessive: before
+# 3.11.5, Python continues after the matched part of a failed group, and accepts "5." as a number.
 _NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?"
 _NOT_ZERO = r"(?!0(?:\.0+)?(?: |\Z))"
-# The last moment of the year 9999, the limit of `datetime`.
+# The end of the year 9999, which is the limit of `datetime`.
 _LAST_MS = 253_402_300_799_999
 
 Amount = Annotated[str, msgspec.Meta(pattern=rf"^{_NUMBER}\Z")]
@@ -45,7 +45,7 @@ _NAME = r"[^\W_][\w-]{0,39}+"
 Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
 """A symbol or the name of an index: words of any script, on one line."""
 
-# One match over a whole event costs less than half of a match for each of its numbers.
+# Matching a whole event at once takes less than half the time of matching each number.
 _LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*\Z")
 
 TOO_MANY_REQUESTS, IP_BANNED, RESTRICTED, UNAUTHORIZED, SERVER_ERROR = 429, 418, 451, 401, 500
@@ -56,9 +56,10 @@ CREDENTIAL_CODES = frozenset({BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY})
 UNKNOWN_CODES = frozenset({-1000, -1001, -1006, -1007})
 PARTIAL_CODE = -2021
 PASSING_CODES = UNKNOWN_CODES | {-1034}
-# Headers name each span by its first letter.
+# Rate limit headers name each period by the first letter of these words.
 SPAN_MS = {"SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
-# As in: Way too many requests; IP banned until 1794240000000. Please use the websocket for live updates to avoid bans.
+# Example: Way too many requests; IP banned until 1794240000000. Please use the websocket for live updates to avoid
+# bans.
 _BANNED_UNTIL = re.compile(r"banned until ([0-9]{13})(?![0-9])")
 
 
@@ -71,13 +72,13 @@ def quantity(text: str) -> Quantity:
 
 
 def check_levels(levels: Sequence[WrittenLevel]) -> None:
-    """Check levels that stay as written: each is a price above zero and a quantity of zero or more.
+    """Check the levels of a book in their text form: a positive price and a quantity of zero or more.
 
     Raises:
-        ValueError: a level is not.
+        ValueError: a level is invalid.
     """
     joined = ";".join(map(" ".join, levels))
-    # With more separators than this, one of them was inside a number.
+    # A surplus separator was inside a number.
     if levels and (_LEVELS.match(joined + ";") is None or joined.count(";") != len(levels) - 1):
         raise ValueError("a level is not a price and a quantity")
 
@@ -92,12 +93,12 @@ _FORMS = {
 
 
 def form_of(*kinds: str) -> re.Pattern[str]:
-    """Return the pattern of a row's texts, joined by blanks; a blank inside a text never matches."""
+    """Return the pattern of a row's texts, joined by blanks; a text with a blank of its own does not match."""
     return re.compile(" ".join(_FORMS[kind] for kind in kinds) + r"\Z")
 
 
 def check_texts(form: re.Pattern[str], texts: Sequence[str]) -> None:
-    """Check all texts of a row at once: separate checks cost ten times as much.
+    """Check all texts of a row by one match, which takes a tenth of the time of separate ones.
 
     Raises:
         ValueError: a text does not match.
@@ -107,26 +108,26 @@ def check_texts(form: re.Pattern[str], texts: Sequence[str]) -> None:
 
 
 def check_order(lower: str, upper: str) -> None:
-    """Check that the first number is not larger than the second; a zero as the second one means not reported.
+    """Check that `lower` is not above `upper`; an `upper` of zero means that it is unknown.
 
     Raises:
-        ValueError: the first number is larger.
+        ValueError: `lower` is above `upper`.
     """
-    # Rounding keeps the order of numbers: a larger float is a larger number.
+    # Rounding to float keeps the order of two numbers.
     if float(lower) > float(upper) > 0:
         raise ValueError("the lower number is the larger one")
 
 
-# Errors of decoding an answer: an unexpected shape or number, bytes that are not text, excessive nesting.
+# Errors of decoding: an unexpected shape or number, invalid UTF-8, deep nesting.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class BinanceWire(msgspec.Struct, rename="camel"):
-    """Base of all our structs: camelCase on the wire."""
+    """Base of all wire structs: field names are camelCase in JSON."""
 
 
 class DayRowWire(BinanceWire):
-    """One row of a board: the last 24 hours of a symbol, as they were written."""
+    """24-hour statistics of a symbol as texts, for columns of all symbols."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]] = (
         "symbol", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms",
@@ -167,7 +168,7 @@ class TimeWire(BinanceWire):
 
 
 class KlineWire(msgspec.Struct, array_like=True):
-    """A row of twelve values; the last one has no meaning."""
+    """A candle as an array of twelve values; the last one has no meaning."""
 
     open_time: EpochMs
     open: AboveZero
@@ -207,7 +208,7 @@ class ExchangeLimitsWire(BinanceWire):
 
     @property
     def order_limits(self) -> tuple[OrderLimit, ...]:
-        """Maximum number of new orders of an account, by span; a span of another name is left out."""
+        """Maximum number of an account's new orders, by period; unknown periods are left out."""
         return tuple(
             OrderLimit(SPAN_MS[each.interval] * each.interval_num, each.limit)
             for each in self.rate_limits
@@ -233,7 +234,7 @@ class _ErrorBody(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRefusal:
-    """An answer other than a success: its status, Binance's code if there is one, and its text."""
+    """An error answer: its HTTP status, Binance's code if there is one, and its text."""
 
     status: int
     code: int | None
@@ -242,7 +243,7 @@ class ExchangeRefusal:
 
     @property
     def banned_until_ms(self) -> int | None:
-        """The end of a ban, if only the text states it."""
+        """The end of a ban, if the answer has it only in its text."""
         found = _BANNED_UNTIL.search(self.text) if self.is_rate_limit else None
         return int(found[1]) if found else None
 
@@ -256,12 +257,12 @@ class ExchangeRefusal:
 
     @property
     def may_pass(self) -> bool:
-        """Return True if the same read may succeed later; for orders see `spot/order_fates.py`."""
+        """Return True if a read may succeed when repeated later; for orders see `spot/order_fates.py`."""
         return self.is_rate_limit or self.is_passing
 
     @property
     def is_passing(self) -> bool:
-        """Return True if the same read may well succeed a moment later: the exchange failed, it did not decide."""
+        """Return True if a read may succeed when repeated at once: the exchange failed, and did not refuse it."""
         return not self.is_rate_limit and (self.status >= SERVER_ERROR or self.code in PASSING_CODES)
 
     @property
@@ -278,7 +279,7 @@ class ExchangeRefusal:
 
 
 def read_refusal(answer: HttpAnswer) -> ExchangeRefusal:
-    """Parse an answer other than a success; a body that is not Binance's JSON gives no code and no message."""
+    """Parse an error answer; a body that is not Binance's JSON gives no code and no message."""
     try:
         body = msgspec.json.decode(answer.body, type=_ErrorBody)
         code, text = body.code, body.msg

@@ -1,1 +1,1 @@
-"""Public data of USDⓈ-M futures: contracts, funding, open interest, positioning. Nothing here is ever signed."""
+"""Public data of USDⓈ-M futures: contracts, funding, open interest, positioning. No call here is signed."""

@@ -1,4 +1,4 @@
-"""The exchange's own list of contracts, and the funding rules of contracts with unusual funding."""
+"""The exchange's list of futures contracts, and the funding rules of contracts with unusual funding."""
 
 import logging
 import zlib
@@ -26,7 +26,7 @@ from mcp_binance_server.state.flight import Flights
 LOG = logging.getLogger(__name__)
 
 FRESH_MS = 60 * 60 * 1000
-# Minimum pause before the next request after the exchange could not be reached.
+# Pause before the next request after a failed one.
 PAUSE_MS = 60 * 1000
 MOST_SUGGESTED = 3
 LEAST_LIKENESS = 80
@@ -42,7 +42,7 @@ class _KeptContracts(msgspec.Struct, array_like=True):
 
 @dataclass
 class HourlyRead(Generic[T]):
-    """A value read once an hour for all callers and cached decoded; the old value is kept if the exchange fails."""
+    """A value loaded at most once an hour for all callers; after a failed load the old value stays in use."""
 
     clock: Clock
     key: str
@@ -75,7 +75,7 @@ class HourlyRead(Generic[T]):
 
 @dataclass
 class ContractList:
-    """The exchange's contracts and their funding rules, each read once an hour for the whole fleet."""
+    """The exchange's contracts and their funding rules; the whole fleet reads each of them once an hour."""
 
     caller: ExchangeCaller
     engine: StateEngine
@@ -89,20 +89,20 @@ class ContractList:
         self._rules = self._hourly("funding-rules", FUNDING_RULES, self._load_rules)
 
     async def table(self) -> ContractTable:
-        """Return every contract, at most an hour old unless the exchange does not answer."""
+        """Return all contracts; the list is at most an hour old unless the exchange does not answer."""
         table = await self._table.get()
         self.caller.budget.learn_limit(table.weight_limit)
         return table
 
     async def rules(self) -> Mapping[Symbol, FundingRule]:
-        """Return the funding rules that the exchange reports; all other contracts have the usual funding."""
+        """Return the funding rules by contract; a contract without an entry has the usual funding."""
         return await self._rules.get()
 
     async def find(self, text: str) -> Contract:
-        """Return the perpetual a caller wrote, in any of the usual spellings.
+        """Return the perpetual contract that a text names, in any usual spelling.
 
         Raises:
-            InvalidSymbol: there is none, or it does not trade; the error contains suggestions.
+            InvalidSymbol: there is no such contract, or it does not trade; the error contains suggestions.
         """
         folded = fold(text)
         table = await self.table() if 0 < len(folded) <= LONGEST_SYMBOL else None
@@ -119,7 +119,7 @@ class ContractList:
 
     @property
     def loaded(self) -> ContractTable | None:
-        """The table if it is loaded already; no request is made for it."""
+        """The list if it is already loaded, without a request."""
         return self._table.kept
 
     async def close(self) -> None:
@@ -180,11 +180,14 @@ def _unpacked(packed: bytes) -> ContractTable:
 
 
 def suggest_contracts(text: str, table: ContractTable | None) -> tuple[str, ...]:
-    """Return up to three trading perpetuals: multiples of the asset first, then those with a similar name."""
+    """Return up to three trading perpetuals for an unknown name.
+
+    Contracts on the asset or a multiple of it (1000PEPE for PEPE) come first, then similar names.
+    """
     folded = fold(text[:LONGEST_SYMBOL])
     if table is None or not folded:
         return ()
-    # Imported late: only an unknown contract needs it, and every start would pay for the import.
+    # Imported late: only unknown contracts need it, and an import at the top would slow down every start.
     from rapidfuzz import fuzz, process  # noqa: PLC0415
 
     meant = [symbol for symbol in table.perpetuals if _is_multiple(table.contracts[symbol], folded)]

@@ -1,4 +1,4 @@
-"""Table of the futures calls in use; a row cannot be signed.
+"""Table of the futures calls in use; none of them can be signed.
 
 Weights: https://developers.binance.com/docs/derivatives/usds-margined-futures
 """
@@ -10,11 +10,12 @@ from mcp_binance_server.exchange.endpoints import MIB, RestCall
 
 ROOT, DATA_ROOT = "/fapi/v1", "/futures/data"
 DATA, FUNDING = "futures-data", "funding"
-# 1,000 requests of the first and 500 of the second in five minutes; nine tenths of each, as of every limit.
+# The exchange allows 1,000 requests of the first and 500 of the second in five minutes. Nine tenths of a limit are
+# used.
 REQUESTS_PER_MINUTE = {DATA: 180, FUNDING: 90}
 # Used until exchangeInfo is loaded.
 USUAL_LIMIT = 2_400
-# Number of rows, and the weight of candles below that limit.
+# Each pair is a number of candles and the weight of a call with fewer candles.
 KLINE_WEIGHTS = ((100, 1), (500, 2), (1_001, 5))
 MOST_WEIGHT = 10
 HISTORY_MS = 300_000
@@ -34,7 +35,7 @@ CONTRACTS = replace(_call("exchangeInfo", 1), shared_ms=0, body_cap=16 * MIB, pa
 
 DAY = _call("ticker/24hr", 1)
 PREMIUM = _call("premiumIndex", 1)
-# The weight in the header of this call is wrong, according to its own documentation.
+# The exchange documents that the weight in this call's header is wrong.
 QUOTE = replace(_call("ticker/bookTicker", 2), tells_weight=False)
 ALL_DAYS = replace(DAY, weight=40, shared_ms=0, body_cap=8 * MIB, patience=2, for_all=True)
 ALL_PREMIUMS = replace(PREMIUM, weight=10, shared_ms=0, body_cap=8 * MIB, patience=2, for_all=True)
@@ -74,6 +75,6 @@ FUTURES_CALLS: tuple[RestCall, ...] = (
 
 
 def klines_call(limit: int, *, in_background: bool = False) -> RestCall:
-    """Return the call for a number of candles; its weight rises with the limit."""
+    """Return the call for a number of candles, with the weight of that number."""
     weight = next((weight for below, weight in KLINE_WEIGHTS if limit < below), MOST_WEIGHT)
     return replace(KLINES, weight=weight, in_background=in_background, shared_ms=0 if in_background else 1_000)

@@ -1,4 +1,4 @@
-"""The futures side as one object: the client, the list of contracts, and their limits."""
+"""Access to futures as one object: the client, the list of contracts, and their limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ class FuturesNotOffered(AppError):
 
 @dataclass(frozen=True, slots=True)
 class FuturesSide:
-    """The futures host, with a budget, a clock and connections of its own."""
+    """Client, contracts and limits of the futures host; its budget, clock and connections are separate from spot."""
 
     client: FuturesClient
     contracts: ContractList
 
     @property
     def ledgers(self) -> Mapping[str, Budget | Allowance]:
-        """Limits of the host, by their names in the metrics."""
+        """Request limits of the host, by their names in the metrics."""
         budget = self.client.caller.budget
         return {"futures": budget, **{name.replace("-", "_"): each for name, each in budget.counters.items()}}
 
@@ -46,7 +46,7 @@ def offered(side: FuturesSide | None, setting: str) -> FuturesSide:
     """Return the futures side.
 
     Raises:
-        FuturesNotOffered: there is none; the error names the missing setting.
+        FuturesNotOffered: this network has no futures; the error names the missing setting.
     """
     if side is None:
         raise FuturesNotOffered(setting=setting)

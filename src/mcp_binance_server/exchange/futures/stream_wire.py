@@ -1,4 +1,4 @@
-"""Events of the futures streams in Binance's spelling; coin-margined contracts share these streams."""
+"""Messages of the futures streams in Binance's spelling; the same streams carry coin-margined contracts."""
 
 from typing import Literal
 
@@ -10,14 +10,14 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.wire import UNREADABLE, AboveZero, EpochMs, Name, price, quantity
 from mcp_binance_server.words import word
 
-# Market data has its own route; on another route a stream stays open and silent.
+# Market data has its own URL path. On another path a stream opens but sends nothing.
 LIQUIDATIONS_PATH = "/market/ws/!forceOrder@arr"
 MARK_PRICE_PATH = "/market/ws/btcusdt@markPrice@1s"
 USD_MARGINED = 1
 
 
 class ForcedOrderWire(msgspec.Struct):
-    """One-letter names that differ only by case: never fold them."""
+    """A liquidation event. Its one-letter names differ by case, so case must not be ignored."""
 
     symbol: Name = msgspec.field(name="s")
     side: Literal["BUY", "SELL"] = msgspec.field(name="S")
@@ -36,7 +36,7 @@ _DECODER = msgspec.json.Decoder(ForceOrderWire)
 
 
 def read_liquidation(event: bytes) -> Liquidation | None:
-    """Return the liquidation in an event, or None for an event that is of another product or makes no sense."""
+    """Return the liquidation in an event; None if the event is invalid or about another product."""
     try:
         read = _DECODER.decode(event)
     except UNREADABLE:
@@ -45,5 +45,5 @@ def read_liquidation(event: bytes) -> Liquidation | None:
         return None
     order = read.order
     value = Quantity(quantity(order.filled) * price(order.average_price))
-    # A long is closed by selling it.
+    # A long position is liquidated by a sell order.
     return Liquidation(Symbol(word(order.symbol)), "long" if order.side == "SELL" else "short", value, order.time)

@@ -1,6 +1,7 @@
-"""Futures answers in Binance's spelling; each struct has one exit, `to_domain`.
+"""Futures answers in Binance's spelling; each struct converts itself with `to_domain`.
 
-Unknown fields pass: the API adds some without notice.
+Unknown fields are ignored, because the API adds fields without notice.
+
 https://developers.binance.com/docs/derivatives/usds-margined-futures/market-data/rest-api
 """
 
@@ -43,14 +44,14 @@ from mcp_binance_server.exchange.wire import (
 )
 from mcp_binance_server.words import word
 
-# Some answers write these times as texts; fourteen digits last until the year 5138.
+# Some answers write times as strings; fourteen digits of milliseconds are enough until the year 5138.
 Stamp = EpochMs | Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,14}\Z")]
 Hours = Annotated[int, msgspec.Meta(ge=1, le=24)]
 REGULAR = "Regular"
 
 
 class PremiumWire(BinanceWire):
-    """A delivery contract has no funding, shown by an empty text or a missing field."""
+    """Mark price, index price and funding; a delivery contract has an empty funding rate or none."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]] = ("symbol", "mark", "index", "funding", "next_funding_ms", "marked_ms")
     FORM: ClassVar[re.Pattern[str]] = form_of("name", "above zero", "number", "signed or nothing")
@@ -63,7 +64,7 @@ class PremiumWire(BinanceWire):
     next_funding_time: EpochMs = 0
 
     def __post_init__(self) -> None:
-        # Includes the rate that is not shown: a row that contains nonsense is not used at all.
+        # The funding rate is checked even if it is not shown: a row with one invalid value is dropped whole.
         check_texts(self.FORM, (self.symbol, self.mark_price, self.index_price, self.last_funding_rate))
 
     def texts(self) -> tuple[str, ...]:
@@ -150,7 +151,7 @@ class InterestPointWire(BinanceWire):
 
 
 class SharePointWire(BinanceWire):
-    """Here the positions of the largest accounts are also called accounts."""
+    """Share of long accounts; the answer about positions of the largest accounts has the same field names."""
 
     timestamp: Stamp
     long_account: Amount
@@ -170,7 +171,7 @@ class TakerPointWire(BinanceWire):
 
 
 class BasisPointWire(BinanceWire):
-    """The answer's own rate has four decimals, steps of a basis point: too coarse for a ranking."""
+    """The answer's own rate is rounded to a basis point, which is too coarse for a ranking."""
 
     timestamp: Stamp
     futures_price: AboveZero
@@ -215,10 +216,10 @@ class ContractListWire(ExchangeLimitsWire):
     symbols: list[msgspec.Raw]
 
     def to_domain(self, *, otherwise: int) -> tuple[ContractTable, int]:
-        """Return the contracts that can be read, and the number of unreadable ones.
+        """Return the readable contracts and the number of unreadable ones.
 
         Raises:
-            msgspec.ValidationError: none of them can be read.
+            msgspec.ValidationError: none of the contracts can be read.
         """
         read = read_rows(self.symbols, ContractWire)
         if self.symbols and not read.rows:

@@ -1,1 +1,1 @@
-"""Binance Spot: its endpoints, its messages, its streams."""
+"""Binance Spot: REST calls, wire formats and streams."""

@@ -1,4 +1,4 @@
-"""Signed reads: the account, its orders and trades, and the permissions of its key."""
+"""Signed reads of an account: balances, orders, trades, and the permissions of its key."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -37,14 +37,14 @@ WHO_MAY_BORROW = (
     "over TLS, or through a trusted proxy that reports https."
 )
 
-# Trades of one known order cost a quarter of the weight: .../rest-api/account-endpoints#account-trade-list-user_data
+# With an order ID the call costs a quarter of the weight: .../rest-api/account-endpoints#account-trade-list-user_data
 MY_TRADES_OF_ORDER = replace(MY_TRADES, weight=5)
 
 LOG = logging.getLogger(__name__)
 
-# Only the real exchange has the call that reports the permissions of a key.
+# Only mainnet can report the permissions of a key.
 TELLS_RIGHTS = "mainnet"
-# An answer about the account does not wait longer for the permissions.
+# Longest wait for the permissions of a key, before an answer is sent without them.
 PATIENCE_SECS = 3.0
 
 
@@ -89,7 +89,7 @@ class AccountWire(BinanceWire):
 
 
 class OrderWire(OrderStateWire, kw_only=True):
-    """An order as returned by a query."""
+    """An order as a query returns it."""
 
     time: EpochMs
     update_time: EpochMs
@@ -129,7 +129,7 @@ class FillWire(BinanceWire):
 
 @dataclass(frozen=True, slots=True)
 class AccountClient:
-    """Signed reads for one principal; no result is ever shared with another principal."""
+    """Signed reads for one principal; their results are never shared with another principal."""
 
     caller: ExchangeCaller
     principal: Principal | None
@@ -144,7 +144,7 @@ class AccountClient:
         """Return the principal of the account.
 
         Raises:
-            InvalidCredentials: no key is configured, or the caller may not use it; found without a request.
+            InvalidCredentials: no key is configured, or the caller may not use it; no request is sent.
         """
         if self.principal is None:
             network = self.caller.network
@@ -161,7 +161,7 @@ class AccountClient:
         return self.principal
 
     def venue(self, host: str) -> Venue:
-        """Return the network that answered; a host known to belong to a network decides, whatever is configured."""
+        """Return the network that answered: that of a known host, otherwise the configured one."""
         network = self.caller.network
         return Venue(home_of(host) or network.name, host, network.simulated)
 
@@ -170,7 +170,7 @@ class AccountClient:
         return answer.holding(answer.value.to_domain())
 
     async def key_rights(self) -> KeyRights | None:
-        """Return the permissions of the key, or None if they are not reported in time."""
+        """Return the permissions of the key; None if the network cannot report them, or not in time."""
         if self.principal is None or self.caller.network.name != TELLS_RIGHTS:
             return None
         try:
@@ -181,21 +181,21 @@ class AccountClient:
         return None
 
     async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]:
-        """Return the open orders; all symbols at once cost thirteen times as much."""
+        """Return the open orders of a symbol, or of all symbols at thirteen times the weight."""
         endpoint, params = (OPEN_ORDERS, {"symbol": symbol}) if symbol else (OPEN_ORDERS_ALL, {})
         return await self._orders(endpoint, params)
 
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of every status, oldest first: the newest ones, or with a start the ones that follow it."""
+        """Return orders of every status, oldest first: the newest ones, or the first ones after `start_ms`."""
         params = _given(symbol=symbol, startTime=start_ms, endTime=end_ms, limit=limit)
         return await self._orders(ALL_ORDERS, params)
 
     async def order(
         self, symbol: Symbol, client_order_id: str | None = None, *, order_id: int | None = None
     ) -> Sourced[Order]:
-        """Return one order by either of its IDs."""
+        """Return one order by its client order ID or its exchange order ID."""
         params = _given(symbol=symbol, orderId=order_id, origClientOrderId=client_order_id)
         answer = await self._signed(ORDER, params, OrderWire)
         return answer.holding(answer.value.to_domain())
@@ -209,9 +209,10 @@ class AccountClient:
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first: the newest, the newest up to an end, or those after a start.
+        """Return trades of the account, oldest first.
 
-        The filters exclude each other: one order, a start, or an end.
+        Without a filter these are the newest trades. An order, a start and an end exclude each other. A start selects
+        the first trades after it, an end the last trades before it.
         """
         endpoint = MY_TRADES if order_id is None else MY_TRADES_OF_ORDER
         params = _given(symbol=symbol, orderId=order_id, startTime=start_ms, endTime=end_ms, limit=limit)
@@ -262,14 +263,14 @@ async def read_key_rights(account: AccountClient) -> KeyRights:
     """Read the permissions of this account's key.
 
     Raises:
-        AppError: as every signed read; ExchangeRejected if the host does not have this call.
+        AppError: as with every signed read; ExchangeRejected if the host does not have this call.
     """
     body = await account.caller.read(KEY_RIGHTS, {}, KeyRightsWire, account.require_key())
     return body.value.to_domain()
 
 
 async def warn_of_rights(account: AccountClient) -> None:
-    """Log the dangers of the key in one line; a key without dangers gets no line."""
+    """Log a key's dangerous permissions in one line; without any, log nothing."""
     rights = await account.key_rights()
     if rights is None or account.principal is None or not rights.dangers:
         return

@@ -1,4 +1,4 @@
-"""The exchange's own list of symbols: the authority on which exist and how they round."""
+"""The exchange's symbols with their trading rules, from exchangeInfo."""
 
 import logging
 import zlib
@@ -24,7 +24,7 @@ from mcp_binance_server.state.flight import Flights
 LOG = logging.getLogger(__name__)
 
 FRESH_MS = 60 * 60 * 1000
-# Minimum pause before the next request, if the exchange has denied a listed symbol or could not be reached.
+# Pause before the table is requested again, after a failed request or after the exchange denied a listed symbol.
 PAUSE_MS = 60 * 1000
 
 
@@ -50,7 +50,7 @@ class _KeptRows(msgspec.Struct, array_like=True):
 
 @dataclass
 class Directory:
-    """The symbol table: fetched once an hour for all callers, cached decoded, and kept longer if the exchange fails."""
+    """Symbol table: fetched once an hour for all callers and cached decoded; after a failed fetch the old one stays."""
 
     caller: ExchangeCaller
     engine: StateEngine
@@ -65,10 +65,11 @@ class Directory:
         self.flights = Flights(self.clock)
 
     async def find(self, text: str) -> SymbolRules:
-        """Return the rules of the symbol a caller wrote.
+        """Return the rules of the symbol in a caller's text.
 
         Raises:
-            InvalidSymbol: the text cannot be a symbol (found without a request), or the exchange has no such symbol.
+            InvalidSymbol: the exchange has no such symbol, or the text cannot be one; in the second case no request is
+                sent.
         """
         folded = fold(text)
         if is_plausible(folded):
@@ -78,9 +79,10 @@ class Directory:
         raise InvalidSymbol(provided_symbol=folded, did_you_mean=suggest(text, self._table))
 
     async def expect(self, text: str) -> Symbol:
-        """Return the symbol a caller wrote, as `find` does, but unchecked while the first table is loading.
+        """Return the symbol in a caller's text; while the first table is loading, it is not checked.
 
-        The exchange checks the symbol as well, so a read of it need not wait. Each reader must call `find` in parallel.
+        The exchange checks the symbol of a read as well, so a read need not wait for the table. The caller must also
+        run `find` in parallel.
 
         Raises:
             InvalidSymbol: the text cannot be a symbol, or is not in the table.
@@ -91,21 +93,21 @@ class Directory:
         return (await self.find(text)).symbol
 
     def begin(self) -> None:
-        """Start loading the first table in the background; from now on it is arriving."""
+        """Start loading the first table in the background."""
         if self._first_load == "to come":
             self._first_load = "under way"
             self.flights.begin(self._key, self._renew, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     @property
     def is_arriving(self) -> bool:
-        """Return True if the first table was requested and is not here yet; False after a failure."""
+        """Return True while the first table is loading; False after a failure."""
         return self._first_load == "under way"
 
     async def table(self) -> SymbolTable:
-        """Return the symbol table, at most an hour old unless the exchange does not answer."""
+        """Return the symbol table; it is at most an hour old unless the exchange does not answer."""
         if self._table is not None and self.clock.monotonic_ms() < self._good_until_ms:
             return self._table
-        # Concurrent callers wait for one table: building it takes tens of milliseconds.
+        # Building the table takes tens of milliseconds, so concurrent callers share one load.
         return await self.flights.join(self._key, self._renew, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _renew(self) -> SymbolTable:
@@ -126,16 +128,19 @@ class Directory:
 
     @property
     def loaded(self) -> SymbolTable | None:
-        """The table if it is loaded already; no request is made for it."""
+        """The table if it is already loaded, without a request."""
         return self._table
 
     @property
     def order_limits(self) -> tuple[OrderLimit, ...]:
-        """Limits on new orders, as far as the exchange has reported them."""
+        """The exchange's limits on new orders; empty until the table is loaded."""
         return self._table.order_limits if self._table is not None else ()
 
     async def doubt(self) -> None:
-        """Fetch the table again soon: the exchange denied a symbol that we list."""
+        """Make the next caller fetch the table again, because the exchange has denied a listed symbol.
+
+        Does nothing if the table is less than a minute old.
+        """
         if self.clock.monotonic_ms() > self._good_until_ms - FRESH_MS + PAUSE_MS:
             self._good_until_ms = 0
             with suppress(EngineUnavailable):
@@ -157,7 +162,7 @@ class Directory:
         return table
 
     async def _produce(self) -> bytes:
-        # Permission sets are half of the answer, and not used here.
+        # Permission sets would double the answer, and are not used here.
         body = await self.caller.read(EXCHANGE_INFO, {"showPermissionSets": "false"}, ExchangeListWire)
         try:
             self._made = await _beside(len(body.content), _packed, body.value, self.caller.budget.limit)
@@ -169,19 +174,19 @@ class Directory:
 
 
 async def _beside(size: int, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
-    """Run work over `size` bytes; in a thread if other tasks would notice the delay."""
+    """Run work over `size` bytes, in a thread if it could block the event loop for long."""
     return work(*arguments) if size < LARGE_BYTES else await anyio.to_thread.run_sync(work, *arguments)
 
 
 def _packed(info: ExchangeListWire, limit: int) -> tuple[bytes, SymbolTable]:
     table = info.to_domain(otherwise=limit)
     kept = _Kept(table.weight_limit, list(table.rules.values()), table.order_limits)
-    # Packed, the table of a whole exchange is a tenth of the largest value that the engine accepts.
+    # Compressed, the table of all symbols takes a tenth of the engine's largest value.
     return zlib.compress(msgspec.msgpack.encode(kept)), table
 
 
 def _unpacked(packed: bytes) -> SymbolTable:
-    # One row at a time, as received from the exchange: decoding blocks every thread until it is done.
+    # Decoding holds the GIL. Rows are decoded one by one, so that other threads can run in between.
     kept = msgspec.msgpack.decode(zlib.decompress(packed), type=_KeptRows)
     rules = [msgspec.msgpack.decode(each, type=SymbolRules) for each in kept.rules]
     return SymbolTable.of(rules, kept.weight_limit, kept.order_limits)

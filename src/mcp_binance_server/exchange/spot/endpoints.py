@@ -22,23 +22,24 @@ from mcp_binance_server.exchange.endpoints import (
 DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 
 TICKER_24H = Endpoint("ticker/24hr", 2)
-# Every pair at once; trading pairs alone are about a mebibyte. The code that lays it out also caches it.
+# All pairs at once; the trading pairs alone are about one MiB. The caller caches the columns, so the answer is not
+# shared.
 ALL_DAYS = replace(TICKER_24H, weight=80, shared_ms=0, body_cap=8 * MIB, patience=2, for_all=True)
 TICKER_PRICE = Endpoint("ticker/price", 2)
 TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
 BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
 AVERAGE_PRICE = Endpoint("avgPrice", 2)
-# Single trades, `trades`, weigh 25 and add nothing to the taker's side, quantity and price.
+# Aggregate trades. The call for single trades, `trades`, has a weight of 25 and no further useful data.
 AGGREGATE_TRADES = Endpoint("aggTrades", 4)
 KLINES = Endpoint("klines", 2)
-# A day that has ended does not change; only the newest row of this answer goes out of date.
+# Daily candles, shared for an hour, because only the newest one still changes.
 DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
-# Candles up to a moment in the past: requested repeatedly within a minute.
+# Candles up to a past moment; the same request is often repeated within a minute.
 CLOSED_KLINES = replace(KLINES, shared_ms=60_000)
-# For screens of the whole market: derived numbers are cached, not the candles.
+# Candles for scans of the whole market; the scan caches its results, so the answer is not shared.
 SERIES_KLINES = replace(KLINES, shared_ms=0, in_background=True)
 DEPTH = Endpoint("depth", 5)
-# Base of a live book; a snapshot requested earlier could end before its stream begins.
+# Snapshot for a live order book; a shared, older one could end before the first stream event.
 SNAPSHOT = Endpoint("depth", 50, shared_ms=0, in_background=True)
 
 ACCOUNT = signed("account", 20)
@@ -76,7 +77,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 PLACE_ORDER = WriteCall("order", 1)
-# Checked by the exchange like an order, but never placed.
+# The exchange checks this order like a real one, but never places it.
 TRY_ORDER = WriteCall("order/test", 1)
 CANCEL_ORDER = WriteCall("order", 1, method="DELETE", may_queue=True)
 REPLACE_ORDER = WriteCall("order/cancelReplace", 1)
@@ -104,6 +105,6 @@ WRITES: tuple[WriteCall, ...] = (
 
 
 def depth_endpoint(limit: int) -> Endpoint:
-    """Return the depth call for a number of levels; its weight rises with the limit."""
+    """Return the depth call for a number of levels, with the weight of that number."""
     weight = next(weight for most, weight in DEPTH_WEIGHTS if limit <= most)
     return replace(DEPTH, weight=weight)

@@ -1,4 +1,4 @@
-"""Counts of an account's orders in the spans that the exchange counts; this server uses at most half of each.
+"""Order counts of an account in each period that the exchange limits; this server uses at most half of each limit.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits#unfilled-order-count
 """
@@ -16,7 +16,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.wire import SPAN_MS, ExchangeRefusal
 
 OUR_PERCENT = 50
-# The smallest limits that the exchange has published; used until exchangeInfo is loaded.
+# The smallest limits that the exchange has ever published, used until exchangeInfo is loaded.
 LEAST_LIMITS = (OrderLimit(10_000, 50), OrderLimit(86_400_000, 160_000))
 _COUNT = re.compile(r"x-mbx-order-count-([0-9]{1,4})([smhd])\Z")
 _BY_LETTER = {name[0].lower(): span_ms for name, span_ms in SPAN_MS.items()}
@@ -24,7 +24,7 @@ _BY_LETTER = {name[0].lower(): span_ms for name, span_ms in SPAN_MS.items()}
 
 @dataclass(kw_only=True, eq=False)
 class TooManyOrders(RateLimited):
-    """Nothing was sent: our part of the exchange's order limit is used up, or the exchange reported the limit."""
+    """Nothing was sent: this server's half of the order limit is used up, or the exchange reported its own limit."""
 
     error_type: ClassVar[str] = "too_many_orders"
     recovery_suggestion: ClassVar[str] = "Wait retry_after_secs; orders of other programs on this account count too"
@@ -48,7 +48,7 @@ class TooManyOrders(RateLimited):
 
 @dataclass
 class OrderCounts:
-    """Order counts of one account: the exchange's own headers, plus the orders sent since the last of them."""
+    """Order counts of one account: the last counts in the exchange's headers, plus the orders sent since."""
 
     time: ServerTime
     limits: Callable[[], tuple[OrderLimit, ...]] = field(default=lambda: (), repr=False)
@@ -57,7 +57,7 @@ class OrderCounts:
     _closed_until_ms: int = field(default=0, init=False)
 
     def check(self, orders: int = 1) -> None:
-        """Check that one more order may leave, or several at once.
+        """Check that one or several more orders may be sent.
 
         Raises:
             TooManyOrders: the limit is reached.
@@ -72,12 +72,12 @@ class OrderCounts:
                 raise TooManyOrders(retry_after_secs=_secs(left_ms), orders_counted=counted, orders_allowed=most)
 
     def sent(self, orders: int = 1) -> None:
-        """Count orders that are about to leave; the header of their answer may never arrive."""
+        """Count orders just before they are sent, because the answer with the exchange's count may be lost."""
         for limit in self.limits() or LEAST_LIMITS:
             self._note(limit.span_ms, self._now(limit.span_ms) + orders)
 
     def settle(self, headers: Mapping[str, str]) -> None:
-        """Raise our counts to those in an answer's headers; within its span a count never falls."""
+        """Raise our counts to those in an answer's headers; a count never falls within its period."""
         for name in headers:
             if found := _COUNT.match(name.lower()):
                 span_ms = int(found[1]) * _BY_LETTER[found[2]]
@@ -85,7 +85,7 @@ class OrderCounts:
                     self._note(span_ms, max(told, self._now(span_ms)))
 
     def close(self, refusal: ExchangeRefusal) -> None:
-        """Block all orders for as long as the exchange demands, or else until its shortest span is over."""
+        """Block all orders for the time that the exchange demands, otherwise until the end of its shortest period."""
         now_ms, retry_after_secs = self.time.likely_ms(), refusal.retry_after_secs
         shortest_ms = min(limit.span_ms for limit in self.limits() or LEAST_LIMITS)
         asked_ms = None if retry_after_secs is None else min(retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000

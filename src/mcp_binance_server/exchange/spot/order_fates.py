@@ -1,4 +1,4 @@
-"""Certain outcome of an order or a cancel after an answer that is not a success.
+"""Outcome of an order or cancel that the exchange did not accept: refused, not sent, or unknown.
 
 https://developers.binance.com/docs/binance-spot-api-docs/errors
 """
@@ -34,7 +34,7 @@ LONGEST_QUOTE = 120
 DUPLICATE = "an order with this id is open already"
 UNREADABLE_SUCCESS = "Binance accepted it, but the answer could not be read: it may have been executed"
 
-# A code that is in neither table proves nothing, whatever the status.
+# These codes prove that nothing was executed. With a code in neither table the outcome is unknown, for any HTTP status.
 REFUSED_CODES: Mapping[int, str] = MappingProxyType(
     {
         -1002: "the key may not do this",
@@ -62,11 +62,11 @@ REFUSED_CODES: Mapping[int, str] = MappingProxyType(
         -2039: "the two IDs belong to different orders",
     }
 )
-# Missing, malformed, surplus or contradictory parameters: such a request never reaches the matching engine.
+# Codes of requests with missing, malformed, surplus or contradictory parameters; they never reach the matching engine.
 REFUSED_RANGE = range(-1229, -1099)
 BROKEN_REQUEST = "Binance does not accept the form of the order"
 
-# The first entry found in the message decides.
+# The first of these texts that occurs in the message gives the reason.
 REJECTED_BY_WORDS: tuple[tuple[str, str], ...] = (
     ("insufficient balance", "the balance is too small for the order"),
     ("immediately match", "the order would immediately match and take"),
@@ -99,7 +99,7 @@ BY_WORDS: Mapping[int, tuple[tuple[str, str], ...]] = MappingProxyType(
     {ORDER_REJECTED: REJECTED_BY_WORDS, CANCEL_REJECTED: CANCEL_BY_WORDS, AMEND_REJECTED: AMEND_BY_WORDS}
 )
 
-# These refusals come before a request reaches the matching engine, with or without a code.
+# With these statuses a request never reaches the matching engine, with or without a code.
 REFUSED_STATUSES: Mapping[int, str] = MappingProxyType(
     {
         UNAUTHORIZED: "the key was refused",
@@ -112,7 +112,7 @@ REFUSED_STATUSES: Mapping[int, str] = MappingProxyType(
 
 
 def outcome_of(refusal: ExchangeRefusal) -> Outcome:
-    """Judge an answer that is not a success: refused only if the answer proves that nothing was executed."""
+    """Return the outcome of an error answer: refused only if the answer proves that nothing was executed."""
     said = _refused_words(refusal)
     if said is None:
         return in_doubt(refusal)
@@ -120,13 +120,13 @@ def outcome_of(refusal: ExchangeRefusal) -> Outcome:
 
 
 def in_doubt(refusal: ExchangeRefusal) -> Outcome:
-    """Return an unknown outcome, for an answer that is not a success and proves nothing."""
+    """Return the unknown outcome for an error answer that proves nothing."""
     reason = f"Binance answered HTTP {refusal.status}{_quoted(refusal)}: it may have been executed"
     return Outcome(Fate.UNKNOWN, reason=reason, code=refusal.code)
 
 
 def outcome_without_answer(failure: NoAnswer) -> Outcome:
-    """Judge a missing answer by whether any byte was sent, not by the cause of the failure."""
+    """Return the outcome without an answer: not sent if no byte of the request was sent, otherwise unknown."""
     if failure.sent:
         return Outcome(Fate.UNKNOWN, reason=f"{failure.reason}: it may have been executed")
     return Outcome(Fate.NOT_SENT, reason=f"Binance was not reached, nothing was sent ({failure.reason})")

@@ -1,4 +1,4 @@
-"""Order lists as the exchange writes them; an answer counts only with all orders of the list, each as it was sent."""
+"""Answers about order lists; an answer is accepted only if it contains every order of the list as it was sent."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ class ListedWire(BinanceWire):
 
 
 class OrderListWire(BinanceWire):
-    """The answer to an order list, and to its cancel; its time has another name than in an order's answer."""
+    """The answer to a new or cancelled order list; it names the time differently than an order's answer."""
 
     order_list_id: Count
     contingency_type: str
@@ -37,13 +37,13 @@ class OrderListWire(BinanceWire):
 
     @property
     def numbers(self) -> dict[str, int] | None:
-        """The exchange's ID of each order; None if the orders have several symbols, or their IDs are not unique."""
+        """Exchange order IDs by client order ID; None if the orders have several symbols, or IDs occur twice."""
         found = {each.client_order_id: each.order_id for each in self.orders if each.symbol == self.symbol}
         return found if len(found) == len({*found.values()}) == len(self.orders) else None
 
 
 def read_list(body: bytes, written: WrittenList) -> tuple[Order, ...] | None:
-    """Return the orders of a list as they were written; None if the answer does not confirm exactly these orders."""
+    """Return the orders of a list in the order of the request; None if the answer does not confirm exactly these."""
     wire = _of(body, written.symbol, written.client_list_id, STANDS)
     if wire is None or wire.contingency_type != ("OCO" if written.shape == "OCO" else "OTO"):
         return None
@@ -57,7 +57,7 @@ def read_list(body: bytes, written: WrittenList) -> tuple[Order, ...] | None:
 
 
 def read_cancelled_list(body: bytes, target: Target) -> tuple[Order, ...] | None:
-    """Return the ended orders of a cancelled list; None if the answer does not confirm that the whole list is over."""
+    """Return the orders of a cancelled list; None if the answer does not confirm that the whole list has ended."""
     wire = _of(body, target.symbol, target.client_order_id, OVER)
     if wire is None:
         return None

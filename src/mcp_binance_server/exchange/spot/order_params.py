@@ -1,4 +1,4 @@
-"""Orders, lists and changes as request parameters; kinds of orders without a fixed price are not supported.
+"""Request parameters of orders, order lists and changes; order types without a fixed price are not supported.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
 """
@@ -28,7 +28,7 @@ NEEDED: Mapping[Kind, frozenset[str]] = MappingProxyType(
     }
 )
 ENTRIES: frozenset[Kind] = frozenset({"LIMIT", "LIMIT_MAKER"})
-# Names of a list's orders in its request, in the order in which they are written.
+# Parameter prefixes of a list's orders, in the sequence of its orders.
 LEGS: Mapping[ListShape, tuple[str, ...]] = MappingProxyType(
     {
         "OCO": ("above", "below"),
@@ -63,7 +63,7 @@ def list_params(orders: WrittenList, self_trade: str | None = None) -> Params:
     """Return the parameters of an order list.
 
     Raises:
-        ValueError: an order is of a kind that is never sent, or the orders do not form such a list.
+        ValueError: an order's type is not supported, or the orders do not form such a list.
     """
     _check(orders)
     names, exits = LEGS[orders.shape], orders.orders[-1]
@@ -81,10 +81,10 @@ def list_params(orders: WrittenList, self_trade: str | None = None) -> Params:
 
 
 def replacement_params(replacement: Replacement, cancel_id: str, self_trade: str | None = None) -> Params:
-    """Return the parameters of an order that replaces another one; a failed cancel prevents the new order.
+    """Return the parameters of a replacement: if the cancel fails, the new order is not placed.
 
     Raises:
-        ValueError: the order is of a kind that is never sent, or has another symbol.
+        ValueError: the order's type is not supported, or its symbol differs.
     """
     target = replacement.target
     if target.is_list or target.symbol != replacement.order.symbol:
@@ -95,21 +95,24 @@ def replacement_params(replacement: Replacement, cancel_id: str, self_trade: str
 
 
 def amendment_params(amendment: Amendment) -> Params:
-    """Return the parameters of a new quantity; without its own ID as the new ID the order would get another ID."""
+    """Return the parameters of a reduced quantity.
+
+    They repeat the order's client ID as the new one; otherwise the exchange would assign another ID.
+    """
     target = amendment.target
     params: Params = {"symbol": target.symbol} | named(target)
     return params | {"newQty": written(amendment.quantity), "newClientOrderId": target.client_order_id}
 
 
 def cancel_params(target: Target, cancel_id: str) -> Params:
-    """Return the parameters of a cancel, for an order or an order list."""
+    """Return the parameters that cancel an order or an order list."""
     params: Params = {"symbol": target.symbol}
     which = {"listClientOrderId": target.client_order_id} if target.is_list else named(target)
     return params | which | {"newClientOrderId": cancel_id}
 
 
 def named(target: Target, by_number: str = "orderId", by_name: str = "origClientOrderId") -> Params:
-    """Return the parameter that names an order: the exchange's own ID if it is known, since the lookup is faster."""
+    """Return the parameter that identifies an order: the exchange's ID if it is known, because its lookup is faster."""
     return {by_name: target.client_order_id} if target.order_id is None else {by_number: target.order_id}
 
 
@@ -136,7 +139,7 @@ def _answered_in_full(self_trade: str | None) -> Params:
 
 
 def _check(orders: WrittenList) -> None:
-    """Check that all orders agree on the values that the request contains only once."""
+    """Check that all orders agree on the values that an order list has only once."""
     legs = orders.orders
     entry, exits = (None, legs) if orders.shape == "OCO" else (legs[0], legs[1:])
     is_sound = (

@@ -1,4 +1,4 @@
-"""Orders as the exchange writes them; an answer counts only if it matches the order that was sent."""
+"""Answers about orders in Binance's spelling; an answer is accepted only if it matches the order that was sent."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -16,17 +16,17 @@ from mcp_binance_server.words import word
 
 CANCELED, FILLED, PENDING = "CANCELED", "FILLED", "PENDING_NEW"
 ON_THE_BOOK = frozenset({"NEW", "PARTIALLY_FILLED", FILLED})
-# List ID of an order outside of lists.
+# List ID of an order that belongs to no list.
 NO_LIST = -1
 NO_PRICE, NOTHING = Price(Decimal(0)), Quantity(Decimal(0))
-# Fields that are missing from the short answer.
+# Fields that the short answer (ACK) does not have.
 BEYOND_SHORT = frozenset({"status", "price", "origQty", "executedQty"})
-# The exchange chooses and reports the time in force of these; their orders are sent without one.
+# Orders of these types are sent without a time in force; the exchange sets it.
 FREE_TIME_IN_FORCE = frozenset({"LIMIT_MAKER"})
 
 
 class OrderStateWire(BinanceWire):
-    """Common fields of every full description of an order; `cummulativeQuoteQty` is the exchange's own spelling."""
+    """Common fields of every full description of an order; Binance misspells `cummulativeQuoteQty`."""
 
     symbol: str
     order_id: Count
@@ -42,7 +42,7 @@ class OrderStateWire(BinanceWire):
     orig_qty: Amount | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
-        # An order that sells the receipts of another order has no quantity before it is on the book.
+        # An order that sells the proceeds of another one has no quantity until it is on the book.
         if self.orig_qty is msgspec.UNSET and (self.status in ON_THE_BOOK or quantity_of(self.executed_qty)):
             raise ValueError("an order without a quantity")
 
@@ -66,14 +66,20 @@ class OrderStateWire(BinanceWire):
 
 
 class AnsweredWire(OrderStateWire, kw_only=True):
-    """Common fields of the answers to an order and to a cancel; both are too recent to contain unknown values."""
+    """Common fields of the answers to an order and to a cancel.
+
+    All values are known, unlike some of old orders in queries.
+    """
 
     transact_time: EpochMs
     cummulative_quote_qty: Amount
     order_list_id: CountOrNone = NO_LIST
 
     def stands(self, client_order_id: str, unsaid: Quantity = NOTHING) -> Order | None:
-        """Return the order, with the quantity `unsaid` if the answer omits it; None if the numbers do not add up."""
+        """Return the order; None if its numbers contradict each other.
+
+        `unsaid` is the quantity to use if the answer omits it.
+        """
         order = self.standing(client_order_id, self.transact_time, self.transact_time)
         order = replace(order, quantity=order.quantity or unsaid)
         left = order.remaining
@@ -82,14 +88,14 @@ class AnsweredWire(OrderStateWire, kw_only=True):
 
 
 class PlacedWire(AnsweredWire, kw_only=True):
-    """Answers RESULT and FULL to an order; the fills of FULL are included in the executed quantity."""
+    """A RESULT or FULL answer to an order; the executed quantity already includes the fills of FULL."""
 
     def to_domain(self, unsaid: Quantity = NOTHING) -> Order | None:
         return self.stands(self.client_order_id, unsaid)
 
 
 class CancelledWire(AnsweredWire, kw_only=True):
-    """The answer to a cancel: `clientOrderId` is the cancel's own ID. The time of the order is not included."""
+    """The answer to a cancel; its `clientOrderId` is that of the cancel, and the time of the order is missing."""
 
     orig_client_order_id: str
 
@@ -128,10 +134,10 @@ class AcknowledgedWire(BinanceWire):
 def read_placed(
     body: bytes | msgspec.Raw, order: WrittenOrder, list_id: int = NO_LIST, *, is_paid: bool = False
 ) -> Order | None:
-    """Return the placed order; None if the answer cannot be read, or is about another order.
+    """Return the placed order; None if the answer is unreadable or does not match the order.
 
-    An order that `is_paid` by another one has no quantity until that one is filled, and then at most the written
-    quantity.
+    With `is_paid`, the order sells the proceeds of another one. It has no quantity until the other is filled, and then
+    at most the quantity that was sent.
     """
     ids = order.symbol, order.client_order_id, list_id
     try:
@@ -154,7 +160,7 @@ def read_placed(
 
 
 def is_object(body: bytes) -> bool:
-    """Return whether a body is a JSON object, which the exchange sends if it has nothing to report."""
+    """Return whether a body is a JSON object, as the exchange sends for a successful test order."""
     try:
         msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except UNREADABLE:
@@ -163,7 +169,7 @@ def is_object(body: bytes) -> bool:
 
 
 def read_cancelled(body: bytes | msgspec.Raw, target: Target) -> Order | None:
-    """Return the cancelled order; None if the answer cannot be read, or does not confirm this cancel."""
+    """Return the cancelled order; None if the answer is unreadable or does not confirm this cancel."""
     try:
         wire = msgspec.json.decode(body, type=CancelledWire)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Orders, lists, changes and cancels to the exchange: each is sent once, and every answer has one of four fates."""
+"""Client that sends orders, order lists, changes and cancels: each is sent once and has one of four outcomes."""
 
 import logging
 from collections.abc import Callable
@@ -66,14 +66,17 @@ from mcp_binance_server.exchange.wire import (
 LOG = logging.getLogger(__name__)
 
 RECV_WINDOW_MS = 2_000
-# Reader of a success (None if the answer is not plausible), and judge of any other answer.
+# `Read` returns the outcome of a success, or None if the answer is not plausible; `Judge` that of an error answer.
 Read = Callable[[bytes], Outcome | None]
 Judge = Callable[[ExchangeRefusal, bytes], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
 class OrderClient:
-    """Client for the orders of one account. Nothing is sent twice; other code queries unknown outcomes."""
+    """Client for the orders of one account.
+
+    It never sends an order twice; the caller queries the exchange about an unknown outcome.
+    """
 
     caller: ExchangeCaller
     principal: Principal
@@ -82,7 +85,9 @@ class OrderClient:
     longest_secs: float = WRITE_SECS
 
     async def place(self, order: WrittenOrder, gate: Gate, *, self_trade: str | None = None) -> Outcome:
-        """Place an order; `gate` is awaited with the connection up and nothing sent, and its errors are raised here.
+        """Place an order.
+
+        `gate` is awaited when the connection is open and nothing is sent yet; its errors are raised here.
 
         Raises:
             AppError: nothing was sent, because of a limit, the exchange's clock, or the key.
@@ -91,7 +96,7 @@ class OrderClient:
         return await self._send(PLACE_ORDER, params, counting, lambda body: _of_order(read_placed(body, order)))
 
     async def place_list(self, orders: WrittenList, gate: Gate, *, self_trade: str | None = None) -> Outcome:
-        """Place all orders of a list in one request, which counts as several orders; otherwise like `place`."""
+        """Place all orders of a list in one request, each counted against the order limit; otherwise like `place`."""
         call, params = LISTS[orders.shape], list_params(orders, self_trade)
         counting = self._counting(gate, len(orders.orders))
         return await self._send(call, params, counting, lambda body: _of_list(read_list(body, orders)))
@@ -101,7 +106,7 @@ class OrderClient:
     ) -> Outcome:
         """Cancel an order and place a new one in one request; otherwise like `place`.
 
-        If the exchange refuses the new order after the cancel, the outcome is refused and contains the old order.
+        If only the cancel succeeds, the outcome is refused and contains the cancelled order.
         """
         return await self._send(
             REPLACE_ORDER,
@@ -112,19 +117,19 @@ class OrderClient:
         )
 
     async def amend(self, amendment: Amendment, gate: Gate) -> Outcome:
-        """Make an order smaller, which does not count as a new order; otherwise like `place`."""
+        """Reduce the quantity of an order; this does not count against the order limit. Otherwise like `place`."""
         params = amendment_params(amendment)
         return await self._send(AMEND_ORDER, params, gate, lambda body: _of_order(read_amended(body, amendment)))
 
     async def cancel(self, target: Target, gate: Gate, *, cancel_id: str) -> Outcome:
-        """Cancel an order, by the exchange's own ID if it is known, or a whole list; otherwise like `place`."""
+        """Cancel an order or a whole order list; otherwise like `place`."""
         params = cancel_params(target, cancel_id)
         if target.is_list:
             return await self._send(CANCEL_LIST, params, gate, lambda body: _of_list(read_cancelled_list(body, target)))
         return await self._send(CANCEL_ORDER, params, gate, lambda body: _of_order(read_cancelled(body, target)))
 
     async def try_out(self, order: WrittenOrder, *, self_trade: str | None = None) -> Outcome:
-        """Have the exchange check an order as if it were placed; nothing is executed."""
+        """Send a test order: the exchange checks it like a real one, but does not place it."""
         return await self._send(TRY_ORDER, order_params(order, self_trade), _open_gate, _tried)
 
     def _counting(self, gate: Gate, orders: int = 1) -> Gate:
@@ -162,13 +167,14 @@ class OrderClient:
         return outcome
 
     async def _know_time(self, call: WriteCall) -> None:
-        """Read the exchange's clock if the last reading is too old: a signature must not contain a guess."""
+        """Read the exchange's clock if the last reading is too old: the timestamp of an order must not be a guess."""
         if not self.caller.time.is_rough:
             return
         try:
             await self._read_time()
         except AppError:
-            # A cancel continues with the estimated time: if that is wrong the cancel is refused, without any harm.
+            # A cancel is sent with the estimated time. If the time is wrong the exchange refuses the cancel, which does
+            # no harm.
             if not call.is_cancel:
                 raise
 
@@ -189,7 +195,7 @@ class OrderClient:
         try:
             if await budget.spend(call):
                 return True
-            await self._read_time()  # its answer reports the weight used in this minute
+            await self._read_time()  # any answer reports the weight used in this minute
             if await budget.spend(call):
                 return True
         except (EngineUnavailable, ExchangeUnavailable):
@@ -197,7 +203,7 @@ class OrderClient:
                 raise
         if not call.is_cancel:
             raise ExchangeUnavailable(reason="the weight of this minute could not be read, nothing was sent")
-        return False  # without a count no order leaves; a cancel does
+        return False  # without a booking only a cancel may be sent
 
     async def _written(self, call: WriteCall, params: Params, gate: Gate) -> HttpAnswer:
         clock, longest_ms = self.caller.clock, self.recv_window_ms / 2
@@ -205,7 +211,7 @@ class OrderClient:
         signed_ms = clock.monotonic_ms()
 
         async def fresh() -> None:
-            # The request was signed before the connection was up, and would arrive too late, or nearly.
+            # The request was signed before the connection opened, and its timestamp is now too old or nearly so.
             if clock.monotonic_ms() - signed_ms > longest_ms:
                 raise NoAnswer(f"connecting took longer than {longest_ms / 1000:g} s", sent=False)
             await gate()
@@ -221,12 +227,12 @@ class OrderClient:
         )
 
     async def _heed(self, answer: HttpAnswer, refusal: ExchangeRefusal | None) -> None:
-        """Apply the limits and the clock in an answer; a failure here does not change the outcome."""
+        """Adopt the limits and the time in an answer; a failure here does not change the outcome."""
         self.counts.settle(answer.headers)
         if refusal is not None and refusal.is_timestamp:
             self.caller.time.forget()
         if refusal is not None and _is_order_limit(refusal):
-            self.counts.close(refusal)  # a limit of the account: other requests of this address continue
+            self.counts.close(refusal)  # this limit is the account's: other requests of this address may continue
         budget = self.caller.budget
         with anyio.CancelScope(shield=True), suppress(AppError):
             await budget.settle(answer.headers)
@@ -237,7 +243,7 @@ class OrderClient:
 
 
 def _is_order_limit(refusal: ExchangeRefusal) -> bool:
-    # A failed replacement reports the reason only inside its halves.
+    # A failed replacement has the reason only in the two halves of its answer.
     is_half = refusal.status == TOO_MANY_REQUESTS and refusal.code in {PARTIAL_CODE, NOT_REPLACED}
     return refusal.code == TOO_MANY_ORDERS or is_half
 

@@ -1,4 +1,4 @@
-"""Answers to a replacement or an amendment of an order; an answer counts only if all of its parts fit.
+"""Answers to a replaced or amended order; an answer is accepted only if all of it matches the request.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
 """
@@ -25,12 +25,12 @@ BAD_REQUEST = 400
 DONE, FAILED, LEFT_OUT = "SUCCESS", "FAILURE", "NOT_ATTEMPTED"
 OLD_IS_GONE = "the old order is cancelled, and the new one was refused"
 STILL_STANDS = "nothing was replaced"
-# Possible statuses of an amended order; its remaining part may have expired at once.
+# Statuses that an amended order can have; its remaining quantity may expire at once.
 AMENDED = frozenset({"NEW", "PARTIALLY_FILLED", "FILLED", "EXPIRED"})
 
 
 class ReplacementWire(BinanceWire):
-    """The two halves of a replacement, each with its result and answer."""
+    """A replacement: the result and the answer of its cancel and of its new order."""
 
     cancel_result: str
     new_order_result: str
@@ -39,21 +39,21 @@ class ReplacementWire(BinanceWire):
 
 
 class HalfReplacedWire(BinanceWire):
-    """A replacement that was not completely done."""
+    """The answer to a replacement that failed completely or in part."""
 
     code: int
     data: ReplacementWire
 
 
 class HalfRefusedWire(BinanceWire):
-    """The reason why one half was not done."""
+    """The reason why the cancel or the new order failed."""
 
     code: int
     msg: str = ""
 
 
 class AmendedOrderWire(OrderStateWire, kw_only=True):
-    """An amended order; two of its fields have other names here than everywhere else."""
+    """An amended order; here two fields have other names than in other answers."""
 
     orig_client_order_id: str
     orig_qty: Amount | msgspec.UnsetType = msgspec.field(name="qty")
@@ -70,7 +70,7 @@ class AmendmentWire(BinanceWire):
 
 
 def read_replaced(body: bytes, replacement: Replacement) -> Outcome | None:
-    """Return the new order and the old one; None if the answer does not confirm both halves."""
+    """Return the new order and the cancelled one; None if the answer does not confirm both."""
     try:
         wire = msgspec.json.decode(body, type=ReplacementWire)
     except UNREADABLE:
@@ -84,7 +84,7 @@ def read_replaced(body: bytes, replacement: Replacement) -> Outcome | None:
 
 
 def outcome_of_replacement(refusal: ExchangeRefusal, body: bytes, replacement: Replacement) -> Outcome:
-    """Judge an answer that is not a success: the result of either half is read from it, or is unknown."""
+    """Return the outcome of an error answer; it is unknown unless the two halves prove a refusal."""
     if refusal.code not in {PARTIAL_CODE, NOT_REPLACED}:
         return outcome_of(refusal)
     try:
@@ -105,7 +105,7 @@ def outcome_of_replacement(refusal: ExchangeRefusal, body: bytes, replacement: R
 
 
 def read_amended(body: bytes, amendment: Amendment) -> Order | None:
-    """Return the order with its new quantity; None if the answer does not confirm that, under the order's own ID."""
+    """Return the order with its new quantity; None if the answer does not confirm it under the order's own ID."""
     try:
         wire = msgspec.json.decode(body, type=AmendmentWire)
     except UNREADABLE:
@@ -120,7 +120,7 @@ def read_amended(body: bytes, amendment: Amendment) -> Order | None:
 
 
 def _refused(half: msgspec.Raw) -> Outcome | None:
-    """Return the reason why one half was certainly not done, or None if that is uncertain."""
+    """Return the reason why one half certainly failed; None if that is uncertain."""
     try:
         told = msgspec.json.decode(half, type=HalfRefusedWire)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Public Spot REST calls: one method per call, equal reads shared for a second."""
+"""REST client for public Spot data: one method per call; equal reads within a second share an answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,39 +52,45 @@ MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class SpotClient(SharedReads):
-    """Public market data; every answer names the host that gave it."""
+    """Public market data; every result names the host that answered."""
 
     async def ticker(self, symbol: Symbol) -> Sourced[Ticker]:
         return await self.shared(TICKER_24H, {"symbol": symbol}, TickerWire, TickerWire.to_domain)
 
     async def tickers(self, symbols: Sequence[Symbol]) -> Sourced[dict[Symbol, Ticker]]:
-        """Return up to twenty tickers for the weight of one; the exchange can leave some out silently."""
+        """Return up to twenty tickers for the weight of one.
+
+        The exchange may omit symbols without an error.
+        """
         listed = msgspec.json.encode(sorted(symbols)).decode()
         return await self.shared(TICKER_24H, {"symbols": listed}, list[TickerWire], _by_symbol)
 
     async def all_days(self) -> BoardPart:
-        """Return the last 24 hours of every trading pair, as they were written; always a new request."""
+        """Request the 24-hour statistics of every trading pair, as texts; the answer is never shared."""
         return await self.board_part(ALL_DAYS, {"symbolStatus": "TRADING"}, QuotedDayRowWire)
 
     async def closed_series(self, symbol: str, interval: Interval, limit: int) -> list[SeriesRow]:
-        """Return the newest candles as bare numbers, oldest first, as a background call; the last may be unfinished."""
+        """Return the newest candles as plain numbers, oldest first, by a background call.
+
+        The last candle may be unfinished.
+        """
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit}
         return read_series((await self.caller.read(SERIES_KLINES, params, list[KlineWire])).value)
 
     async def reach(self) -> None:
-        """Check that the exchange answers, at the least cost.
+        """Check that the exchange answers, by its cheapest call.
 
         Raises:
-            AppError: the exchange does not answer, or may not be called now.
+            AppError: the exchange does not answer, or a limit forbids the call.
         """
         await self.caller.read(REACH, {}, TimeWire)
 
     async def prices(self) -> Sourced[dict[Symbol, Price]]:
-        """Return the last price of every symbol; cheaper than single requests for more than two symbols."""
+        """Return the last price of every symbol; for more than two symbols this is cheaper than single requests."""
         return await self.shared(TICKER_PRICE_ALL, {}, list[PriceWire], _prices)
 
     async def average_price(self, symbol: Symbol) -> Sourced[AveragePrice]:
-        """Return the average price of the exchange's own window, five minutes today."""
+        """Return the average price of a period that the exchange sets; today it is five minutes."""
         return await self.shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire, _average)
 
     async def quote(self, symbol: Symbol) -> Sourced[Quote]:
@@ -95,7 +101,7 @@ class SpotClient(SharedReads):
         return await self.shared(depth_endpoint(limit), params, DepthWire, DepthWire.to_domain)
 
     async def snapshot(self, symbol: Symbol, levels: int) -> BookSnapshot:
-        """Return a book as the base of a stream: always a new request, as a background call."""
+        """Request a snapshot of a book for a live stream, by a background call; the answer is never shared."""
         body = await self.caller.read(SNAPSHOT, {"symbol": symbol, "limit": levels}, DepthWire)
         return body.value.to_domain()
 
@@ -104,11 +110,11 @@ class SpotClient(SharedReads):
         return await self._aggregate_page({"symbol": symbol, "limit": limit})
 
     async def aggregate_trades_since(self, symbol: Symbol, from_ms: int) -> Sourced[tuple[Trade, ...]]:
-        """Return the first thousand aggregate trades at a moment and after it, oldest first."""
+        """Return the first thousand aggregate trades from a moment on, oldest first."""
         return await self._aggregate_page({"symbol": symbol, "limit": 1000, "startTime": from_ms})
 
     async def aggregate_trades_after(self, symbol: Symbol, trade_id: int) -> Sourced[tuple[Trade, ...]]:
-        """Return the thousand aggregate trades that follow a trade."""
+        """Return the thousand aggregate trades after a given trade."""
         return await self._aggregate_page({"symbol": symbol, "limit": 1000, "fromId": trade_id + 1})
 
     async def _aggregate_page(self, params: Params) -> Sourced[tuple[Trade, ...]]:
@@ -117,8 +123,8 @@ class SpotClient(SharedReads):
     async def candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int | None = None
     ) -> Sourced[tuple[Candle, ...]]:
-        """Return the newest candles that opened up to a moment, oldest first."""
-        # Never startTime: with it the exchange returns the oldest candles, and the newest would be cut off.
+        """Return the newest candles that opened by `until_ms`, oldest first."""
+        # With startTime the exchange returns the oldest candles of the range and cuts off the newest.
         ending = {} if until_ms is None else {"endTime": until_ms}
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, **ending}
         return await self.shared(KLINES, params, list[KlineWire], _candles)
@@ -126,14 +132,14 @@ class SpotClient(SharedReads):
     async def closed_candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int
     ) -> Sourced[tuple[Candle, ...]]:
-        """Return the candles up to the end of the last one; all have closed and do not change any more."""
+        """Return the candles up to `until_ms`, the end of the last one; all are closed and will not change."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, "endTime": until_ms}
-        # Requests up to the end of a minute are repeated while the next one lasts; others are not.
+        # Requests that end with a full minute are repeated during the next one, so their answers are shared for longer.
         endpoint = KLINES if (until_ms + 1) % MINUTE_MS else CLOSED_KLINES
         return await self.shared(endpoint, params, list[KlineWire], _candles)
 
     async def daily_candles(self, symbol: Symbol, days: int) -> Sourced[tuple[Candle, ...]]:
-        """Return the last days, oldest first; requested at most once an hour."""
+        """Return the last daily candles, oldest first; requested at most once an hour."""
         params: Params = {"symbol": symbol, "interval": "1d", "limit": days}
         return await self.shared(DAILY_KLINES, params, list[KlineWire], _candles)
 

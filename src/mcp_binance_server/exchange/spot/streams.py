@@ -1,4 +1,4 @@
-"""A connection to the market streams and its events: subscribed, pinged, replaced once a day."""
+"""Market streams: a WebSocket that subscribes, pings, reconnects, and is replaced once a day."""
 
 import logging
 from collections.abc import Iterable
@@ -23,23 +23,24 @@ SHUTDOWN = "!serverShutdown"
 LOG = logging.getLogger(__name__)
 
 HOUR_MS = 3_600_000
-# The exchange ends a connection after 24 hours; leave earlier, and not all connections at once.
+# The exchange closes a connection after 24 hours. Ours are replaced earlier, at random times so that not all end at
+# once.
 LIFE_MS, SHORTEST_LIFE = 23 * HOUR_MS + HOUR_MS // 2, 0.97
-# Time in which a new connection and the old one both deliver; listeners recognise duplicates by their IDs.
+# Overlap in which the new and the old connection both deliver; listeners drop duplicates by their IDs.
 OVERLAP_MS = 1_500
-# A connection silent for this long is dead, or all its symbols are quiet; a second connection finds out.
+# After this silence the connection is dead or all its symbols are quiet. A second connection shows which.
 SILENCE_MS, LONGEST_SILENCE_MS = 30_000, 600_000
-# A connection that lived this long was healthy: the next attempt follows after the shortest pause.
+# A connection that lasted this long was healthy: after its loss the next attempt follows after the shortest pause.
 WELL_MS = 60_000
-# Five messages a second are allowed, pongs included.
+# The exchange allows five messages a second, pongs included.
 MESSAGE_PAUSE_MS = 300
 NAMES_A_MESSAGE = 150
-# A burst must not keep all other tasks waiting.
+# Frames handled before other tasks get a turn.
 FRAMES_A_TURN = 64
 
 
 class FrameWire(msgspec.Struct):
-    """A frame of a connection: an event with the name of its stream, a notice, or the answer to a request."""
+    """A frame of a connection: an event with its stream's name, a notice, or the answer to a request."""
 
     stream: str = ""
     data: msgspec.Raw = NOTHING
@@ -49,7 +50,7 @@ class FrameWire(msgspec.Struct):
 
 
 class DepthEventWire(msgspec.Struct):
-    """A change of a book; the levels stay as written, which is exact and cheap."""
+    """A change of an order book; its levels stay strings, which is exact and fast."""
 
     symbol: str = msgspec.field(name="s")
     event_time: EpochMs = msgspec.field(name="E")
@@ -69,13 +70,13 @@ class DepthEventWire(msgspec.Struct):
 
 
 class TradeEventWire(AggregateTradeWire):
-    """An aggregate trade at the moment it happens."""
+    """An aggregate trade event."""
 
     symbol: str = msgspec.field(name="s")
 
 
 class QuoteEventWire(msgspec.Struct):
-    """Best bid and ask after a change; the exchange sends no time with them."""
+    """Best bid and ask after a change; the event has no timestamp."""
 
     symbol: str = msgspec.field(name="s")
     update_id: Count = msgspec.field(name="u")
@@ -86,7 +87,7 @@ class QuoteEventWire(msgspec.Struct):
 
 
 class TickerEventWire(msgspec.Struct):
-    """Statistics of the last 24 hours, sent once a second."""
+    """24-hour statistics, sent once a second."""
 
     symbol: str = msgspec.field(name="s")
     price_change: SignedAmount = msgspec.field(name="p")
@@ -105,12 +106,12 @@ class TickerEventWire(msgspec.Struct):
     count: Count = msgspec.field(name="n")
 
     def to_domain(self) -> Ticker:
-        # The same fields as in the answer to a request, under other names.
+        # The REST answer has the same fields under other names.
         return TickerWire(**msgspec.structs.asdict(self)).to_domain()
 
 
 def control_message(method: str, names: list[str], identity: int) -> str:
-    """Format a request to start or stop streams."""
+    """Format a request that starts or stops streams."""
     return msgspec.json.encode({"method": method, "params": names, "id": identity}).decode()
 
 
@@ -118,7 +119,7 @@ _FRAME = msgspec.json.Decoder(FrameWire)
 
 
 class Listener(Protocol):
-    """Receiver of a socket's events; every call is brief and never waits."""
+    """Receiver of a socket's events; its methods are synchronous and must be fast."""
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None: ...
 
@@ -140,7 +141,7 @@ class SocketCounts:
 
 @dataclass(eq=False)
 class MarketSocket:
-    """A connection that is kept open, with its streams subscribed, until its task is cancelled."""
+    """A market stream connection with its subscriptions, reopened after each loss until its task is cancelled."""
 
     url: str
     dialer: Dialer
@@ -164,7 +165,7 @@ class MarketSocket:
         self._tell_links()
 
     async def run(self) -> None:
-        """Connect, listen, reconnect."""
+        """Connect, listen and reconnect until cancelled."""
         failures = 0
         while True:
             await self.pacer.wait(failures)
@@ -186,7 +187,7 @@ class MarketSocket:
             return None
 
     async def _listen(self, connection: StreamConnection) -> None:
-        """Serve one connection and its successors, until a connection is lost before its successor is up."""
+        """Serve one connection and its replacements; return when a connection is lost without a replacement."""
         async with anyio.create_task_group() as tasks:
             link = self._begin(tasks, connection)
             self.is_open = True
@@ -201,7 +202,7 @@ class MarketSocket:
                 tasks.cancel_scope.cancel()
 
     async def _relieve(self, tasks: anyio.abc.TaskGroup, link: "_Link") -> "_Link":
-        """Open a new connection next to the old one, and close the old one after an overlap."""
+        """Open a replacement connection; close the old one after an overlap."""
         await self.pacer.wait(0)
         connection = await self._dial()
         if connection is None:
@@ -210,7 +211,7 @@ class MarketSocket:
         successor = self._begin(tasks, connection)
         await self.clock.sleep_ms(OVERLAP_MS)
         if link.is_silent:
-            # Two connections without a frame: the symbols are quiet, so check less often.
+            # If the replacement is silent too, the symbols are quiet: wait longer before the next check.
             longer = self.silence_ms if successor.has_spoken else 2 * link.silence_ms
             successor.silence_ms = min(LONGEST_SILENCE_MS, longer)
         self.counts.renewed += 1
@@ -233,12 +234,12 @@ class MarketSocket:
 
 
 def _is_worth_a_line(count: int) -> bool:
-    # The first, then ever fewer: a thousand of them must not fill the log.
+    # Log the 1st, 2nd, 4th and 8th time, and so on, so that repetitions do not fill the log.
     return count.bit_count() == 1
 
 
 class _Link:
-    """One real connection: it reads, subscribes, and signals that it needs a successor or is over."""
+    """One network connection: it reads, subscribes, and signals when it needs a replacement or has ended."""
 
     def __init__(self, socket: MarketSocket, connection: StreamConnection) -> None:
         self.news = anyio.Event()
@@ -273,7 +274,7 @@ class _Link:
         self._scope.cancel()
 
     def postpone(self) -> None:
-        """Delay the next attempt to open a successor."""
+        """Delay the next attempt to open a replacement."""
         self.news = anyio.Event()
         self._ends_ms = self._socket.clock.monotonic_ms() + self._socket.random.uniform(1_000, 30_000)
         self._heard_ms = self._socket.clock.monotonic_ms()
@@ -293,7 +294,7 @@ class _Link:
         self._heard_ms = self._socket.clock.monotonic_ms()
         try:
             frame = _FRAME.decode(raw)
-        # bytes that are not text, or nested too deep, raise other errors than msgspec's
+        # invalid UTF-8 and deep nesting raise other errors than msgspec's
         except (ValueError, RecursionError):
             counts = self._socket.counts
             counts.unreadable += 1
@@ -319,7 +320,7 @@ class _Link:
             await self.changed.wait()
 
     async def _catch_up(self) -> bool:
-        """Send one request towards the wanted subscriptions; return False if none is needed."""
+        """Send one request that brings the subscriptions closer to the wanted ones; return False if none is needed."""
         wanted, held = self._socket.names, self._subscribed
         for method, names in (("SUBSCRIBE", wanted - held), ("UNSUBSCRIBE", held - wanted)):
             if batch := sorted(names)[:NAMES_A_MESSAGE]:
@@ -333,7 +334,7 @@ class _Link:
         return False
 
     async def _watch(self) -> None:
-        """Signal the need of a successor when the connection is old, or silent for too long."""
+        """Request a replacement when the connection is old, or silent for too long."""
         clock = self._socket.clock
         while True:
             quiet_until = self._heard_ms + self.silence_ms

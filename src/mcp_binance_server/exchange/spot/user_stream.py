@@ -1,4 +1,4 @@
-"""The stream of one account over the WebSocket API: subscribed by signature, replaced once a day, reconnected."""
+"""User data stream of one account over the WebSocket API: subscribed by signature, replaced once a day, reconnected."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -33,12 +33,12 @@ from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeRefusal
 LOG = logging.getLogger(__name__)
 
 METHOD = "userDataStream.subscribe.signature"
-# Two for the connection and two for the subscription, from the same minute as all requests of this address.
+# Weight of the connection (two) and of the subscription (two), in the same budget as the requests of this address.
 SUBSCRIPTION = signed(METHOD, 4)
-# The exchange ends a connection after 24 hours; leave earlier.
+# The exchange closes a connection after 24 hours; ours is replaced earlier.
 LIFE_MS, SHORTEST_LIFE = 23 * HOUR_MS, 0.97
 ANSWER_MS = 10_000
-# Delay before the next attempt at a successor, while the old connection still delivers.
+# Delay before the next attempt to open a replacement, while the old connection still delivers.
 POSTPONED_MS = (1_000, 30_000)
 
 _FRAME = msgspec.json.Decoder(UserFrameWire)
@@ -48,10 +48,10 @@ _SUBSCRIPTION = msgspec.json.Decoder(SubscriptionWire)
 
 
 class ReportListener(Protocol):
-    """Receiver of the events of an account's stream; every call is brief and never waits."""
+    """Receiver of an account's events; its methods are synchronous and must be fast."""
 
     def on_subscribed(self) -> None:
-        """Handle the start of reports; earlier events are not repeated."""
+        """Handle the start of a subscription; events before it are never delivered."""
         ...
 
     def on_report(self, report: Report) -> None: ...
@@ -65,7 +65,7 @@ class ReportListener(Protocol):
 
 @dataclass(eq=False)
 class UserStream:
-    """Subscription of one account, kept until its task is cancelled, or the exchange rejects its key."""
+    """Subscription to one account's events, kept until its task is cancelled or the exchange rejects the key."""
 
     url: str
     dialer: Dialer
@@ -78,10 +78,10 @@ class UserStream:
     _refusal: ExchangeRefusal | None = None
 
     async def run(self, listener: ReportListener) -> None:
-        """Subscribe, listen, subscribe again.
+        """Subscribe and listen; after a loss, subscribe again.
 
         Raises:
-            InvalidCredentials: the key is not accepted, or no longer; it is not tried again.
+            InvalidCredentials: the exchange does not accept the key; there is no further attempt.
         """
         clock, failures, self._refusal = self.caller.clock, 0, None
         while True:
@@ -93,7 +93,7 @@ class UserStream:
             failures = 1 if clock.monotonic_ms() - began_ms >= WELL_MS else failures + 1
 
     async def _serve(self, listener: ReportListener) -> None:
-        """Serve one connection and its successors, until a connection is lost before its successor is up."""
+        """Serve one connection and its replacements; return when a connection is lost without a replacement."""
         async with anyio.create_task_group() as tasks:
             link = await self._begin(tasks, listener)
             if link is not None:
@@ -110,7 +110,7 @@ class UserStream:
             tasks.cancel_scope.cancel()
 
     async def _relieve(self, tasks: anyio.abc.TaskGroup, link: "_UserLink", listener: ReportListener) -> "_UserLink":
-        """Subscribe on a new connection next to the old one, and close the old one after an overlap."""
+        """Subscribe on a replacement connection; close the old one after an overlap."""
         await self.pacer.wait(0)
         successor = await self._begin(tasks, listener)
         if successor is None:
@@ -122,7 +122,7 @@ class UserStream:
         return successor
 
     async def _begin(self, tasks: anyio.abc.TaskGroup, listener: ReportListener) -> "_UserLink | None":
-        """Open a connection and subscribe on it; return None if that failed."""
+        """Open a connection and subscribe on it; return None on failure."""
         budget = self.caller.budget
         try:
             if not await budget.spend(SUBSCRIPTION):
@@ -154,8 +154,8 @@ class UserStream:
     async def _request(self) -> str:
         time = self.caller.time
         if time.is_due:
-            # On failure the machine's clock is used; the exchange reports a wrong one (-1021), and its time is read
-            # again.
+            # If the clock cannot be read, the estimate is used. If that is wrong the exchange answers -1021, and the
+            # clock is read again.
             with suppress(NoAnswer, ExchangeRefused, AppError, *UNREADABLE):
                 await self.caller.sync_time()
         params: dict[str, str | int] = {
@@ -178,7 +178,7 @@ class UserStream:
 
 
 class _UserLink:
-    """One real connection: it subscribes, reads, and signals that it needs a successor or is over."""
+    """One network connection: it subscribes, reads, and signals when it needs a replacement or has ended."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class _UserLink:
         self._scope.cancel()
 
     def postpone(self, pause_ms: float) -> None:
-        """Delay the next attempt to open a successor."""
+        """Delay the next attempt to open a replacement."""
         if not self.is_over:
             self.news = anyio.Event()
             self._ends_ms = self._caller.clock.monotonic_ms() + pause_ms
@@ -244,7 +244,7 @@ class _UserLink:
             await clock.sleep_until_ms(max(self._ends_ms, now_ms + POSTPONED_MS[0]))
 
     def _take(self, raw: bytes) -> None:
-        # Bytes that are not text, or nested too deep, raise other errors than msgspec's.
+        # Invalid UTF-8 and deep nesting raise other errors than msgspec's.
         try:
             frame = _FRAME.decode(raw)
             if frame.status is None:
@@ -252,7 +252,7 @@ class _UserLink:
             elif frame.id == METHOD and not self.answered.is_set():
                 self._hear_answer(frame)
             elif (refusal := frame.refusal(self._now_ms)) is not None and refusal.is_credentials:
-                # Sent without a request: the key is revoked.
+                # An error that answers no request: the key was revoked.
                 self.refusal = refusal
                 self.end()
         except (ValueError, RecursionError):

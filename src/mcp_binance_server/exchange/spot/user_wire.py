@@ -1,6 +1,7 @@
-"""Messages of an account's stream on the WebSocket API: answers, events, and an order after each execution.
+"""Messages of the user data stream on the WebSocket API: answers, events, and order updates.
 
-Names differ by case only: `E` and `e`, `t` and `T`.
+Field names differ only by case: `E` and `e`, `t` and `T`.
+
 https://developers.binance.com/docs/binance-spot-api-docs/user-data-stream
 """
 
@@ -31,7 +32,7 @@ class SubscriptionWire(msgspec.Struct):
 
 
 class UserFrameWire(msgspec.Struct):
-    """An event of a subscription, a notice, or the answer to a request."""
+    """A frame: an event of a subscription, a notice, or the answer to a request."""
 
     id: int | str | None = None
     status: int | None = None
@@ -41,7 +42,10 @@ class UserFrameWire(msgspec.Struct):
     error: _UserErrorWire | None = None
 
     def refusal(self, now_ms: int) -> ExchangeRefusal | None:
-        """Return the refusal in an answer, or None for a success; the wait is given here as a moment."""
+        """Return the refusal in an answer, or None for a success.
+
+        The answer gives the end of a wait as a timestamp; the refusal gives its length in seconds.
+        """
         if self.error is None:
             return None if self.status == OK else ExchangeRefusal(self.status or 0, None, "", None)
         until_ms = None if self.error.data is None else self.error.data.retry_after
@@ -56,7 +60,7 @@ class EventHeadWire(msgspec.Struct):
 
 
 class ExecutionReportWire(msgspec.Struct):
-    """An event of an order; the exchange adds fields without notice, and leaves out empty ones."""
+    """An order update; the exchange adds fields without notice, and omits empty ones."""
 
     event_time: EpochMs = msgspec.field(name="E")
     symbol: str = msgspec.field(name="s")
@@ -82,7 +86,7 @@ class ExecutionReportWire(msgspec.Struct):
     expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
 
     def __post_init__(self) -> None:
-        # Here a zero is a real quantity, not a missing one: of an order for zero nothing can be executed.
+        # Unlike in other messages, a quantity of zero is real here, and the executed quantity must not exceed it.
         if not quantity(self.traded) <= quantity(self.executed) <= quantity(self.quantity):
             raise ValueError("more was traded than executed, or more executed than ordered")
 
@@ -91,7 +95,7 @@ class ExecutionReportWire(msgspec.Struct):
         return Report(
             order=Order(
                 order_id=self.order_id,
-                # A cancel and an amendment have an ID of their own, and give the order's ID in addition.
+                # The event of a cancel or an amendment has an ID of its own. The order's ID is the original one.
                 client_order_id=word(self.original_client_order_id or self.client_order_id),
                 symbol=Symbol(word(self.symbol)),
                 side=word(self.side),

@@ -1,6 +1,8 @@
-"""Market answers in Binance's spelling; each struct has one exit, `to_domain`.
+"""Market answers in Binance's spelling; each struct converts itself with `to_domain`.
 
-Unknown fields pass: the API adds some without notice. https://developers.binance.com/docs/binance-spot-api-docs
+Unknown fields are ignored, because the API adds fields without notice.
+
+https://developers.binance.com/docs/binance-spot-api-docs
 """
 
 import re
@@ -69,7 +71,7 @@ class TickerWire(BinanceWire):
 
 
 class QuotedDayRowWire(DayRowWire):
-    """A pair among all of them, with the best bid and ask in the same row."""
+    """A row of the call for all pairs: 24-hour statistics with best bid and ask."""
 
     FIELDS: ClassVar[tuple[BoardField, ...]] = (*DayRowWire.FIELDS, "bid", "ask")
     FORM: ClassVar[re.Pattern[str]] = form_of(*DayRowWire.KINDS, "number", "number")
@@ -131,7 +133,7 @@ def _levels(rows: list[WrittenLevel]) -> tuple[PriceLevel, ...]:
 
 
 class AggregateTradeWire(msgspec.Struct):
-    """One-letter names that differ only by case: never fold them."""
+    """An aggregate trade. Its one-letter names differ by case, so case must not be ignored."""
 
     id: Count = msgspec.field(name="a")
     price: AboveZero = msgspec.field(name="p")
@@ -154,7 +156,7 @@ class AggregateTradeWire(msgspec.Struct):
 
 
 class FilterWire(BinanceWire):
-    """Any filter: only the fields we read; other fields, and filters of unknown types, pass."""
+    """A filter of any type, with the fields that we read; other fields and unknown types are ignored."""
 
     filter_type: str
     min_price: Amount = "0"
@@ -205,7 +207,7 @@ class SymbolWire(BinanceWire):
         prices = found.get("PRICE_FILTER", NO_FILTER)
         lots = found.get("LOT_SIZE", NO_FILTER)
         market_lots = found.get("MARKET_LOT_SIZE", NO_FILTER)
-        # Each of these two rules has an older form; a symbol carries one of them.
+        # Two of these filters have an older form; a symbol has one form of each.
         notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", NO_FILTER)
         band = found.get("PERCENT_PRICE_BY_SIDE") or found.get("PERCENT_PRICE", NO_FILTER)
         by_side = found.get("PERCENT_PRICE_BY_SIDE") is band
@@ -249,7 +251,7 @@ class SymbolWire(BinanceWire):
         said: dict[Ability, bool] = {
             "oco": self.oco_allowed,
             "oto": self.oto_allowed,
-            # An OPO is an OTO that sells what it received:
+            # An OPO is an OTO whose second order sells the proceeds of the first:
             # https://developers.binance.com/docs/binance-spot-api-docs/faqs/opo
             "opo": self.opo_allowed and self.oto_allowed,
             "amend": self.amend_allowed,
@@ -268,7 +270,7 @@ class ExchangeInfoWire(ExchangeLimitsWire):
 
 
 class ExchangeListWire(ExchangeLimitsWire):
-    """The same answer with its symbols left raw: decoded one at a time, megabytes do not block other threads."""
+    """The exchangeInfo answer with undecoded symbols; decoding megabytes at once would block all other threads."""
 
     symbols: list[msgspec.Raw]
 
@@ -280,7 +282,7 @@ class ExchangeListWire(ExchangeLimitsWire):
 
 
 def _rules(row: msgspec.Raw) -> SymbolRules | None:
-    # One symbol that makes no sense must not cost all the others.
+    # One unreadable symbol must not discard all others.
     try:
         return msgspec.json.decode(row, type=SymbolWire).to_domain()
     except (ValueError, RecursionError):
