@@ -1,1 +1,1 @@
-"""Sessions of connected clients: a limited number, each until its idle timeout, with nothing left behind."""
+"""Client sessions: limited in number, ended by an idle timeout, and cleaned up completely."""

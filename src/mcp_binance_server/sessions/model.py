@@ -23,7 +23,7 @@ ConnectionId = NewType("ConnectionId", str)
 
 
 async def clean_up(cleanups: Iterable[Cleanup], *, within_secs: float) -> None:
-    """Run all cleanups to the end, even if the caller is cancelled; a failed or late one is only logged."""
+    """Run all cleanups to the end, even if the caller is cancelled; failures and timeouts are only logged."""
     with anyio.CancelScope(shield=True):
         async with anyio.create_task_group() as tasks:
             for cleanup in cleanups:
@@ -36,12 +36,12 @@ async def _run(cleanup: Cleanup, within_secs: float) -> None:
             await cleanup()
     except TimeoutError:
         LOG.warning("the cleanup of a session took longer than %g s", within_secs)
-    except Exception:  # the other cleanups must still run
+    except Exception:  # one failed cleanup must not stop the others
         LOG.exception("the cleanup of a session failed")
 
 
 def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:
-    """Return a random ID; if several processes share an address, the ID identifies the process that issued it."""
+    """Return a random ID; `giver_of` reads from it which of several processes has issued it."""
     while True:
         drawn = uuid4()
         if drawn.int % of == number:
@@ -49,12 +49,15 @@ def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:
 
 
 def place_of(connection_id: ConnectionId) -> str:
-    """Return the name of a session's place in the engine: a hash, since the ID itself would grant access."""
+    """Return the name of a session's place in the engine.
+
+    It is a hash, because the ID itself gives access to the session.
+    """
     return sha256(connection_id.encode()).hexdigest()
 
 
 def giver_of(connection_id: str, of: int) -> int | None:
-    """Return the number of the process that issued an ID, or None if the text is not an ID."""
+    """Return the number of the process that issued an ID; None if the text is not an ID."""
     try:
         return UUID(connection_id).int % of
     except ValueError:
@@ -65,8 +68,8 @@ def giver_of(connection_id: str, of: int) -> int | None:
 class Session(Generic[HeldT]):
     """One connected client.
 
-    Wall time is only for display: the lifetime of a session is counted in monotonic milliseconds, which the registry
-    supplies. A session with a request in flight does not age.
+    Its lifetime is counted in monotonic milliseconds, which the registry supplies; wall-clock times are only for
+    display. A session does not age while a request is in flight.
     """
 
     connection_id: ConnectionId
@@ -99,16 +102,16 @@ class Session(Generic[HeldT]):
 
     @property
     def credentials(self) -> HeldT | None:
-        """The client's key for signing; None after the end."""
+        """The client's API key; None after the end of the session."""
         return self.vault.read()
 
     @property
     def label(self) -> str:
-        """Short form of the ID for logs: a reader of a whole ID could use the session."""
+        """Short form of the ID for logs: with the whole ID a reader could use the session."""
         return f"{self.connection_id[:8]}…"
 
     def on_end(self, cleanup: Cleanup) -> Callable[[], None]:
-        """Register a cleanup for the end of the session; return a function that cancels it.
+        """Register a cleanup for the end of the session; return a function that unregisters it.
 
         Raises:
             ValueError: the session has ended, so the cleanup would never run.
@@ -124,7 +127,7 @@ class Session(Generic[HeldT]):
         return call_off
 
     def deadline(self, now: float) -> float:
-        """Return the earliest possible end if the session is not used from now on."""
+        """Return the time at which the session ends if it is not used again."""
         return (now if self.in_flight else self.used_at) + self.idle_ms
 
     def is_over(self, now: float) -> bool:

@@ -1,4 +1,4 @@
-"""Places for sessions, and the fair share of each client."""
+"""Places for sessions, which are leases in the state engine, and the limit per client."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -16,13 +16,14 @@ from mcp_binance_server.state.engine import Admission, StateEngine
 
 @dataclass(eq=False)
 class Places:
-    """Places of one pool in the engine; each outlives its requested time by `slack_ms`.
+    """Leases on a limited number of sessions, in one pool of the engine.
 
-    The owner decides when a session is over and releases its place; the engine frees only the places of a dead owner.
-    The slack is also the longest engine outage after which a live session still has its place.
+    The owner of a session releases its place when the session is over. A place expires `slack_ms` after the requested
+    time, so that the places of a dead owner become free. A live session keeps its place during an engine outage of up
+    to `slack_ms`.
 
-    If all places are taken, a place of the largest party goes to a party with fewer. The owner of the evicted session
-    is notified at once through `given_up`, and at the latest when it calls `keep`.
+    If all places are taken, the party with the most loses one to a party with fewer. The owner of the evicted session
+    is notified through `given_up`; if it misses that, `keep` returns False.
     """
 
     engine: StateEngine
@@ -35,44 +36,44 @@ class Places:
         """Request a place.
 
         Raises:
-            EngineUnavailable: it is unknown whether a place is free, so none is given.
+            EngineUnavailable: no place was given, because the engine cannot say if one is free.
         """
         try:
             return await self.engine.admit(
                 self.pool, place, ttl_ms=self._ttl_ms(for_ms), cap=self.cap, party=party, channel=self._channel
             )
         except anyio.get_cancelled_exc_class():
-            # The place may have been given before the answer was lost, but this caller no longer uses it.
+            # The engine may have given the place although the caller was cancelled: release it.
             await self.leave(place)
             raise
 
     async def keep(self, place: str, for_ms: float, party: str = "") -> bool:
-        """Extend a place, or take a new one if the engine has lost it; False if all places are taken by others.
+        """Extend a place, or take a new one if the engine has lost it; return False if no place is free.
 
         Raises:
-            EngineUnavailable: try again; the place lasts a while.
+            EngineUnavailable: try again; the place stays valid for a while.
         """
         if await self.engine.touch(self.pool, place, ttl_ms=self._ttl_ms(for_ms)):
             return True
         admission = await self.take(place, for_ms, party)
         if not admission.admitted and admission.count < self.cap:
-            # Not full: an engine with a new memory gives no places yet. Existing sessions wait for it, without
-            # eviction.
+            # A restarted engine refuses places for a while, although the pool is not full. Live sessions wait instead
+            # of ending.
             raise EngineUnavailable(operation="keep")
         return admission.admitted
 
     @asynccontextmanager
     async def given_up(self) -> AsyncGenerator[AsyncIterator[bytes]]:
-        """Yield the places that must be given up, including those of other processes.
+        """Yield an iterator over evicted places, including those of other processes.
 
         Raises:
-            EngineUnavailable: from the iterator; some places may have been missed.
+            EngineUnavailable: from the iterator; some evictions may have been missed.
         """
         async with self.engine.subscribe(self._channel) as places:
             yield places
 
     async def leave(self, *places: str) -> None:
-        """Release places; if the engine does not answer, they expire on their own."""
+        """Release places; if the engine does not answer, they expire."""
         self.leaving += 1
         try:
             with anyio.CancelScope(shield=True):
@@ -92,7 +93,7 @@ class Places:
 
 
 class Share:
-    """Count of the places of unauthenticated visitors by client; authenticated visitors have no limit here."""
+    """Limit on the sessions of each unauthenticated client; authenticated visitors are not limited here."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -100,7 +101,10 @@ class Share:
         self._held: Counter[str] = Counter()
 
     def take(self, member: ConnectionId, owner: str, remote_addr: str) -> bool:
-        """Count one more place, unless the client has used its share; with a `most` of 0 nothing is counted."""
+        """Count one more place for a client; return False at its limit.
+
+        With a `most` of 0 there is no limit.
+        """
         if not self._most or owner != ANYBODY:
             return True
         client = client_of(remote_addr)
@@ -118,6 +122,6 @@ class Share:
                 del self._held[client]
 
     def members_of(self, remote_addr: str) -> list[ConnectionId]:
-        """Return the places of the client behind an address."""
+        """Return the sessions of the client at an address."""
         client = client_of(remote_addr)
         return [member for member, holder in self._clients.items() if holder == client]

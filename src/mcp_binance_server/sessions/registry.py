@@ -1,4 +1,4 @@
-"""Sessions: opened, touched, evicted for other parties, and ended in time."""
+"""Registry of sessions: opens them, records their use, and ends them at their timeout or for other parties."""
 
 import heapq
 import logging
@@ -40,8 +40,8 @@ RETRY_MS = 1_000
 class Deadlines(Generic[K]):
     """Priority queue of names by time.
 
-    A moved or dropped name leaves its old entry in the heap, which is rebuilt before it is more than twice as long as
-    necessary.
+    A moved or dropped name leaves its old entry in the heap. The heap is rebuilt when old entries are more than half of
+    it.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Deadlines(Generic[K]):
         self._counter = count()
 
     def put(self, name: K, at: float) -> None:
-        """Add a name, or move it to another time."""
+        """Add a name, or change its time."""
         serial = self._serials[name] = next(self._counter)
         heapq.heappush(self._heap, (at, serial, name))
         self._tidy()
@@ -66,7 +66,7 @@ class Deadlines(Generic[K]):
         return self._heap[0][0] if self._heap else inf
 
     def pop_due(self, now: float) -> list[K]:
-        """Remove and return all names whose time has come."""
+        """Remove and return all names whose time is at or before `now`."""
         due: list[K] = []
         while self.next() <= now and self._heap:
             name = heapq.heappop(self._heap)[2]
@@ -85,7 +85,7 @@ class Deadlines(Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """Number of sessions, now and since the start; opened = live + expired + ended."""
+    """Number of live sessions, and counts since the start; opened = live + expired + ended."""
 
     live: int
     opened: int
@@ -95,14 +95,14 @@ class SessionCounts:
 
 
 class Registry(Generic[HeldT]):
-    """Sessions by ID.
+    """Sessions by ID, with an idle timeout.
 
-    A session is over `idle_ms` after its last use, even before it is swept. A registry has places only while it is
-    `running`: one task wakes when a session may be over, and either ends it or extends its place to its new deadline.
-    So a session costs the engine one call per idle time, for any number of uses.
+    A session is over `idle_ms` after its last use, even if it is not yet removed. Sessions can be opened only while the
+    registry is `running`. A task wakes when a session may be over; it ends the session, or extends its place to the new
+    deadline. So a session costs one call of the engine per idle timeout, however often it is used.
 
-    If all places are taken, the largest party loses one to a party that holds fewer, in any process: another task
-    listens for that, and ends the evicted session like any other.
+    If all places are taken, the party with the most loses one to a party with fewer, in any process. A second task
+    listens for these evictions and ends the evicted sessions.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Registry(Generic[HeldT]):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["Registry[HeldT]"]:
-        """Allow sessions inside the block; at its end all of them are ended."""
+        """Allow sessions inside the block, and end all of them after it."""
         async with anyio.create_task_group() as tasks:
             self._is_running = True
             tasks.start_soon(self._keep_up)
@@ -159,8 +159,8 @@ class Registry(Generic[HeldT]):
         """Open a session for a visitor.
 
         Raises:
-            TooManySessions: all places are taken, or this client's share of them.
-            EngineUnavailable: it is unknown whether a place is free.
+            TooManySessions: all places are taken, or the client has reached its limit.
+            EngineUnavailable: the engine cannot say if a place is free.
         """
         await self._catch_up()
         member = self._new_id()
@@ -190,7 +190,7 @@ class Registry(Generic[HeldT]):
         return session
 
     def find(self, connection_id: str, visitor: Visitor) -> Session[HeldT] | None:
-        """Return the visitor's live session, or None without a reason for every other ID."""
+        """Return the visitor's live session, or None for any other ID."""
         session = self._sessions.get(ConnectionId(connection_id))
         if session is None or session.owner != visitor.name or session.is_over(self._clock.monotonic_ms()):
             return None
@@ -198,7 +198,7 @@ class Registry(Generic[HeldT]):
 
     @contextmanager
     def in_use(self, session: Session[HeldT]) -> Generator[None]:
-        """Hold a session during a request: it does not age, and its idle time restarts afterwards.
+        """Keep a session alive during a request, and restart its idle timeout afterwards.
 
         Raises:
             SessionNotFound: the session is over.
@@ -214,21 +214,21 @@ class Registry(Generic[HeldT]):
             session.in_flight -= 1
 
     def touch(self, session: Session[HeldT]) -> None:
-        """Record a use of the session; a session that is over stays over."""
+        """Record a use of the session; this does not revive a session that is over."""
         now = self._clock.monotonic_ms()
         if not session.is_over(now):
             session.used_at = now
             session.used_ms = self._clock.now_ms()
 
     async def end(self, session: Session[HeldT]) -> None:
-        """End a session: its ID is unknown, its credentials are gone and its place is free; then run its cleanups.
+        """End a session: forget its ID, wipe its credentials, release its place, then run its cleanups.
 
-        A second call does nothing. A cleanup that fails or takes too long does not stop the others.
+        A second call does nothing. A cleanup that fails or times out does not stop the others.
         """
         await self._end(session)
 
     def snapshot(self) -> SessionCounts:
-        """Return the counts, as if all sessions that are over had been swept."""
+        """Return the counts; sessions that are over but not yet removed count as expired."""
         now = self._clock.monotonic_ms()
         overdue = sum(session.is_over(now) for session in self._sessions.values())
         return SessionCounts(
@@ -248,11 +248,11 @@ class Registry(Generic[HeldT]):
             self._refused += 1
             raise
         if not admission.admitted:
-            # For our own sessions, this process knows better than the engine when they can be over.
+            # If all sessions are in this process, its own deadlines are more precise than the engine's.
             are_all_ours = admission.count <= len(self._sessions)
             raise self._refusal("too_many_sessions", self._sessions, inf if are_all_ours else admission.retry_ms)
         self._give_up(admission.gave_way)
-        if not self._is_running:  # the registry closed while the engine answered, and would never end this session
+        if not self._is_running:  # the registry closed during the call, and would never end this session
             await self._places.leave(place_of(member))
             raise self._refusal("too_many_sessions", ())
 
@@ -266,13 +266,13 @@ class Registry(Generic[HeldT]):
         return TooManySessions(retry_after_secs=max(1, ceil(wait_ms / 1000)), reason=reason)
 
     async def _give_way(self) -> None:
-        """End the sessions whose places went to other parties, in any process."""
+        """End the sessions that were evicted for other parties, by any process."""
         while True:
             with suppress(EngineUnavailable):
                 async with self._places.given_up() as places:
                     async for place in places:
                         self._give_up(place.decode(errors="replace"))
-            # Evictions missed here are found when the place is to be extended.
+            # An eviction missed here is noticed when the place is extended.
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
 
     def _give_up(self, place: str) -> None:
@@ -294,13 +294,14 @@ class Registry(Generic[HeldT]):
             try:
                 await self._catch_up()
                 await self._say_left_over()
-            except Exception:  # a defect must not end the server with all its sessions
+            except Exception:  # a bug here must not end the server and all its sessions
                 LOG.exception("the check of sessions failed")
                 await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
 
     async def _catch_up(self) -> None:
-        """End the sessions that are over, and extend the places of the others, if their check is due."""
-        while self._catching_up is not None:  # the next caller may need a place that is just being freed
+        """Check the sessions whose deadline has come: end those that are over, and extend the places of the rest."""
+        # wait for a check in progress, because it may free the place that this caller needs
+        while self._catching_up is not None:
             await self._catching_up.wait()
         now = self._clock.monotonic_ms()
         due = [self._sessions[member] for member in self._checks.pop_due(now)]
@@ -334,7 +335,7 @@ class Registry(Generic[HeldT]):
                     if not each.has_ended:
                         self._checks.put(each.connection_id, now + RETRY_MS)
                 return
-            if session.has_ended:  # perhaps during the call, in which the engine gave the place again
+            if session.has_ended:  # the session ended during the call, which may have taken its place again
                 await self._places.leave(place)
             elif not is_kept:
                 LOG.warning("session %s lost its place, and no other is free", session.label)
