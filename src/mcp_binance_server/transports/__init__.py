@@ -1,1 +1,1 @@
-"""Transports: stdio, HTTP and gRPC; bytes in, bytes out."""
+"""Transports: MCP over stdio and HTTP, and the gRPC service."""

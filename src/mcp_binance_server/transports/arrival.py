@@ -1,4 +1,4 @@
-"""The route of a call, its safety, and the certificate of a listening socket."""
+"""Security of a call's route (local, encrypted or readable), and the TLS certificate of a listening socket."""
 
 import ssl
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError, echo
 
 PROTO = b"x-forwarded-proto"
-# Headers by which proxies mark a forwarded request. A forwarded request does not come from this machine.
+# Headers that proxies add when they forward a request. A request with one of them does not come from this machine.
 FORWARDING = frozenset({
     b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip", b"client-ip",
     b"x-original-host", b"x-original-url", b"x-remote-addr", b"x-remote-ip", b"x-proxyuser-ip", b"cdn-loop",
     b"fastly-client-ip", b"fly-client-ip", b"x-nf-client-connection-ip", b"x-amzn-trace-id", b"x-arr-log-id",
 })  # fmt: skip
 FORWARDING_PREFIXES = (b"x-forwarded", b"x-original-forwarded", b"x-envoy-", b"cf-", b"x-azure-", b"x-appengine-")
-KEYS_READABLE = (  # an error shows 200 characters
+KEYS_READABLE = (  # errors show up to 200 characters
     "Keys are accepted over TLS or on this machine only; these were not used. Set --tls-cert and --tls-key, or let a "
     "proxy of MCP_BINANCE_TRUSTED_PROXIES send X-Forwarded-Proto: https"
 )
@@ -27,9 +27,9 @@ KEYS_READABLE = (  # an error shows 200 characters
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-@lru_cache(maxsize=1_024)  # called for each request
+@lru_cache(maxsize=1_024)  # cached, because every request needs it
 def is_loopback(host: str) -> bool:
-    """Return True if a host, by number or by name, is a loopback address."""
+    """Return True if a host is a loopback address, as a number or by name."""
     try:
         return unmapped(host).is_loopback
     except ValueError:
@@ -37,43 +37,43 @@ def is_loopback(host: str) -> bool:
 
 
 def unmapped(address: str) -> IPv4Address | IPv6Address:
-    """Return an address in its own family: a dual-stack socket shows IPv4 callers in IPv6.
+    """Parse an IP address; an IPv4 address mapped into IPv6, as on a dual-stack socket, becomes IPv4.
 
     Raises:
-        ValueError: it is not an address.
+        ValueError: it is not an IP address.
     """
     found = ip_address(address)
     return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
 
 
 class Arrival(StrEnum):
-    """The known security of the route between a caller and this process."""
+    """Security of the route between a caller and this process, as far as it is known."""
 
-    LOCAL = "local"  # from a program on this machine, without a sign of forwarding
-    ENCRYPTED = "encrypted"  # TLS up to this process, or up to a trusted proxy
-    READABLE = "readable"  # readable for others on the route
+    LOCAL = "local"  # from a program on this machine, not forwarded by a proxy
+    ENCRYPTED = "encrypted"  # over TLS to this process or to a trusted proxy
+    READABLE = "readable"  # others on the route can read it
 
     @property
     def is_private(self) -> bool:
-        """Whether the route can carry secrets."""
+        """Whether secrets can be sent over this route."""
         return self is not Arrival.READABLE
 
     def lends_to(self, visitor: Visitor) -> bool:
-        """Return True if a caller on this route can use the operator's own key.
+        """Return True if a caller on this route can use the operator's own API key.
 
-        Without authentication only a local caller counts as the operator.
+        Without authentication this is only a local caller.
         """
         return self.is_private if visitor.is_known else self is Arrival.LOCAL
 
 
 class Proxies:
-    """The trusted proxies, by addresses and networks."""
+    """Trusted proxies, given as addresses and networks."""
 
     def __init__(self, trusted: Iterable[str] = ()) -> None:
-        """Parse addresses or networks.
+        """Parse IP addresses and networks.
 
         Raises:
-            SettingsError: one of them is neither.
+            SettingsError: a text is neither an address nor a network.
         """
         try:
             self._trusted = [ip_network(each, strict=False) for each in trusted]
@@ -90,10 +90,10 @@ class Proxies:
         return any(found in network for network in self._trusted)
 
     def arrival(self, peer: str | None, headers: Headers, *, is_tls: bool, is_relayed: bool = False) -> Arrival:
-        """Return the route of a call from this peer with these headers, whose names are in lower case.
+        """Return the security of the route of a call.
 
-        The call was forwarded if a header says so, or if the caller of this function knows it from elsewhere
-        (`is_relayed`).
+        The names of `headers` must be in lower case. A call counts as forwarded if a header says so or with
+        `is_relayed`.
         """
         said = [value.strip().lower() for name, value in headers if name == PROTO]
         if self.trusts(peer):
@@ -105,29 +105,29 @@ class Proxies:
 
 
 def is_forwarded(headers: Headers) -> bool:
-    """Return True if the headers mark a request as forwarded."""
+    """Return True if a proxy header marks a request as forwarded."""
     return any(name in FORWARDING or name.startswith(FORWARDING_PREFIXES) for name, _ in headers)
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Two PEM files: the certificate with its chain, and its private key."""
+    """Two PEM files: the certificate chain and its private key."""
 
     chain: Path
     key: Path
 
     def context(self) -> ssl.SSLContext:
-        """Return the TLS context for a listening socket.
+        """Return the TLS context of a listening socket.
 
         Raises:
-            SettingsError: a file cannot be used; the message names its flag.
+            SettingsError: a file cannot be used; the message names its command-line option.
         """
         self.read()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
         try:
-            # Without a callback OpenSSL would ask for a passphrase at the terminal.
+            # Without a callback OpenSSL would ask for the passphrase at the terminal.
             context.load_cert_chain(self.chain, self.key, password=lambda: b"")
         except (OSError, ValueError) as error:
             what = getattr(error, "reason", None) or "it is not a PEM file"
@@ -141,10 +141,10 @@ class Certificate:
         return context
 
     def read(self) -> tuple[bytes, bytes]:
-        """Return the bytes of the key and of the chain, in the order of gRPC.
+        """Return the contents of the key file and of the chain file, in the order of gRPC.
 
         Raises:
-            SettingsError: one of them cannot be read.
+            SettingsError: a file cannot be read.
         """
         found: list[bytes] = []
         for flag, path in (("--tls-key", self.key), ("--tls-cert", self.chain)):

@@ -1,7 +1,7 @@
-"""One line from a client: a message, or the error that answers it. Pure.
+"""Parsing of one line from a client into a message, or into the error that answers it. Pure.
 
-The SDK silently drops a line that it cannot read, and the client waits forever. Here every frame with a request gets an
-answer: under its own ID if that can be read, else under null.
+The SDK silently drops a line that it cannot parse, and the client waits forever. Here every invalid request is
+answered: with its own ID if that can be read, otherwise with null.
 """
 
 import json
@@ -15,40 +15,41 @@ from pydantic_core import from_json
 
 _BOM = b"\xef\xbb\xbf"
 FRAME_CAP = 4 * 2**20
-# An ID is near the start; a longer search would let a broken frame cost more than a good one.
+# IDs are near the start of a message. Without this limit an invalid message would cost more than a valid one.
 SCAN_LIMIT = 16 * 2**10
 Id = str | int
 
-# Strings, numbers and punctuation; possessive runs drop an unclosed string in one pass, without backtracking.
+# Strings, numbers and punctuation. The possessive quantifiers drop an unclosed string in one pass, without
+# backtracking.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"|"|-?[0-9.eE+-]+|[{}\[\],:]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedFrame:
-    """A frame that is not a message, and its answer."""
+    """An invalid line, with the error that answers it."""
 
     answer: jsonrpc.JSONRPCError
 
 
 def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | RefusedFrame:
-    """Return the message on a line, or the answer that refuses it."""
+    """Return the message on a line, or the error that answers an invalid line."""
     try:
         value: Any = from_json(line.removeprefix(_BOM), cache_strings="keys")
-    except ValueError:  # half a surrogate pair too: it is not text and cannot be sent back
+    except ValueError:  # a lone surrogate raises it too; it is no valid text and cannot be sent back
         return _refused(scan_id(line), jsonrpc.PARSE_ERROR, "The message is not valid JSON")
     try:
-        # Validate the value: from text, each of the four message types would be parsed again until one fits.
+        # Validate the parsed value: from text, pydantic would parse once for each of the four message types.
         message = jsonrpc.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
         return _no_message(value)
     if isinstance(message, jsonrpc.JSONRPCNotification) and "id" in value:
-        # A request's ID cannot be null, 1.5, true or a list. This is a bad request, and the answer has no ID.
+        # A request's ID cannot be null, 1.5, true or a list. The answer to such a request has no ID.
         return _refused(None, jsonrpc.INVALID_REQUEST, "The id of a request must be a string or an integer")
     return message
 
 
 def too_long(start: bytes) -> RefusedFrame:
-    """Refuse a line over the cap; only its start was kept."""
+    """Return the error for a line over the size limit, of which only the start is kept."""
     return _refused(scan_id(start), jsonrpc.INVALID_REQUEST, f"A message must not be longer than {FRAME_CAP} bytes")
 
 
@@ -62,7 +63,7 @@ def _no_message(value: object) -> RefusedFrame:
 
 
 def usable_id(value: object) -> Id | None:
-    """Return a value that is valid as the ID of a request and of its answer; None for any other value."""
+    """Return a value if it is a valid request ID, otherwise None."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value):
@@ -76,11 +77,11 @@ def _refused(request_id: Id | None, code: int, message: str) -> RefusedFrame:
 
 
 def scan_id(line: bytes) -> Id | None:
-    """Find the ID of an incomplete or invalid message: the value of "id" in its outermost object."""
+    """Find the ID of an incomplete or invalid message: the value of "id" in the outermost object."""
     depth, key, last_string = 0, b"", b""
     for found in _TOKEN.finditer(line[:SCAN_LIMIT]):
         token = found.group()
-        if token == b'"':  # a string that is never closed: the rest is its text
+        if token == b'"':  # an unclosed string reaches to the end
             return None
         if token in b"{[":
             depth += 1

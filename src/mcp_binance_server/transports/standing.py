@@ -1,4 +1,4 @@
-"""Revocation of tokens: a withdrawn token also ends its open streams, and not only its next request."""
+"""Revocation of tokens: ends the open streams of a revoked token."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -12,7 +12,7 @@ from mcp_binance_server.clock import Clock
 LOG = logging.getLogger(__name__)
 
 LOOK_MS = 250.0
-# Callers checked before other tasks get a turn.
+# Callers that are checked before other tasks get a turn.
 AT_A_TIME = 16
 
 IsGood = Callable[[], Awaitable[bool]]
@@ -20,7 +20,7 @@ IsGood = Callable[[], Awaitable[bool]]
 
 
 class Stay:
-    """The open work of one caller; it is cancelled when the caller's token is withdrawn."""
+    """Open work of one caller, cancelled when the caller's token is revoked."""
 
     def __init__(self, is_good: IsGood) -> None:
         self.is_good = is_good
@@ -32,7 +32,7 @@ class Stay:
 
 
 class Standing:
-    """The open work of all callers; each is checked again when a token may have become invalid."""
+    """Open work of all callers; their tokens are checked again whenever one may have become invalid."""
 
     def __init__(self, edition: Callable[[], object], clock: Clock) -> None:
         self._edition = edition
@@ -41,7 +41,7 @@ class Standing:
 
     @property
     def count(self) -> int:
-        """The number of watched blocks."""
+        """Number of watched blocks."""
         return len(self._inside)
 
     @asynccontextmanager
@@ -55,7 +55,7 @@ class Standing:
 
     @contextmanager
     def watching(self, is_good: IsGood) -> Generator[Stay]:
-        """Cancel the block as soon as its caller's token is invalid."""
+        """Cancel the block when its caller's token becomes invalid."""
         stay = Stay(is_good)
         self._inside.add(stay)
         try:
@@ -65,7 +65,7 @@ class Standing:
             self._inside.discard(stay)
 
     def let_go(self, stay: Stay) -> None:
-        """Stop watching open work that ends on its own."""
+        """Stop watching work that will soon end on its own."""
         self._inside.discard(stay)
 
     async def _watch(self) -> None:

@@ -1,4 +1,4 @@
-"""Standard input and output, with a cap on frames; blocking calls have their own threads."""
+"""stdio transport with a size limit on messages; blocking reads and writes run in their own threads."""
 
 import asyncio
 import logging
@@ -29,12 +29,12 @@ T = TypeVar("T")
 
 LOG = logging.getLogger(__name__)
 CHUNK = 64 * 2**10
-# Seconds for the remaining answers after the client has closed its side, and after SIGTERM.
+# Seconds in which the last answers can be sent: after the client has closed its side, and after SIGTERM.
 DRAIN_SECS = 10.0
 LAST_SECS = 2.0
-# Requests in progress; the next is read after an answer, so a client that asks and does not read costs no more memory.
+# Limit of requests in progress (back-pressure): the next one is read only after an answer.
 MOST_IN_HAND = 32
-# While the server asks the client, the client's answer is behind its own requests, so more of them must be read.
+# Limit while the server asks the client something: the reply arrives after requests that are already sent.
 MOST_WHILE_ASKING = 1_024
 
 ReadChunk = Callable[[], Awaitable[bytes]]
@@ -42,7 +42,7 @@ WriteAll = Callable[[bytes], Awaitable[None]]
 
 
 class _Job(Generic[T]):
-    """A call for the side thread, with a future for its result."""
+    """A call for the thread, with a future for its result."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -54,11 +54,10 @@ class _Job(Generic[T]):
             done = partial(self._succeed, self._work())
         except BaseException as failure:  # noqa: BLE001 - it is passed to the caller
             done = partial(self._fail, failure)
-        with suppress(RuntimeError):  # the loop is closed, and the caller with it
+        with suppress(RuntimeError):  # the event loop is closed, so there is no caller
             self._loop.call_soon_threadsafe(done)
 
-    # The waiting caller may be cancelled, even right after a check: Ctrl-C cancels between any two steps of this
-    # thread.
+    # The caller may be cancelled at any moment, even right after a check. So the future can already be done.
     def _succeed(self, result: T) -> None:
         with suppress(asyncio.InvalidStateError):
             self.outcome.set_result(result)
@@ -69,9 +68,9 @@ class _Job(Generic[T]):
 
 
 class SideThread:
-    """A thread that runs its calls one by one, each to its end, even if the caller no longer waits.
+    """Worker thread that runs calls one by one; a call is finished even if its caller is cancelled.
 
-    anyio's threads would not do: at its end the process waits for them, and they can wait for a client.
+    anyio's threads cannot be used. A process waits for them at its end, and they may wait for a client forever.
     """
 
     def __init__(self, name: str) -> None:
@@ -80,13 +79,13 @@ class SideThread:
         self._thread.start()
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call in the thread; it also runs if the caller is cancelled."""
+        """Run a call in the thread; cancellation of the caller does not stop it."""
         job = _Job(partial(work, *args, **kwargs))
         self._jobs.put(job)  # pyright: ignore[reportArgumentType] - the result type is between the job and its caller
         return await job.outcome
 
     def close(self) -> None:
-        """End the thread after its queued calls."""
+        """End the thread after the queued calls."""
         self._jobs.put(None)
 
     def _work(self) -> None:
@@ -96,7 +95,7 @@ class SideThread:
 
 @dataclass
 class Writer:
-    """The outgoing half: messages become lines, whole and in turn."""
+    """Write half: sends each message as one line, without interleaving."""
 
     write_all: WriteAll
     pending: Counter[str | int] = field(default_factory=Counter[str | int])
@@ -116,7 +115,7 @@ class Writer:
         self.pending[request_id] += 1
 
     def answered(self, request_id: str | int) -> None:
-        # A client can reuse the ID of an unanswered request: both are answered.
+        # A client may reuse the ID of an unanswered request; both requests are answered and counted.
         self.pending -= Counter([request_id])
         self.freed.set()
 
@@ -134,14 +133,14 @@ class Writer:
             await self.freed.wait()
 
     async def drain(self, longest_secs: float | None = None) -> None:
-        """Wait until every request read so far is answered, at most `longest_secs`."""
+        """Wait until all requests read so far are answered, at most `longest_secs`."""
         with anyio.move_on_after(DRAIN_SECS if longest_secs is None else longest_secs):
             while self.pending:
                 self.freed = anyio.Event()
                 await self.freed.wait()
 
     async def aclose(self) -> None:
-        """Nothing to close: the descriptor belongs to the process."""
+        """Do nothing: the descriptor belongs to the process."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -154,7 +153,7 @@ class Writer:
 
 @dataclass
 class Reader:
-    """The incoming half: lines become messages; an invalid line is answered here and goes no further."""
+    """Read half: turns lines into messages, and answers invalid lines itself."""
 
     read_chunk: ReadChunk
     writer: Writer
@@ -183,9 +182,9 @@ class Reader:
             return SessionMessage(message)
 
     def _is_abandoned(self, message: jsonrpc.JSONRPCMessage) -> bool:
-        """Return whether this is a `server/discover` whose client has fallen back to `initialize` already.
+        """Return whether a `server/discover` must be ignored because its client has already sent `initialize`.
 
-        An answer to it would bind the connection to the newer revision, and `initialize` would be refused.
+        An answer would bind the connection to the newer revision, and `initialize` would be refused.
         """
         if not self._is_first:
             return False
@@ -198,18 +197,18 @@ class Reader:
     async def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
         if isinstance(message, jsonrpc.JSONRPCRequest):
             await self.writer.has_room()
-            # A subscription stream has no end to wait for: a client that closes its side has left it.
+            # A subscription never ends on its own, so the drain does not wait for it.
             if message.method != "subscriptions/listen":
                 self.writer.asked(message.id)
         elif isinstance(message, jsonrpc.JSONRPCNotification):
-            # A cancelled request is not answered, so there is no answer to wait for.
+            # A cancelled request gets no answer.
             if (cancelled := _cancelled_by(message)) is not None:
                 self.writer.answered(cancelled)
         else:
             self.writer.questions -= {message.id}
 
     async def _line(self) -> bytes | None:
-        """Return the next line. Of a line over the cap, return one byte more than the cap."""
+        """Return the next line; a line over the limit is cut to one byte more than the limit."""
         overlong: bytes | None = None
         while True:
             end = self._buffer.find(b"\n", self._scanned)
@@ -226,11 +225,11 @@ class Reader:
                 return None
             chunk = await self.read_chunk()
             self._ended = not chunk
-            # A last line without its newline is a line.
+            # Accept a last line without a newline.
             self._buffer += chunk or (b"\n" if self._buffer or overlong else b"")
 
     async def aclose(self) -> None:
-        """Nothing to close: the descriptor belongs to the process."""
+        """Do nothing: the descriptor belongs to the process."""
 
     def __aiter__(self) -> Self:
         return self
@@ -257,9 +256,9 @@ def _cancelled_by(message: jsonrpc.JSONRPCNotification) -> str | int | None:
 
 
 async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None = None) -> None:
-    """Serve one client until it closes a side, or until SIGTERM; other output of the process goes to stderr.
+    """Serve one client until it closes a side or SIGTERM arrives; all other output of the process goes to stderr.
 
-    At SIGTERM no more requests are taken, and the pending answers leave first.
+    After SIGTERM no new requests are accepted, and pending answers are sent.
     """
     with _claimed_descriptors() as (source, sink), _side_thread("stdin") as reading, _side_thread("stdout") as writing:
         async with anyio.create_task_group() as tasks:
@@ -268,7 +267,7 @@ async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None
                 try:
                     await writing.run(_write_all, sink, data)
                 except OSError:
-                    tasks.cancel_scope.cancel()  # the reader is gone
+                    tasks.cancel_scope.cancel()  # the client has closed its side
                     await anyio.lowlevel.checkpoint()
 
             tasks.start_soon(_wait_until_unread, sink, tasks.cancel_scope)
@@ -278,17 +277,17 @@ async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None
             try:
                 await server.run(reader, writer, server.create_initialization_options())
             except Exception:
-                # An exception in the SDK because its client has left is not an error.
+                # After a disconnect of the client, exceptions in the SDK are expected.
                 if not tasks.cancel_scope.cancel_called:
                     raise
             tasks.cancel_scope.cancel()
 
 
 async def _wait_until_unread(sink: int, scope: anyio.CancelScope) -> None:
-    """Cancel the service when the reader of a pipe has left, even if there is nothing to write."""
+    """Cancel the service when the reader of the output pipe has closed it, even if nothing is being written."""
     if not stat.S_ISFIFO(os.fstat(sink).st_mode) or sys.platform == "win32":
         return
-    # This end of a pipe never has data to read: it is ready only when the other end was closed.
+    # The write end of a pipe never has data to read; it becomes readable only when the other end is closed.
     await anyio.wait_readable(sink)
     scope.cancel()
 
@@ -318,7 +317,7 @@ def _side_thread(name: str) -> Generator[SideThread]:
 def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, CHUNK)
-    except OSError:  # a terminal that was closed
+    except OSError:  # the terminal was closed
         return b""
 
 
@@ -330,7 +329,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def _claimed_descriptors() -> Generator[tuple[int, int]]:
-    """Reserve stdin and stdout for the protocol: print() writes to stderr, input() finds nothing."""
+    """Reserve stdin and stdout for the protocol: print() writes to stderr, and input() reads nothing."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -1,1 +1,1 @@
-"""The provider.v1 service over gRPC, which is not MCP; needs the extra `grpc`."""
+"""gRPC service provider.v1, a separate protocol from MCP; needs the optional dependency `grpc`."""

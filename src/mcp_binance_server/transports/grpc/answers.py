@@ -1,4 +1,4 @@
-"""The methods of the provider service: answers and events as protocol messages."""
+"""Methods of the gRPC service, with their answers and events as protobuf messages."""
 
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
@@ -54,7 +54,7 @@ Write = Callable[[pb.CloudEvent], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class EventSpec:
-    """One type of event, and the kind by which clients request it."""
+    """A type of event, and the name by which clients subscribe to it."""
 
     type: str
     kind: pb.EventKind
@@ -82,7 +82,10 @@ EVENTS = (
 
 
 def cloud_event(news: News, source: str) -> pb.CloudEvent:
-    """Return one event. Its ID is the exchange's own if there is one, so that clients can recognise duplicates."""
+    """Return one event as a CloudEvent.
+
+    Its ID is the exchange's own, if there is one, so that clients can drop duplicates.
+    """
     told = _told(news)
     return pb.CloudEvent(
         id=told.id,
@@ -148,12 +151,12 @@ def _trade(news: TradeNews) -> dict[str, Any]:
 
 
 def json_text(value: object) -> str:
-    """Return JSON; an empty text for None."""
+    """Return a value as JSON text; None becomes an empty text."""
     return "" if value is None else msgspec.json.encode(value).decode()
 
 
 def capabilities(catalogue: Catalogue) -> pb.ListCapabilitiesResponse:
-    """List all capabilities for a caller, in the order of the catalogue."""
+    """List the capabilities that a caller can use, in the order of the catalogue."""
     return pb.ListCapabilitiesResponse(
         server_name=NAME,
         server_version=__version__,
@@ -197,7 +200,7 @@ def _prompt(spec: PromptSpec[Any]) -> pb.Prompt:
 
 
 def invoked(result: types.CallToolResult) -> pb.InvokeResponse:
-    """Return a tool's answer: its text, its structured data, and its other content as attachments."""
+    """Return a tool's answer: its text, its structured data, and other content as attachments."""
     texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
     return pb.InvokeResponse(
         text="\n\n".join(texts),
@@ -243,10 +246,10 @@ def prompt(result: types.GetPromptResult) -> pb.GetPromptResponse:
 
 
 class ProviderService:
-    """The service methods over the dispatcher, plus live market events, which MCP cannot send."""
+    """Methods of the gRPC service: the capabilities of MCP, and a stream of live market events."""
 
     def __init__(self, dispatcher: Dispatcher, *, most_streams: int | None = None) -> None:
-        # Without trading: an order needs a user to confirm it, and gRPC has no way to ask one.
+        # Trading is excluded: a user must confirm each order, and gRPC has no way to ask.
         self._ask = replace(dispatcher, catalogue=dispatcher.catalogue.without_trading())
         self._places = LentPlaces(most_streams or MOST_STREAMS)
         self._streams: set[anyio.CancelScope] = set()
@@ -266,7 +269,7 @@ class ProviderService:
         return prompt(await self._ask.get_prompt(who, request.name, dict(request.arguments)))
 
     async def stream(self, request: pb.StreamRequest, who: Who, write: Write) -> None:
-        """Send news until the caller leaves or the server stops."""
+        """Send events until the caller disconnects or the server stops."""
         live = self._ask.context_for(who, "market:read").live
         wish = _wish(request)
         if self._is_stopping:
@@ -290,7 +293,7 @@ class ProviderService:
         raise ServerStopping if self._is_stopping else given_away(self._places.most)
 
     def stop_streams(self) -> None:
-        """End every stream now and refuse new ones: a stream has no end to wait for."""
+        """End all streams now and refuse new ones, because a stream never ends on its own."""
         self._is_stopping = True
         for scope in self._streams:
             scope.cancel()

@@ -1,4 +1,4 @@
-"""Callers, identified by the metadata and the route of a call; none of it is kept or logged."""
+"""Identification of gRPC callers by metadata and route; secrets are neither stored nor logged."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from mcp_binance_server.transports.arrival import KEYS_READABLE, Proxies
 
 API_KEY = "x-binance-api-key"
 SECRET_KEY = "x-binance-secret-key"  # noqa: S105 - the name of a header, not a secret
-# Text metadata cannot contain the lines of a PEM.
+# Text metadata cannot contain line breaks, but a PEM key does: it is sent as binary metadata.
 SECRET_PEM = "x-binance-secret-key-bin"  # noqa: S105 - the name of a header, not a secret
 CREDENTIALS = (API_KEY, SECRET_KEY, SECRET_PEM)
 
@@ -23,7 +23,11 @@ Authenticate = Callable[[Mapping[str, str]], Awaitable[Visitor]]
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """The rules for callers: without an authenticator all are let in; some without a key can use the server's."""
+    """Rules for callers: authentication, own API keys, and use of the server's key.
+
+    Without an authenticator every caller is admitted. A caller without a key can use the server's key if its route
+    allows it.
+    """
 
     own: Principal | None = field(repr=False)
     authenticate: Authenticate | None = None
@@ -32,11 +36,11 @@ class Callers:
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
 
     async def of(self, metadata: Metadata, peer: str) -> Caller:
-        """Return the caller of a call from a peer, which is named as in gRPC.
+        """Return the caller behind a call's metadata and peer address.
 
         Raises:
-            TokenRefused: the authenticator refused the visitor.
-            InvalidArguments: half a key, one sent twice, an invalid secret, or keys that others could read.
+            TokenRefused: the authenticator refused the caller.
+            InvalidArguments: the API key is incomplete, sent twice or invalid, or others on the route could read it.
         """
         told = _single(metadata)
         arrival = self.proxies.arrival(address_of(peer), _headers(told), is_tls=self.is_tls)
@@ -53,7 +57,7 @@ class Callers:
 
 
 def address_of(peer: str) -> str | None:
-    """Return the address in gRPC's name of a peer: `ipv4:127.0.0.1:1`, `ipv6:%5B::1%5D:1`, `unix:…`."""
+    """Return the IP address in a gRPC peer name such as `ipv4:127.0.0.1:1` or `ipv6:%5B::1%5D:1`; None for `unix:…`."""
     family, _, rest = unquote(peer).partition(":")
     return rest.rpartition(":")[0].strip("[]") if family in ("ipv4", "ipv6") else None
 

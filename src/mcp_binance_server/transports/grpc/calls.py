@@ -1,4 +1,4 @@
-"""Admission and counting of calls, limits per caller, and the health service."""
+"""gRPC calls: count, limits per address, error answers, and the health and reflection services."""
 
 from collections import Counter
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ from mcp_binance_server.transports.proto import provider_pb2 as pb
 from mcp_binance_server.transports.standing import Standing
 
 MESSAGE_SECS = 10.0
-# Calls that unauthenticated clients can hold: all of them together, and those of one address.
+# Limits on open calls without authentication: in total, and per address.
 MOST_HELD = 64
 MOST_OF_ADDRESS = 32
 
@@ -36,21 +36,21 @@ RequestT = TypeVar("RequestT", bound=Message)
 ResultT = TypeVar("ResultT")
 
 SERVICE = "provider.v1.Provider"
-# An authenticator's error if a token cannot be checked now, but is not refused.
+# Error of the authenticator if a token cannot be checked at the moment.
 CANNOT_TELL = "temporarily_unavailable"
 
 
 class OpenCalls:
-    """A count of open calls; a caller that reads nothing can delay the end of a call."""
+    """Limit on open calls; needed because a client that reads nothing can keep a call open."""
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()
 
     async def enter(self, context: Context) -> None:
-        """Count a new call, or abort it."""
+        """Count a new call; abort it if too many are open."""
         address = address_of(context.peer()) or ""
         if self._held.total() >= MOST_HELD or self._held[address] >= MOST_OF_ADDRESS:
-            # Trailers alone: a caller that reads no messages still gets these.
+            # An abort sends only trailers, which reach even a client that reads no messages.
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many of these calls are open")
         self._held[address] += 1
 
@@ -59,12 +59,15 @@ class OpenCalls:
             if not self._held[address]:
                 del self._held[address]
 
-        # The stubs require a class that gRPC does not have.
+        # The type stubs demand a class that grpc.aio does not have.
         context.add_done_callback(leave)  # pyright: ignore[reportArgumentType]
 
 
 class HealthService:
-    """The standard health service. Each watcher waits on its own: one that does not read does not block the others."""
+    """Standard gRPC health service.
+
+    A watcher that does not read blocks only itself, because each watcher has its own task.
+    """
 
     def __init__(self, *services: str) -> None:
         self._status: dict[str, int] = dict.fromkeys(("", *services), HealthCheckResponse.SERVING)
@@ -72,7 +75,8 @@ class HealthService:
         self._checks, self._watches = OpenCalls(), OpenCalls()
 
     def handlers(self) -> grpc.GenericRpcHandler:
-        # Both as streams of requests: for any other call the library waits forever for its one message.
+        # Handlers take a stream of requests, because with a unary request the library would wait forever for the
+        # message.
         return grpc.method_handlers_generic_handler(
             HEALTH,
             {
@@ -100,12 +104,12 @@ class HealthService:
             status = self._status.get(service, HealthCheckResponse.SERVICE_UNKNOWN)
             await context.write(HealthCheckResponse(status=status).SerializeToString())
             if self._changed.is_set():
-                await anyio.sleep_forever()  # it has seen the last change, and leaves when it likes
+                await anyio.sleep_forever()  # no further change will come: wait until the client disconnects
             await self._changed.wait()
 
 
 class Reflects(Protocol):
-    """The library's reflection service, as far as it is typed."""
+    """Type of the library's reflection service."""
 
     def ServerReflectionInfo(  # noqa: N802 - its name on the wire
         self,
@@ -115,7 +119,7 @@ class Reflects(Protocol):
 
 
 class Reflection:
-    """The standard reflection service, with a limit on the calls of unauthenticated clients."""
+    """Standard gRPC reflection service, with a limit on open calls."""
 
     def __init__(self, *services: str) -> None:
         self._library: Reflects = reflection.ReflectionServicer((*services, HEALTH, reflection.SERVICE_NAME))
@@ -138,7 +142,7 @@ class Reflection:
 
 
 async def first_message(requests: AsyncIterable[bytes]) -> bytes | None:
-    """Return the one message of a call; None if there is none, or none in time."""
+    """Return the first message of a call; None if there is none or it does not come in time."""
     with anyio.move_on_after(MESSAGE_SECS):
         return await anext(aiter(requests), None)
     return None
@@ -152,10 +156,10 @@ async def _service(requests: AsyncIterable[bytes], context: Context) -> str:
 
 
 class ProviderCalls:
-    """The methods of the service, with a count of the calls in progress.
+    """Methods of the gRPC service, with a count of calls in progress.
 
-    Requests come as bytes: the library would report an unreadable request as a defect of ours. They come as streams of
-    one message, which looks the same to a client: so the token is checked before any message is awaited.
+    Handlers receive bytes, because the library would report an unreadable request as an internal error. They receive a
+    stream with one message, so that the token can be checked before the message arrives. A client sees no difference.
     """
 
     def __init__(
@@ -169,7 +173,7 @@ class ProviderCalls:
         self._empty = anyio.Event()
 
     def handlers(self) -> grpc.GenericRpcHandler:
-        """Return the methods of the service, by name."""
+        """Return the handlers of the service's methods, by name."""
         provider = self._provider
         return grpc.method_handlers_generic_handler(
             SERVICE,
@@ -183,7 +187,7 @@ class ProviderCalls:
         )
 
     async def wait_until_empty(self) -> None:
-        """Wait until the calls in progress are answered."""
+        """Wait until all calls in progress are answered."""
         while self._inside:
             self._empty = anyio.Event()
             await self._empty.wait()
@@ -203,8 +207,8 @@ class ProviderCalls:
             async def write(event: pb.CloudEvent) -> None:
                 nonlocal is_open
                 if not is_open:
-                    # The library sends the initial metadata with the first message; if that is cancelled, it sends them
-                    # again with the reason for the end, which then never arrives.
+                    # The library sends the initial metadata with the first message. If that is cancelled, it sends them
+                    # again together with the status, and the status never arrives.
                     with anyio.CancelScope(shield=True):
                         await context.send_initial_metadata(())
                     is_open = True

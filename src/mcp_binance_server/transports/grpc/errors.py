@@ -1,4 +1,4 @@
-"""Our errors for a gRPC client: a status by kind, and the whole error as JSON in the trailing metadata."""
+"""Errors for gRPC clients: a status code, a sentence, and the whole error as JSON in the trailing metadata."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from mcp import MCPError
 from mcp_binance_server.errors import AppError
 
 ERROR_KEY = "mcp-binance-error-bin"
-# A peer takes 8 kB of trailing metadata: this as base64, and the sentence with every byte escaped, stay below it.
+# A client accepts 8 kB of trailing metadata. This many bytes as base64, plus the sentence with every byte escaped, fit.
 MOST_JSON_BYTES = 4_096
 MOST_SENTENCE_BYTES = 600
 ALWAYS_TOLD = frozenset({"error_type", "retryable", "error_id", "retry_after_secs", "left_out"})
@@ -23,7 +23,7 @@ _STATUS_BY_CODE = {
     -32404: grpc.StatusCode.NOT_FOUND,
     -32602: grpc.StatusCode.INVALID_ARGUMENT,
 }
-# Kinds that share the codes -32600 and -32603.
+# Status by error type, for types that share the codes -32600 and -32603.
 _STATUS_BY_TYPE = {
     "insufficient_scope": grpc.StatusCode.PERMISSION_DENIED,
     "token_refused": grpc.StatusCode.UNAUTHENTICATED,
@@ -49,7 +49,7 @@ _STATUS_BY_TYPE = {
 
 @dataclass(kw_only=True, eq=False)
 class TokenRefused(AppError):
-    """An authenticator's refusal of a caller."""
+    """The authenticator has refused a caller."""
 
     code: ClassVar[int] = -32600
     error_type: ClassVar[str] = "token_refused"
@@ -88,7 +88,7 @@ class ServerStopping(AppError):
 
 @dataclass(frozen=True, slots=True)
 class GrpcRefusal:
-    """The end of a call without an answer."""
+    """The error that ends a call: status, sentence and JSON."""
 
     status: grpc.StatusCode
     sentence: str
@@ -96,7 +96,7 @@ class GrpcRefusal:
 
 
 def refusal_of(error: MCPError) -> GrpcRefusal:
-    """Return the status, the sentence and the JSON of an error, shortened to fit."""
+    """Return an error as status, sentence and JSON, shortened to fit into the metadata."""
     data: dict[str, Any] = dict(error.data or {})
     status = _STATUS_BY_TYPE.get(str(data.get("error_type"))) or _STATUS_BY_CODE.get(error.code)
     sentence = error.message.encode()[:MOST_SENTENCE_BYTES].decode(errors="ignore")

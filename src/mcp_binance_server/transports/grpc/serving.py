@@ -1,4 +1,4 @@
-"""`--grpc`: the provider.v1 service on a socket, with health and reflection, until a signal ends it."""
+"""gRPC server of `--grpc`: the service, health and reflection on a socket, until a signal stops it."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ DRAIN_SECS = 1.0
 MOST_CALLS = 256
 OPTIONS = (
     ("grpc.max_receive_message_length", 4 * 2**20),
-    # The largest picture, once as bytes and once as base64; the default limit of most clients is 4 MiB.
+    # Enough for the largest picture twice, as bytes and as base64; most clients accept 4 MiB by default.
     ("grpc.max_send_message_length", 24 * 2**20),
     ("grpc.max_metadata_size", 8 * 2**10),
     ("grpc.absolute_max_metadata_size", 16 * 2**10),
@@ -36,7 +36,7 @@ OPTIONS = (
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
     ("grpc.max_connection_idle_ms", 600_000),
-    # With port reuse, two servers on one port would share the calls unnoticed.
+    # With SO_REUSEPORT two servers on one port would silently share the calls.
     ("grpc.so_reuseport", 0),
 )
 
@@ -58,7 +58,7 @@ class ListeningAddress:
 
 @dataclass(slots=True)
 class Grace:
-    """Seconds for calls in progress to end; the code that ends the service can change it."""
+    """Seconds in which calls in progress can end; Ctrl-C shortens them."""
 
     secs: float = GRACE_SECS
 
@@ -77,12 +77,13 @@ async def serve_grpc(
     grace_secs: float = GRACE_SECS,
     at_ctrl_c: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; calls in progress can take `grace_secs` to end, streams end at once.
+    """Serve until SIGTERM or SIGINT.
 
-    At Ctrl-C (SIGINT) a user waits, so the grace is a fraction of a second.
+    Streams end at once; other calls in progress have `grace_secs` to end. After Ctrl-C (SIGINT) the grace is a fraction
+    of a second, because a user is waiting.
 
     Raises:
-        SettingsError: the address cannot be used, or is open to others without authentication.
+        SettingsError: the address cannot be used, or others could reach it without authentication.
     """
     address = ListeningAddress(host, port)
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
@@ -118,7 +119,7 @@ async def running_service(
     standing: Standing | None = None,
     grace: Grace | None = None,
 ) -> AsyncGenerator[ListeningAddress]:
-    """Listen and yield the bound address; port 0 lets the system choose. At the end, drain."""
+    """Listen on a port and yield the bound address, then drain; with port 0 the system chooses a port."""
     if authenticate is None and not address.is_loopback:
         raise SettingsError(
             problems=(f"--host: {address.host} can be reached from other machines, and callers are not authenticated",)
@@ -150,12 +151,12 @@ async def running_service(
 
 
 def _credentials(certificate: Certificate) -> grpc.ServerCredentials:
-    certificate.context()  # gRPC would accept files that do not fit together, and then refuse every caller
+    certificate.context()  # gRPC would accept a key that does not match the certificate, and then refuse every caller
     return grpc.ssl_server_credentials([certificate.read()])
 
 
 def _refuse_taken(address: ListeningAddress) -> None:
-    """Try to bind the port first: for a port in use the library would log lines of its own."""
+    """Check that the port is free: otherwise the library prints its own log lines."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         try:
@@ -176,7 +177,7 @@ async def _drain(server: grpc.aio.Server, provider_calls: ProviderCalls, grace_s
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop)
         await provider_calls.wait_until_empty()
-        # Time for the last answers to leave; a watcher of our health would stay for the whole grace.
+        # Time in which the last answers are sent; a health watcher would otherwise use the whole grace period.
         with anyio.move_on_after(min(DRAIN_SECS, grace_secs)):
             await is_over.wait()
         await server.stop(None)

@@ -1,1 +1,1 @@
-"""The HTTP application, from the socket inwards."""
+"""The HTTP application, from the socket to the MCP server."""

@@ -1,4 +1,4 @@
-"""The ASGI app: routes, authentication, scopes and probes."""
+"""ASGI application: routes, authentication, scopes and probes."""
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -51,7 +51,7 @@ from mcp_binance_server.transports.standing import Standing
 
 Check = Callable[[], Awaitable[object]]
 CHECK_SECS = 1.0
-# A balancer probes every second or two; the exchange should not get a request for each. Failures are rechecked sooner.
+# A load balancer probes every second or two; cached results spare the exchange most requests. Failures expire sooner.
 UPSTREAM_KEPT_MS, TROUBLE_KEPT_MS = 10_000, 1_000
 RATE_LIMITED = RateLimited.error_type
 
@@ -64,7 +64,7 @@ ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp
 
 @dataclass
 class Probes:
-    """Health for the supervisor, readiness for the load balancer, metrics for the monitoring."""
+    """Probes: health for a supervisor, readiness for a load balancer, and metrics."""
 
     clock: Clock
     metrics: Metrics
@@ -79,10 +79,10 @@ class Probes:
         await reply_json(send, b'{"status":"ok"}')
 
     async def readyz(self, send: Send) -> None:
-        """Report whether requests can be answered; without the market most of them fail.
+        """Report whether the server is ready: not draining, with its state engine and the market.
 
-        A market over its rate limit counts as present: cached and streamed data is served, and every other answer has
-        the wait. Another server would not help, since a limit belongs to the address.
+        A market over its rate limit counts as ready: cached and streamed data is still served, and other answers
+        contain the wait. Another server behind the same address would have the same limit.
         """
         found = {"engine": await _outcome(self.engine), "upstream": await self._upstream()}
         is_ready = not self.draining and found["engine"] == "ok" and found["upstream"] in {"ok", RATE_LIMITED}
@@ -113,7 +113,7 @@ async def _outcome(check: Check) -> str:
 
 
 class _Params(msgspec.Struct):
-    # Of any type: a field that the method does not use must not hide the field that it uses.
+    # Fields accept any type, so that an invalid field that the method ignores does not make the others unreadable.
     name: object = None
     uri: object = None
     arguments: object = None
@@ -134,8 +134,8 @@ async def missing_scopes(
 ) -> tuple[frozenset[Permission], Receive]:
     """Return the scopes that the visitor lacks for this request, and a `receive` that replays the body.
 
-    A client learns the required scopes from HTTP 403; so the body is parsed here, for visitors without all scopes. An
-    unreadable body is left for the handler to refuse.
+    Missing scopes must be answered with HTTP 403, before the request reaches MCP. So the body is parsed here, but only
+    for visitors without all scopes. The handler refuses an unreadable body.
     """
     if visitor.scopes == SCOPES or scope["method"] != "POST":
         return frozenset(), receive
@@ -155,9 +155,9 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
 
 
 def _names(method: str, params: _Params) -> Sequence[object]:
-    """Return the requested names, in the field of the method; a stream names many pages."""
+    """Return the names of tools, prompts or pages in a request; a subscription stream names several pages."""
     if method == "subscriptions/listen":
-        return _pages(params.notifications)[:MOST_PAGES] or ("",)  # more than these are refused
+        return _pages(params.notifications)[:MOST_PAGES] or ("",)  # the handler refuses more pages
     return (params.uri if method in ("resources/read", "resources/subscribe") else params.name,)
 
 
@@ -170,7 +170,7 @@ def _pages(wished: object) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """The authentication of callers, and the metadata that shows clients the issuer of tokens."""
+    """Authentication of callers, and the OAuth metadata that names the token issuer."""
 
     authenticator: Authenticator
     metadata: bytes | None = None
@@ -182,13 +182,13 @@ class Authentication:
         return None if self.resource is None else metadata_url(self.resource)
 
     def is_metadata(self, path: str) -> bool:
-        """Return True if the path is one of the metadata: the well-known path, with or without this resource's path."""
+        """Return True for a path of the OAuth metadata: the well-known path, with or without the resource's path."""
         return self.resource is not None and path in (WELL_KNOWN, metadata_path(self.resource))
 
 
 @dataclass
 class HttpApp:
-    """The routes behind the guard; `running` must be entered first."""
+    """The ASGI application behind the guard; it serves only inside `running`."""
 
     server: Server[Any]
     http_sessions: HttpSessions
@@ -223,7 +223,7 @@ class HttpApp:
             yield
 
     async def drain(self) -> None:
-        """Refuse new sessions and end the streams; requests in progress finish on their own."""
+        """Refuse new sessions and end all streams; requests in progress continue."""
         self.probes.draining = True
         self.end_listening()
         await self.http_sessions.drain()
@@ -263,7 +263,7 @@ class HttpApp:
         try:
             await self._let_in(path, scope, receive, send, visitor)
         except KeysMisplaced as late:
-            # 404: a client that follows the protocol then opens a new session, and sends the keys with it.
+            # After a 404 an MCP client opens a new session, and sends its keys with it.
             await refuse(send, 404, "keys_need_new_session", str(late))
         except KeysRefused as refused:
             await refuse(send, 400, "keys_refused", str(refused))
@@ -294,7 +294,8 @@ class HttpApp:
             await self._sessions(scope, receive, send, visitor)
         elif scope["method"] != "POST":
             await not_allowed(send, b"POST")
-        elif await is_json(scope, send) and await takes_events(scope, send):  # else the SDK refuses in plain text
+        # the SDK's own refusal would be plain text
+        elif await is_json(scope, send) and await takes_events(scope, send):
             await self._modern(scope, receive, send, visitor)
 
     async def _probe(self, path: str, scope: Scope, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Assembly of the HTTP application and of its metrics."""
+"""Assembly of the HTTP application with its middleware and metrics."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -39,7 +39,7 @@ from mcp_binance_server.transports.http.server.fairness import Turns
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, LoopRequest, LoopUse
 
 LISTEN = "subscriptions/listen"
-# Method labels of metrics. A caller can send any method name: without a fixed set one client could fill the metrics
+# Method names that metrics show. A caller can send any name: without a fixed set one client could fill the metrics
 # database.
 METHODS = frozenset({
     "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/templates/list",
@@ -49,7 +49,7 @@ METHODS = frozenset({
 
 
 async def for_caller(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-    """Charge a request's usage to its caller."""
+    """Middleware that charges a request to its caller: its CPU time, and its share of all limits."""
     caller = caller_of(ctx)
     charged: LoopRequest | None = None if ctx.request is None else ctx.request.scope.get(LOOP_REQUEST)
     with acting_for(caller.party if caller else ""):
@@ -58,7 +58,7 @@ async def for_caller(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
 
 
 def counting_requests(metrics: Metrics, clock: Clock) -> ServerMiddleware[Any]:
-    """Return the middleware that counts requests by method and outcome."""
+    """Return MCP middleware that counts requests by method and outcome."""
 
     async def count(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         method = ctx.method if ctx.method in METHODS else "other"
@@ -79,7 +79,7 @@ def counting_requests(metrics: Metrics, clock: Clock) -> ServerMiddleware[Any]:
 
 
 def counting_answers(app: ASGIApp, metrics: Metrics, routes: frozenset[str]) -> ASGIApp:
-    """Return the application with its HTTP answers counted by route and status."""
+    """Wrap the application to count its answers by route and status."""
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["path"] if scope["path"] in routes else "other"
@@ -96,7 +96,7 @@ def counting_answers(app: ASGIApp, metrics: Metrics, routes: frozenset[str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """The options of a host."""
+    """HTTP options: hosts, limits, proxies and authentication."""
 
     authentication: Authentication
     allowed: Allowed
@@ -117,7 +117,7 @@ class HttpOptions:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The application for a socket, and its core, which must be running while it serves."""
+    """The application for a socket, and its core, whose `running` must be entered while it serves."""
 
     asgi: ASGIApp
     inside: ASGIApp
@@ -137,7 +137,7 @@ class Assembled:
 
 
 def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options: HttpOptions) -> Assembled:
-    """Return the application for a server; the server counts its requests from here on."""
+    """Return the HTTP application of a server; from now on the server counts its requests."""
     context = dispatcher.context
     client = context.live.client
     metrics = Metrics()
@@ -193,7 +193,7 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
     async def used(ledger: Budget | Allowance) -> float:
         try:
             return await ledger.used()
-        except EngineUnavailable:  # all other values are known, and are needed just then
+        except EngineUnavailable:  # without this value; the other metrics matter most during an outage
             return nan
 
     async def moment() -> Gauges:

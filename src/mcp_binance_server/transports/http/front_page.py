@@ -1,4 +1,4 @@
-"""Pages for browsers: the front page and the public pages."""
+"""Web pages for browsers: the front page with the market, and public pages."""
 
 import hashlib
 import json
@@ -100,7 +100,7 @@ FIGURE = f"""<figure class="card chart"><picture>
 <img src="/demo/chart-light.png" width="1280" height="560" alt="Candles of {CHARTED}, one hour each, with volume">
 </picture></figure>
 """
-# Without this script the page shows the market of its loading time.
+# The script refreshes the market; without it the page shows the state at loading time.
 SCRIPT = """
 const number = text => Number(text.replace(/[^0-9.]/g, ""));
 const prices = async () => {
@@ -169,7 +169,7 @@ or sign in if your client offers it.</p>
 
 @dataclass(frozen=True, slots=True)
 class PriceTag:
-    """One pair with texts for people."""
+    """A trading pair with its texts for the page."""
 
     base: str
     quote: str
@@ -180,7 +180,7 @@ class PriceTag:
 
 @dataclass
 class Showcase:
-    """The data of the page, from our own tools as for any client."""
+    """Market data of the page, read with the same tools as any client's."""
 
     dispatcher: Dispatcher
     clock: Clock
@@ -194,7 +194,7 @@ class Showcase:
         return self.dispatcher.catalogue.tool(TOOL) is not None
 
     async def quotes(self) -> tuple[PriceTag, ...]:
-        """Return the current prices; empty while the market cannot be reached."""
+        """Return the current prices; empty if the market cannot be reached."""
         now_ms = self.clock.monotonic_ms()
         if self._quotes is None or now_ms - self._quotes[0] >= PRICES_MS:
             try:
@@ -215,7 +215,7 @@ class Showcase:
         return self._quotes[1]
 
     async def chart(self, theme: Theme) -> bytes | None:
-        """Return the picture; None if it cannot be drawn."""
+        """Return the chart as a picture; None if it cannot be drawn."""
         now_ms = self.clock.monotonic_ms()
         kept = self._charts.get(theme)
         if kept is None or now_ms - kept[0] >= CHART_MS:
@@ -228,7 +228,7 @@ class Showcase:
 
 
 def market_section(quotes: tuple[PriceTag, ...], *, has_chart: bool) -> str:
-    """Return the market section of the page; empty without prices."""
+    """Return the market section as HTML; empty without prices."""
     if not quotes:
         return ""
     tiles = "".join(TILE.format(**{name: escape(value) for name, value in _told(quote).items()}) for quote in quotes)
@@ -236,7 +236,7 @@ def market_section(quotes: tuple[PriceTag, ...], *, has_chart: bool) -> str:
 
 
 async def reply_showcase(showcase: Showcase, scope: Scope, send: Send) -> None:
-    """Answer the page's own requests."""
+    """Answer the requests of the page's script."""
     if scope["method"] not in ("GET", "HEAD"):
         await refuse(
             send, 405, "method_not_allowed", "Only GET and HEAD are allowed", headers=[(b"allow", b"GET, HEAD")]
@@ -278,7 +278,7 @@ async def _reply(send: Send, kind: bytes, body: bytes) -> None:
 
 
 def wants_page(scope: Scope) -> bool:
-    """Return True if a browser asks for the front page; all other clients get the address of MCP."""
+    """Return True if a browser asks for the front page; other clients get an error with the address of MCP."""
     accepted = header(scope, b"accept") or ""
     return scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and "text/html" in accepted.lower()
 
@@ -286,7 +286,7 @@ def wants_page(scope: Scope) -> bool:
 async def reply_page(
     scope: Scope, send: Send, greeting: str, *, asks_for_token: bool, showcase: Showcase | None = None
 ) -> None:
-    """Send the page. The guard has checked that the Host in it is one of ours."""
+    """Send the front page; it contains the Host header, which the guard has already checked."""
     host = header(scope, b"host") or "localhost"
     market = market_section(await showcase.quotes(), has_chart=showcase.has_chart) if showcase else ""
     address = f"{scope['scheme']}://{host}/mcp"
@@ -305,7 +305,7 @@ async def reply_page(
 
 
 def front_page(address: str, greeting: str, *, asks_for_token: bool, market: str = "") -> str:
-    """Return the page; `market` is HTML, everything else is text."""
+    """Return the page; `market` is HTML, and all other arguments are escaped."""
     name = "binance" if greeting == LIVE else "binance-demo"
     return PAGE.format(
         style=STYLE,

@@ -1,4 +1,4 @@
-"""Probes and metrics on their own port, for one process or for all workers."""
+"""Probes and metrics on a port of their own, for one process or for all workers."""
 
 import asyncio
 import json
@@ -21,9 +21,9 @@ from mcp_binance_server.transports.http.relay import PROBED, RELAYED_FOR, Worker
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_apps
 
 BEAT_MS = 500.0
-# Heartbeat timeout; a worker that is silent for as long is replaced.
+# Heartbeat timeout: a worker that is silent for longer is replaced.
 SILENT_MS = 4_000.0
-# Clients that probe have their own timeout of a second or more.
+# Shorter than the timeouts of probing clients, which are a second or more.
 PATIENCE_SECS = 2.0
 _START_SECS = 10.0
 _END_SECS = 1.0
@@ -33,7 +33,7 @@ _PATIENCE = {"timeout": dict.fromkeys(("connect", "write", "pool", "read"), PATI
 
 @dataclass
 class Pulse:
-    """The heartbeat of a loop, for other threads to read."""
+    """Heartbeat of an event loop, which other threads can read."""
 
     clock: Clock
     _beat_ms: float = field(init=False)
@@ -53,7 +53,10 @@ class Pulse:
 
 @dataclass(frozen=True)
 class PortProbes:
-    """Probes that check the heartbeat themselves; the server's loop answers the rest, within a timeout."""
+    """Probes of one process.
+
+    They read the heartbeat in their own thread; the server's event loop answers the rest, within a timeout.
+    """
 
     heart: HttpApp
     pulse: Pulse
@@ -98,7 +101,7 @@ class PortProbes:
 
 
 async def is_probe(scope: Scope, send: Send) -> bool:
-    """Return True if a request is for a probe; any other request is refused here."""
+    """Return True if a request is for a probe; refuse any other request."""
     if scope["path"] not in PROBES:
         await refuse(
             send, 404, "not_found", "Nothing is served at this address; available: /healthz, /readyz, /metrics"
@@ -112,7 +115,7 @@ async def is_probe(scope: Scope, send: Send) -> bool:
 
 @asynccontextmanager
 async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
-    """Run the heartbeat of the current loop during the block."""
+    """Run the heartbeat of the current event loop inside the block."""
     pulse = Pulse(clock)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pulse.beat)
@@ -122,7 +125,7 @@ async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
 
 @contextmanager
 def served_beside(probes: ListeningApp) -> Generator[None]:
-    """Serve the probes in their own thread and loop during the block."""
+    """Serve the probes in a thread with its own event loop inside the block."""
     is_ready = threading.Event()
     ending: list[tuple[asyncio.AbstractEventLoop, Shutdown]] = []
 
@@ -138,7 +141,7 @@ def served_beside(probes: ListeningApp) -> Generator[None]:
         yield
     finally:
         for loop, stop in ending:
-            loop.call_soon_threadsafe(stop.tell, signal.SIGINT)  # in haste: hardly any request is in progress there
+            loop.call_soon_threadsafe(stop.tell, signal.SIGINT)  # stop quickly: probes take no time
         thread.join(_END_SECS)
 
 
@@ -152,7 +155,7 @@ async def _nothing_more() -> Message:
 
 @dataclass
 class WorkerProbes:
-    """Probes of all workers: alive after a recent heartbeat of one, ready if one is ready; metrics of all."""
+    """Probes of all workers: alive if one has a recent heartbeat, ready if one is ready; metrics of all."""
 
     workers: int
     lines: WorkerLines
@@ -193,7 +196,7 @@ class WorkerProbes:
         await reply_json(send, answer.content, headers, status=answer.status_code)
 
     async def _ask_all(self, scope: Scope, *, until_one_is_ready: bool = False) -> dict[int, httpx2.Response]:
-        """Ask all workers at once: a blocked one must not make the others look blocked."""
+        """Ask all workers concurrently, so that a blocked worker does not delay the answers of other workers."""
         answers: dict[int, httpx2.Response] = {}
 
         async def ask(number: int) -> None:

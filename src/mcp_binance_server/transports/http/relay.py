@@ -1,4 +1,4 @@
-"""Workers of one address: requests go to the worker that has the session, metrics come from all."""
+"""Several workers at one address: forwards a request to the worker with its session, and merges the metrics of all."""
 
 import os
 import socket
@@ -27,24 +27,24 @@ from mcp_binance_server.transports.http.mcp.sse import MESSAGES
 from mcp_binance_server.transports.http.server.connection import ConnectionLimits
 from mcp_binance_server.transports.http.server.crowd import tell_let_in
 
-# Headers that can name a session, in the order of their checks.
+# Headers that can contain a session ID, in the order in which they are read.
 NAMED_BY = {"/mcp": (SESSION_ID,), "/mcp/sse": (CONNECTION_ID, SESSION_ID), MESSAGES: (CONNECTION_ID, SESSION_ID)}
 
-# Keep-alive between processes, in seconds. The accepting side keeps connections longer (`INSIDE`): a request on a
-# connection that just closes would look unanswered.
+# Keep-alive between processes, in seconds. The accepting side waits longer (`INSIDE`): otherwise it could close a
+# connection just when a request is sent on it.
 KEPT_SECS = 60
 
 RELAYED_FOR = b"x-relayed-for"
 RELAYED_PARTY = b"x-relayed-party"
 PROBED = "probe"
 """Stands for the caller in the worker supervisor's own requests, which need no token."""
-# Headers of one connection only, or set again on the next.
+# Headers that belong to one connection (hop-by-hop), or are set again for the next.
 _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
     RELAYED_FOR, RELAYED_PARTY,
 })  # fmt: skip
 _FIGURES_SECS = 2.0
-# The worker's sessions live on: a client must not take this answer for the end of its session.
+# Not a 404: the client would conclude that its session has ended.
 _BUSY = HttpRefusal(503, "busy", "The process that has this session is busy; try again", ((b"retry-after", b"1"),))
 _NO_ANSWER = HttpRefusal(
     504, "no_answer", "The process that has this session did not answer; the request may have been executed"
@@ -54,7 +54,10 @@ INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
 
 @dataclass(frozen=True, slots=True)
 class WorkerSlot:
-    """One of several processes. A session lives in the process that opened it, and its ID contains that number."""
+    """One of several worker processes.
+
+    A session lives in the process that opened it; its ID identifies that process.
+    """
 
     number: int
     of: int
@@ -63,7 +66,7 @@ class WorkerSlot:
 
     @property
     def processor_share(self) -> float:
-        """Processor share per worker when all workers are busy."""
+        """Share of a processor for each worker when all of them are busy."""
         return min(1.0, (os.cpu_count() or 1) / self.of)
 
     def new_id(self) -> ConnectionId:
@@ -73,14 +76,14 @@ class WorkerSlot:
         return address_in(self.folder, number)
 
     def owner(self, scope: Scope) -> int:
-        """Return the process of a request: this one, unless the request names a session of another."""
+        """Return the number of the process that must answer a request: the one with its session, or this one."""
         named = _session(scope)
         giver = None if named is None else giver_of(named, self.of)
         return self.number if giver is None else giver
 
 
 class WorkerLines:
-    """Connections to the workers, opened on first use."""
+    """Connections to the workers, opened when first used."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -99,7 +102,7 @@ class WorkerLines:
 
 
 def address_in(folder: Path, number: int) -> Path:
-    """Return the socket path of a process for requests from the others."""
+    """Return the path of a process's socket for requests of other processes."""
     return folder / str(number)
 
 
@@ -113,7 +116,10 @@ def _session(scope: Scope) -> str | None:
 
 
 def merged(texts: Mapping[int, str]) -> str:
-    """Return all series, each with a label `worker`; the lines of a family stay together, as the format requires."""
+    """Merge metrics of several workers, each series with a label `worker`.
+
+    The lines of a metric family stay together, as the format requires.
+    """
     families: dict[str, tuple[list[str], list[str]]] = {}
     for number, text in texts.items():
         about, series, is_new = list[str](), list[str](), False
@@ -137,7 +143,10 @@ def _labelled(line: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Timeouts for another process; the one for an answer exceeds any request's limit and any silence of a stream."""
+    """Timeouts for requests to another process.
+
+    The one for the answer exceeds the time limit of any request, and the interval of pings on a stream.
+    """
 
     connect_secs: float = 1.0
     answer_secs: float = LONGEST_SECS + 5
@@ -149,7 +158,7 @@ class Patience:
 
 
 class Relay:
-    """A middleware that forwards requests for other workers' sessions; the guard has already read their bodies."""
+    """Middleware that forwards requests to the worker with their session, after the guard has read their bodies."""
 
     def __init__(self, app: ASGIApp, slot: WorkerSlot, patience: Patience | None = None) -> None:
         self._app = app
@@ -192,7 +201,7 @@ class Relay:
             await _NO_ANSWER.answer(send)
             return
         except httpx2.TransportError:
-            # That process has ended, and its sessions with it.
+            # The worker has died, and its sessions with it.
             await unknown_session(send)
             return
         headers = [(name.lower(), value) for name, value in response.headers.raw]
@@ -206,7 +215,7 @@ class Relay:
         await send({"type": "http.response.body", "body": whole or b""})
 
     async def _figures(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Return the metrics of all workers: a scraper cannot choose the worker that answers."""
+        """Answer with the metrics of all workers, because a scraper reaches only a random one."""
         texts: dict[int, str] = {}
         for number in range(self._slot.of):
             with anyio.move_on_after(_FIGURES_SECS):
@@ -223,9 +232,10 @@ class Relay:
 
 
 class RelayedRequests:
-    """Requests forwarded by another process, with the caller and the arrival in a header that only processes can send.
+    """Requests that another worker has forwarded, with the caller's address and route security in a header.
 
-    The answer names the caller's party, which the other process could not know.
+    Only workers can send this header, because only they can reach the socket. The answer names the caller's party,
+    which the forwarding worker cannot determine.
     """
 
     def __init__(self, app: ASGIApp, figures: Callable[[Send], Awaitable[None]]) -> None:
@@ -253,7 +263,7 @@ class RelayedRequests:
 
 
 def listen_inside(path: Path) -> socket.socket:
-    """Return a socket for requests from other processes; the socket of a dead process is replaced."""
+    """Return a socket for requests of other processes; it replaces the socket of a dead process."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -268,7 +278,7 @@ async def _stream(response: httpx2.Response, send: Send) -> None:
             async for chunk in chunks:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
     except httpx2.TransportError:
-        return  # the answer ended in the middle, and so does the stream
+        return  # the worker's answer was cut short, so this one ends too
     finally:
         with anyio.CancelScope(shield=True):
             await response.aclose()

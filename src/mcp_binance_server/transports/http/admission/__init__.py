@@ -1,1 +1,1 @@
-"""Admission of requests: hosts, bodies, keys, and refusals."""
+"""Admission of HTTP requests: host checks, body limits, API keys, and refusals."""

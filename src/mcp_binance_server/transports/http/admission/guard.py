@@ -1,4 +1,4 @@
-"""Host, Origin, and bodies of a bounded size."""
+"""Middleware that checks Host and Origin, and limits the size of bodies."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,22 +28,24 @@ LONG = 2**20
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """Limits on the size of a request's body, and on the time to read it."""
+    """Limits on the size of request bodies and on the time to send them."""
 
     most: int = 4 * 2**20
     secs: float = 10.0
-    # Bodies over `small` share `held`: many half-sent large ones can neither fill memory nor shut out small ones.
+    # Bodies above `small` bytes share `held` bytes of memory. So incomplete large bodies can neither fill the memory
+    # nor block small ones.
     small: int = 64 * 2**10
-    # No request of ours needs a tenth of it; parsing the two million values that fit takes a third of a second.
+    # Ten times the values that a real request needs. Without this limit two million would fit, which take 0.3 s to
+    # parse.
     values: int = 20_000
     held: int = 64 * 2**20
-    # Bytes to read and drop of a request that was refused by its head.
+    # Bytes of an unread body that are dropped after a refusal.
     leftover: int = 48 * 2**10
     leftover_secs: float = 1.0
 
 
 class Bodies:
-    """A reader of bodies, with limits for each and for all concurrent ones together."""
+    """Reader of request bodies, with limits for each and for all concurrent ones together."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self._limits = limits
@@ -58,11 +60,14 @@ class Bodies:
         )
 
     def judge(self, declared: int) -> HttpRefusal | None:
-        """Refuse an announced length over the limit."""
+        """Return a refusal if the declared length is over the limit."""
         return self._too_long if declared > self._limits.most else None
 
     async def read(self, receive: Receive, *, is_here: bool = False) -> bytes | HttpRefusal | None:
-        """Return the body, or its refusal; None if the client has left. `is_here` skips the timeout."""
+        """Read the body; return a refusal instead if it breaks a limit, and None if the client has disconnected.
+
+        With `is_here` the body has already arrived, and no timeout is needed.
+        """
         if is_here:
             whole = await receive()
             return self._ended(whole, whole.get("body", b""))
@@ -98,7 +103,7 @@ class Bodies:
         return self._too_full if self._is_too_full(body) else bytes(body)
 
     def _is_too_full(self, body: bytes | bytearray) -> bool:
-        """Return True if the body has more values than any request needs, counted by JSON's separators and brackets."""
+        """Return True if a body has too many JSON values; its commas and opening brackets are counted."""
         piece, left = self._limits.small, self._limits.values
         for start in range(0, len(body), piece):
             left -= sum(body.count(mark, start, start + piece) for mark in b",[{")
@@ -107,7 +112,10 @@ class Bodies:
         return False
 
     async def drop_leftover(self, receive: Receive) -> None:
-        """Read and drop for a moment: closing a socket with unread bytes can destroy the answer."""
+        """Read and drop the rest of a body for a moment.
+
+        If a socket is closed with unread bytes, the client may not receive the answer.
+        """
         dropped = 0
         with anyio.move_on_after(self._limits.leftover_secs):
             while dropped < self._limits.leftover:
@@ -118,7 +126,7 @@ class Bodies:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the whole body once, then the connection's own messages, such as its end."""
+    """Return a `receive` that first returns the whole body, then the later messages of the connection."""
     kept: list[bytes] = [body]
 
     async def receive_again() -> Message:
@@ -130,7 +138,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class Watched(NamedTuple):
-    """The headers that the guard checks, each with all its values."""
+    """All values of each header that the guard checks."""
 
     host: list[bytes]
     origin: list[bytes]
@@ -144,7 +152,10 @@ class Watched(NamedTuple):
 
 
 class Guard:
-    """An ASGI middleware. It sends no CORS header, so no page from elsewhere can read an answer."""
+    """ASGI middleware that checks each request before its body is read.
+
+    It sends no CORS headers, so pages of other sites cannot read an answer.
+    """
 
     def __init__(self, app: ASGIApp, allowed: Allowed, limits: BodyLimits | None = None) -> None:
         self._app = app
@@ -169,14 +180,14 @@ class Guard:
         body = await self._bodies.read(receive, is_here=scope.get(WHOLE, False))
         if isinstance(body, bytes):
             if len(body) > LONG:
-                await checkpoint()  # others get a turn before it is parsed
+                await checkpoint()  # parsing a large body takes long: let other tasks run first
             await self._app(scope, replayed(body, receive), send)
         elif body is not None:
-            # The body has used up all bytes and time: close without reading on.
+            # The body has reached a limit of size or time: close the connection without reading the rest.
             await body.and_close().answer(send)
 
     def _judge(self, scope: Scope, headers: Watched) -> HttpRefusal | None:
-        # A target with its own host would override the Host header that is checked below.
+        # A request target with a host of its own would override the Host header, which is checked below.
         if not scope["path"].startswith("/"):
             return _BAD_TARGET
         if not self._allowed.is_host(headers.host):
@@ -194,7 +205,7 @@ class Guard:
         return self._bodies.judge(int(declared))
 
     async def _turn_away(self, refusal: HttpRefusal, receive: Receive, send: Send) -> None:
-        """Refuse a request with an unread body, and close the connection after the client could read the reason."""
+        """Refuse a request before its body is read, and close the connection once the client could read the answer."""
 
         async def unfinished(message: Message) -> None:
             await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
@@ -205,7 +216,7 @@ class Guard:
 
 
 def watched(scope: Scope) -> Watched:
-    """Return the headers for the guard, in one pass."""
+    """Collect the headers that the guard checks, in one pass."""
     found = Watched([], [], [], [], [])
     host, origin, length, transfer, encoding = found
     for name, value in scope["headers"]:

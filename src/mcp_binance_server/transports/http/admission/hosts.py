@@ -1,4 +1,4 @@
-"""Hosts that this server answers for, and forwarding by trusted proxies."""
+"""Allowed hosts and origins, and requests that trusted proxies forward."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,18 +12,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_binance_server.errors import SettingsError, echo
 from mcp_binance_server.transports.arrival import PROTO, Arrival, Proxies
 
-# Any port: behind a forwarded or published port a server does not know its own, and the port is no protection. A page
-# that points its name here (DNS rebinding) sends the right port too, but its own name.
+# Any port is allowed. Behind port forwarding a server does not know its public port. The port would not stop DNS
+# rebinding either: such a request has the right port, and a foreign host name.
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 LOOPBACK_ORIGINS = tuple(f"{scheme}://{host}" for scheme in ("http", "https") for host in LOOPBACK_HOSTS)
 
 ANY_PORT = 0
 HIGHEST_PORT = 65_535
-LONGEST = 300  # a name has at most 253 characters
+LONGEST = 300  # a host name has at most 253 characters
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::([1-9][0-9]{0,4}))?")
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)")
-# Some parsers read such a name as an address: 127.1, 0x7f.1, 2130706433.
+# Names that some parsers read as IP addresses: 127.1, 0x7f.1, 2130706433.
 _LOOKS_LIKE_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 ARRIVAL = "mcp_binance_server.arrival"
@@ -31,7 +31,7 @@ ARRIVAL = "mcp_binance_server.arrival"
 
 
 class HostPlace(NamedTuple):
-    """A host in normal form. Only an origin has a scheme; the port is None if none was given."""
+    """A normalised host; its port is None if none was given, and only an origin has a scheme."""
 
     scheme: str
     host: str
@@ -40,26 +40,27 @@ class HostPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The hosts and origins that this server answers."""
+    """Hosts and origins whose requests are answered."""
 
     hosts: frozenset[HostPlace]
     origins: frozenset[HostPlace]
 
     def is_host(self, sent: Sequence[bytes]) -> bool:
-        """Return True if there is one Host header, well formed and allowed."""
+        """Return True if there is exactly one Host header, and it is valid and allowed."""
         return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_host(_text(sent[0])), self.hosts)
 
     def is_origin(self, sent: Sequence[bytes]) -> bool:
-        """Return True if there is no Origin header, as with every client but a browser, or one that is allowed."""
+        """Return True if the Origin header is allowed or missing; only browsers send one."""
         if not sent:
             return True
         return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_origin(_text(sent[0])), self.origins)
 
 
 def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBACK_ORIGINS) -> Allowed:
-    """Return the parsed lists. Entries are `host`, `host:port` or `host:*`, for origins with `scheme://` before.
+    """Parse lists of allowed hosts and origins.
 
-    An entry without a port matches only requests without a port; `:*` matches any port and none.
+    A host entry is `host`, `host:port` or `host:*`; an origin has `scheme://` before it. An entry without a port
+    matches only requests without a port; `:*` matches any port and none.
 
     Raises:
         SettingsError: an entry has another form.
@@ -70,9 +71,9 @@ def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBA
     )
 
 
-@lru_cache(maxsize=256)  # clients send the same few with every request
+@lru_cache(maxsize=256)  # clients repeat the same few values with every request
 def read_host(text: str) -> HostPlace | None:
-    """Return the host and port of a text; None if the text is anything else."""
+    """Parse a host with an optional port; return None for any other text."""
     found = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if found is None:
         return None
@@ -84,7 +85,7 @@ def read_host(text: str) -> HostPlace | None:
 
 @lru_cache(maxsize=256)
 def read_origin(text: str) -> HostPlace | None:
-    """Return the origin of a text: a scheme, a host, a port. None for `null`, a path or a second origin."""
+    """Parse an origin: scheme, host, optional port. Return None for `null`, a path or several origins."""
     found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
     place = read_host(found[2]) if found else None
     return place._replace(scheme=found[1]) if found and place else None
@@ -119,7 +120,10 @@ def _entry(entry: str, place: HostPlace | None, kind: str) -> HostPlace:
 
 
 class Forwarded:
-    """A middleware that puts the arrival of a request into its scope, and its sender if a trusted proxy names one."""
+    """Middleware that adds the security of a request's route to the scope.
+
+    If a trusted proxy names the real sender, it also replaces the client's address.
+    """
 
     def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
         self._app = app
@@ -137,7 +141,7 @@ class Forwarded:
             peer,
             scope["headers"],
             is_tls=scope.get("scheme") == "https",
-            # No MCP client speaks HTTP/1.0. nginx does, to its upstream servers, and can send no other sign of
+            # MCP clients do not speak HTTP/1.0, but nginx does to its upstream servers; it may send no other sign of
             # forwarding.
             is_relayed=scope.get("http_version") == "1.0",
         )
@@ -148,11 +152,11 @@ class Forwarded:
                 scope["scheme"] = "https"
 
     def _origin(self, hops: bytes, proxy: str) -> str:
-        """Return the last hop that is not one of our proxies; the hops before it are the caller's own claim."""
+        """Return the last hop that is not a trusted proxy; earlier hops were sent by the caller and prove nothing."""
         named = [hop.strip() for hop in hops.decode("latin-1").split(",") if hop.strip()]
         return next((hop for hop in reversed(named) if not self._proxies.trusts(hop)), named[0] if named else proxy)
 
 
 def arrival_of(scope: Scope) -> Arrival:
-    """Return the arrival of a request; `READABLE` if it was not checked."""
+    """Return the security of a request's route; `READABLE` if it was not checked."""
     return scope.get(ARRIVAL, Arrival.READABLE)

@@ -1,4 +1,4 @@
-"""Keys in headers, and the claims of a request before they are proven."""
+"""API keys in request headers, and the attribution of requests to parties before their secrets are checked."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -24,11 +24,11 @@ CLAIMS = frozenset({b"authorization", API_KEY, SECRET_KEY})
 
 
 class KeysRefused(Exception):
-    """Refused keys; the text gives the reason and shows no part of them."""
+    """The keys of a request are refused; the text gives the reason without any part of the keys."""
 
 
 class KeysMisplaced(KeysRefused):
-    """Keys in a session that was opened without them; the text says what to do."""
+    """A request sent keys in a session that was opened without them; the text says what to do."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,10 +38,10 @@ class KeysMisplaced(KeysRefused):
 
 
 def principal_in(scope: Scope) -> Principal | None:
-    """Return the principal of the request's own keys; None without keys.
+    """Return the principal of the API key in the headers; None without a key.
 
     Raises:
-        KeysRefused: half a pair, a pair twice, invalid characters, or keys on a connection that others can read.
+        KeysRefused: the key is incomplete, sent twice or invalid, or others could read the connection.
     """
     keys, secrets = _values(scope["headers"], API_KEY), _values(scope["headers"], SECRET_KEY)
     if not keys and not secrets:
@@ -57,7 +57,7 @@ def principal_in(scope: Scope) -> Principal | None:
 
 
 def named_key(scope: Scope) -> bytes | None:
-    """Return the API key that a request names, without any check."""
+    """Return the API key in the headers, unchecked."""
     return next(iter(_values(scope["headers"], API_KEY)), None)
 
 
@@ -69,20 +69,20 @@ def _text(value: bytes) -> str:
     text = value.decode("ascii").strip()
     if not text or len(text) > LONGEST or not text.isprintable():
         raise ValueError
-    # A PEM has lines and a header cannot: line ends come as the two characters of an escape.
+    # A PEM key has line breaks, which a header cannot contain: they are sent as backslash and n.
     return text.replace("\\n", "\n")
 
 
 def claim_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
-    """Return a digest of the secrets in the headers; None without secrets."""
+    """Return a hash of the secrets in the headers, the claim of a request; None without secrets."""
     shown = [name + b" " + value for name, value in headers if name in CLAIMS]
     return blake2b(b"\n".join(sorted(shown)), digest_size=16).digest() if shown else None
 
 
 class Claims:
-    """A memory of the parties behind the last claims.
+    """LRU cache of the parties behind claims, which are hashes of the secrets in requests.
 
-    Clients can invent tokens: a claim that was never let in counts for its address, however often it changes.
+    A client can invent tokens. So an unknown claim counts for the client's address until a request with it is admitted.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -100,7 +100,7 @@ class Claims:
         return party_of(LOCAL, None, client[0] if client else "")
 
     def learn(self, claim: bytes | None, scope: Scope) -> bool:
-        """Remember the party of a request that was let in; return True if the claim's party is new."""
+        """Store the party of an admitted request; return True if the claim had no party or another one."""
         caller: Caller | None = scope.get(CALLER)
         party = caller.party if caller is not None else scope.get(PARTY_TOLD, "")
         if claim is None or not party:

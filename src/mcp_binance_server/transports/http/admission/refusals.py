@@ -1,4 +1,4 @@
-"""Refusals and unexpected failures as HTTP responses."""
+"""HTTP error responses to refused requests and to unexpected failures."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from mcp_binance_server.errors import AppError, echo
 
 Headers = Sequence[tuple[bytes, bytes]]
 
-# In bytes, so that the whole stays below 1 kB in any script.
+# Limit in bytes, so that the response stays below 1 kB in any script.
 _MESSAGE_SIZE = 600
 _REASON_SIZE = 100
 
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 
 class HttpRefusal(NamedTuple):
-    """The reason and the answer of a refused request."""
+    """An HTTP error response: status, reason, message and headers."""
 
     status: int
     reason: str
@@ -29,7 +29,7 @@ class HttpRefusal(NamedTuple):
     headers: Headers = ()
 
     def and_close(self) -> Self:
-        """Return the refusal with the connection closed: the rest of the request will not be read."""
+        """Return the response with a header that closes the connection, because the rest of the request is not read."""
         return self._replace(headers=(*self.headers, (b"connection", b"close")))
 
     async def answer(self, send: Send) -> None:
@@ -37,7 +37,7 @@ class HttpRefusal(NamedTuple):
 
 
 async def refuse(send: Send, status: int, reason: str, message: str, *, headers: Headers = ()) -> None:
-    """Answer a request with a status, a sentence for people and a word for programs."""
+    """Answer a request with a status, a reason code and a message."""
     body = refusal_body(reason, message)
     described = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": [*described, *headers]})
@@ -45,7 +45,7 @@ async def refuse(send: Send, status: int, reason: str, message: str, *, headers:
 
 
 async def refuse_with(send: Send, error: AppError, status: int, *, headers: Headers = ()) -> None:
-    """Answer a request with one of our errors: its own code and data."""
+    """Answer a request with one of our errors, including its code and data."""
     answer = {
         "jsonrpc": "2.0",
         "id": None,
@@ -58,7 +58,7 @@ async def refuse_with(send: Send, error: AppError, status: int, *, headers: Head
 
 
 def refusal_body(reason: str, message: str) -> bytes:
-    """Return the error as bytes: printable text, at most 1 kB."""
+    """Return an error as JSON: printable characters, at most 1 kB."""
     error = {
         "code": jsonrpc.INVALID_REQUEST,
         "message": _shown(message, _MESSAGE_SIZE),
@@ -73,14 +73,18 @@ def _shown(text: str, size: int) -> str:
 
 
 class AnswerBrokenOff(Exception):
-    """An answer that was begun and cannot be finished. It is already logged; only closing the connection signals it."""
+    """An answer has begun but cannot be finished; it is already logged.
+
+    The connection must be closed, because nothing else signals the failure to the client.
+    """
 
 
 def contained(app: ASGIApp) -> ASGIApp:
-    """Return the application with each defect logged once and reported to the client, as far as that is possible.
+    """Wrap the application so that each unexpected exception is logged once and answered if possible.
 
     Raises:
-        AnswerBrokenOff: by the returned application; its connection must be closed with the answer unfinished.
+        AnswerBrokenOff: by the returned application, if its answer has already begun; its connection must then be
+            closed.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,1 +1,1 @@
-"""Authentication of HTTP requests: none, by the tokens of our own file, or by an issuer's access tokens."""
+"""Authentication of HTTP requests: none, by a token file, or by access tokens of an OAuth issuer."""

@@ -1,4 +1,4 @@
-"""Authentication by bearer token, and the challenge to a request without one."""
+"""Authentication by bearer token, and the WWW-Authenticate challenge."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,14 @@ from mcp_binance_server.domain.access import LOCAL, Scope, Visitor
 Headers = Iterable[tuple[bytes, bytes]]
 
 TOKEN_LIMIT = 8_192
-# An address ends up in histories, logs and Referer headers; a token in it is exposed. RFC 6750, section 2.3.
+# A token in a URL is exposed in browser histories, logs and Referer headers: RFC 6750, section 2.3.
 _IN_QUERY = frozenset({"access_token", "token"})
-# The b64token of RFC 6750, section 2.1.
+# Syntax b64token of RFC 6750, section 2.1.
 _TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
 
 REALM = "mcp-binance-server"
-# Older clients replace their scopes with those of a refusal: without the scope that every client needs they would loop.
+# The scope that every client needs. Older clients request only the scopes of a refusal; without this one they would
+# loop.
 BASELINE: Scope = "market:read"
 
 ResponseHeaders = list[tuple[bytes, bytes]]
@@ -26,9 +27,9 @@ ResponseHeaders = list[tuple[bytes, bytes]]
 
 @dataclass(eq=False)
 class Unauthenticated(Exception):
-    """A refused request; its text is ours alone and contains nothing that was sent.
+    """A request is refused; the text contains nothing that the client sent.
 
-    `error` is an error code of RFC 6750; None for a request without any token.
+    `error` is an error code of RFC 6750; None for a request without a token.
     """
 
     description: str
@@ -44,7 +45,7 @@ class Authenticator(Protocol):
     """An authentication method."""
 
     async def visitor(self, headers: Headers, query: bytes) -> Visitor:
-        """Return the visitor of a request with these headers and this query string, both as in ASGI.
+        """Authenticate a request by its headers and query string, both in ASGI form.
 
         Raises:
             Unauthenticated: the request is refused.
@@ -54,15 +55,18 @@ class Authenticator(Protocol):
 
 @runtime_checkable
 class Withdrawing(Authenticator, Protocol):
-    """An authentication method with tokens that can become invalid."""
+    """An authentication method whose tokens can be revoked or expire."""
 
     def edition(self) -> object:
-        """Return a value that changes whenever a valid token may have become invalid."""
+        """Return a value that changes when a valid token may have become invalid."""
         ...
 
 
 async def still_is(authenticator: Authenticator, visitor: Visitor, headers: Headers, query: bytes) -> bool:
-    """Return True if a request would be let in again as the same visitor, or if its token cannot be checked now."""
+    """Return True if a request would still be admitted as the same visitor.
+
+    Also True if its token cannot be checked at the moment.
+    """
     try:
         return await authenticator.visitor(headers, query) == visitor
     except Unauthenticated as refused:
@@ -70,17 +74,17 @@ async def still_is(authenticator: Authenticator, visitor: Visitor, headers: Head
 
 
 class Open:
-    """No authentication: for a server that only its own machine can reach."""
+    """No authentication, for a server that only programs on its own machine can reach."""
 
     async def visitor(self, headers: Headers, query: bytes) -> Visitor:  # noqa: ARG002 - every request is let in
         return LOCAL
 
 
 def bearer_token(headers: Headers, query: bytes) -> str:
-    """Return the token of a request.
+    """Return the bearer token of a request.
 
     Raises:
-        Unauthenticated: there is no token, more than one, or it is in the address.
+        Unauthenticated: there is no token or more than one, or it is in the URL.
     """
     names = {name.lower() for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)}
     if names & _IN_QUERY:
@@ -90,7 +94,7 @@ def bearer_token(headers: Headers, query: bytes) -> str:
         raise _malformed("Send exactly one Authorization header.")
     scheme, _, token = (given[0] if given else b"").strip().partition(b" ")
     if scheme.lower() != b"bearer":
-        # A client that does not know that a token is needed has made no mistake yet: RFC 6750, section 3.1.
+        # A request without credentials gets no error code: RFC 6750, section 3.1.
         raise Unauthenticated("This server needs a bearer token in the Authorization header.", error=None)
     token = token.strip()
     if len(token) > TOKEN_LIMIT:
@@ -105,7 +109,7 @@ def _malformed(description: str) -> Unauthenticated:
 
 
 def refusal_headers(refusal: Unauthenticated, metadata_url: str | None) -> ResponseHeaders:
-    """Return the headers of a refusal; `metadata_url` is None if no issuer makes tokens for this server."""
+    """Return the headers of a 401; `metadata_url` is None if no OAuth issuer is configured."""
     if refusal.retry_after_secs is not None:
         return [(b"retry-after", b"%d" % refusal.retry_after_secs)]
     said = {"error": refusal.error, "error_description": refusal.description if refusal.error else None}
@@ -113,14 +117,14 @@ def refusal_headers(refusal: Unauthenticated, metadata_url: str | None) -> Respo
 
 
 def scope_headers(needed: Iterable[Scope], metadata_url: str | None) -> ResponseHeaders:
-    """Return the headers of a 403 for a token without the scopes that a call needs, all of them at once."""
+    """Return the headers of a 403 that lists all scopes that a call needs."""
     scopes = " ".join(sorted({*needed, BASELINE}))
     said = {"error": "insufficient_scope", "error_description": "The token does not allow this.", "scope": scopes}
     return [_challenge(said, metadata_url)]
 
 
 def _challenge(said: Mapping[str, str | None], metadata_url: str | None) -> tuple[bytes, bytes]:
-    # A challenge has at least one parameter: RFC 6750, section 3.
+    # A challenge must have a parameter: RFC 6750, section 3.
     place = {"realm": REALM} if metadata_url is None else {"resource_metadata": metadata_url}
     parameters = ", ".join(f'{name}="{_plain(text)}"' for name, text in {**said, **place}.items() if text)
     return b"www-authenticate", f"Bearer {parameters}".encode("ascii")

@@ -1,4 +1,4 @@
-"""Public keys of an issuer: fetch, checks, cache and refresh."""
+"""Public keys of an OAuth issuer (JWKS): fetched, checked and cached."""
 
 import asyncio
 import logging
@@ -26,18 +26,18 @@ MOST_KEYS = 64
 BODY_CAP = 262_144
 _JSON = {"Accept": "application/json"}
 
-# Limits key fetches: invalid tokens must not cause requests to the issuer.
+# Minimum interval between fetches, so that invalid tokens cannot flood the issuer.
 BETWEEN_LOOKS_MS = 60_000
-# The limit until there are keys: without keys no token is accepted, and an issuer often starts a little later.
+# Interval until the first keys arrive. It is shorter, because an issuer often starts a little later than this server.
 BETWEEN_FIRST_LOOKS_MS = 10_000
-# Maximum age of keys. An outage of the issuer must not lock all callers out. After a day it does: keys are withdrawn
-# for a reason.
+# Maximum age of keys during an outage of the issuer. Callers stay admitted for a day; then old keys may have been
+# withdrawn.
 OLDEST_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Key:
-    """One public key, bound to one algorithm when it was read: a token cannot choose another algorithm for it."""
+    """One public key, with the only algorithm that it verifies; a token cannot choose another."""
 
     kid: str | None
     algorithm: str
@@ -46,13 +46,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeySet:
-    """The keys of an issuer; `document` identifies their version."""
+    """Keys of an issuer; `document` identifies the version of the set."""
 
     keys: tuple[Key, ...]
     document: bytes = field(repr=False)
 
     def fitting(self, kid: str | None, algorithm: str) -> tuple[Key, ...]:
-        """Return the candidate keys of a token: the named one, or all of its algorithm if it names none."""
+        """Return the keys that may verify a token: the named key, or without a name all keys of its algorithm."""
         return tuple(key for key in self.keys if key.algorithm == algorithm and kid in (None, key.kid))
 
 
@@ -61,7 +61,9 @@ class _Document(msgspec.Struct):
 
 
 def read_key_set(document: bytes, algorithms: Sequence[str]) -> KeySet:
-    """Parse a JWKS; broken keys, and keys for other purposes or algorithms, are left out.
+    """Parse a JWKS document.
+
+    Broken keys are left out, as are keys for other purposes or algorithms.
 
     Raises:
         ValueError: the document is not a JWKS.
@@ -109,12 +111,12 @@ def _may_verify(jwk: dict[str, Any], algorithm: str) -> bool:
         and jwk.get("use", "sig") == "sig"
         and (operations is None or (isinstance(operations, list) and "verify" in operations))
         and isinstance(jwk.get("kid", ""), str)
-        and "d" not in jwk  # a published private key is not secret any more
+        and "d" not in jwk  # a private key that was published is compromised
     )
 
 
 class KeysNotFetched(Exception):
-    """The keys could not be fetched; the text says why."""
+    """The keys could not be fetched; the text gives the reason."""
 
 
 class _Metadata(msgspec.Struct):
@@ -123,7 +125,10 @@ class _Metadata(msgspec.Struct):
 
 
 class KeySource:
-    """The source of one issuer's keys. Every address comes from the settings or the issuer, none from a token."""
+    """Fetcher of one issuer's keys.
+
+    All addresses come from the settings or from the issuer's metadata, never from a token.
+    """
 
     def __init__(self, trust: Trust, channel: Channel) -> None:
         self._trust = trust
@@ -134,13 +139,13 @@ class KeySource:
         """Fetch the current keys.
 
         Raises:
-            KeysNotFetched: no answer, or an unusable one.
+            KeysNotFetched: there is no answer, or an unusable one.
         """
         address = self._trust.jwks_url or self._found or await self._discover()
         try:
             keys = read_key_set(await self._get(address), self._trust.algorithms)
         except (KeysNotFetched, ValueError) as problem:
-            self._found = None  # the keys may have moved: the metadata is read again next time
+            self._found = None  # the keys may have moved: read the metadata again next time
             raise KeysNotFetched(f"{address}: {problem}") from None
         self._found = address
         return keys
@@ -159,7 +164,7 @@ class KeySource:
             metadata = msgspec.json.decode(document, type=_Metadata)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise ValueError("the answer is not metadata with an issuer and a jwks_uri") from None
-        # Exact comparison: RFC 8414, section 3.3. Otherwise one tenant of a host could speak for another.
+        # Compare exactly (RFC 8414, section 3.3). Otherwise one tenant of a shared host could impersonate another.
         if metadata.issuer != self._trust.issuer:
             raise ValueError("the metadata belongs to another issuer")
         try:
@@ -183,7 +188,7 @@ class KeySource:
 
 
 def metadata_addresses(issuer: str) -> tuple[str, ...]:
-    """Return the addresses of an issuer's metadata: RFC 8414, then both forms of OpenID Connect."""
+    """Return the possible addresses of an issuer's metadata: RFC 8414, then two forms of OpenID Connect."""
     parts = urlsplit(issuer)
     host, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     inserted = f"{host}/.well-known/openid-configuration{path}"
@@ -192,7 +197,7 @@ def metadata_addresses(issuer: str) -> tuple[str, ...]:
 
 
 class KeyCache:
-    """A cache of the newest keys; one fetch at a time, shared by all waiting requests."""
+    """Cache of the newest keys; waiting requests share one fetch."""
 
     def __init__(self, source: KeySource, clock: Clock, *, keep_ms: int) -> None:
         self._source = source
@@ -204,10 +209,12 @@ class KeyCache:
         self._look: asyncio.Task[None] | None = None
 
     async def current(self) -> KeySet:
-        """Return the keys: cached while they are fresh; slightly older ones while new ones are fetched.
+        """Return the cached keys.
+
+        Keys that are no longer fresh are still returned while new ones are fetched.
 
         Raises:
-            Unauthenticated: there are none, and the issuer does not answer.
+            Unauthenticated: there are no keys, and the issuer does not answer.
         """
         if self._held is None or self._age_ms >= 2 * self._keep_ms:
             await self._finished_look()
@@ -223,7 +230,7 @@ class KeyCache:
         return self._held
 
     async def newer_than(self, seen: KeySet) -> KeySet | None:
-        """Return newer keys than these, if there are any; the issuer is asked at most once a minute."""
+        """Return newer keys than `seen`, or None; they are fetched at most once a minute."""
         if self._held is seen:
             await self._finished_look()
         return self._held if self._held is not seen else None
@@ -241,7 +248,7 @@ class KeyCache:
     async def _finished_look(self) -> None:
         look = self._started_look()
         if look is not None:
-            # The fetch is its own task: a caller that stops waiting does not stop it for the others.
+            # The fetch has its own task, so that a caller's cancellation does not cancel it for other callers.
             await asyncio.wait((look,))
 
     def _started_look(self) -> asyncio.Task[None] | None:

@@ -1,4 +1,4 @@
-"""Access tokens of an issuer, checked once and cached."""
+"""Access tokens of an OAuth issuer: each signature is verified once and cached."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,22 +15,25 @@ from mcp_binance_server.transports.http.auth.trust import Trust
 
 MOST = 512
 
-# OpenID Connect Core, section 2. A longer subject is refused, because two truncated ones could be equal.
+# Limit of OpenID Connect Core, section 2. A longer subject is refused: shortened, two subjects could become equal.
 LONGEST_SUBJECT = 255
-# An ID token or a logout token of the same issuer is not an access token: RFC 8725, section 3.11.
+# Types of access tokens. An ID token or a logout token of the same issuer must be refused: RFC 8725, section 3.11.
 _TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A token's payload, and the keys that proved it; with other keys it proves nothing."""
+    """A verified payload, with the keys that verified it; after a change of keys it must be verified again."""
 
     payload: bytes = field(repr=False)
     keys: KeySet
 
 
 class Proven:
-    """An LRU cache of proofs by the hash of their token: no token is kept, and an invalid token adds no entry."""
+    """LRU cache of verified payloads, by the hash of the token.
+
+    Tokens themselves are not stored, and invalid tokens are not cached.
+    """
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -40,7 +43,7 @@ class Proven:
         digest = _digest(token)
         proof = self._proofs.pop(digest, None)
         if proof is not None:
-            self._proofs[digest] = proof  # now the last to be evicted
+            self._proofs[digest] = proof  # move to the end: evicted last
         return proof
 
     def keep(self, token: str, proof: Proof) -> None:
@@ -58,7 +61,7 @@ def _digest(token: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """A token as it was sent, and the signing key that it names; nothing of it is proven."""
+    """An unverified token, and the name of its signing key."""
 
     text: str = field(repr=False)
     algorithm: str
@@ -76,10 +79,12 @@ class _Claims(msgspec.Struct):
 
 
 def presented(text: str, algorithms: Sequence[str]) -> Presented:
-    """Read the header of a token. Its jku, jwk, x5u and x5c are ignored: keys come from the issuer alone.
+    """Read the header of a token.
+
+    The headers jku, jwk, x5u and x5c are ignored: keys come only from the issuer.
 
     Raises:
-        Unauthenticated: it is not a JWT, or is signed in a way that is not accepted.
+        Unauthenticated: it is not a JWT, or its algorithm is not accepted.
     """
     from jwt.api_jws import PyJWS  # noqa: PLC0415 - takes a quarter of a second, needed only with an issuer
     from jwt.exceptions import PyJWTError  # noqa: PLC0415 - as above
@@ -99,7 +104,7 @@ def presented(text: str, algorithms: Sequence[str]) -> Presented:
 
 
 def signed_payload(shown: Presented, keys: KeySet) -> bytes | None:
-    """Return the token's payload if one of the keys signed it, else None."""
+    """Return the payload if one of the keys verifies the signature, otherwise None."""
     from jwt.api_jws import PyJWS  # noqa: PLC0415 - as above
     from jwt.exceptions import PyJWTError  # noqa: PLC0415 - as above
 
@@ -112,10 +117,12 @@ def signed_payload(shown: Presented, keys: KeySet) -> bytes | None:
 
 
 def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
-    """Return the visitor of a proven token. The claims are checked here because PyJWT uses its own clock.
+    """Return the visitor of a verified token.
+
+    The claims are checked here and not by PyJWT, which uses its own clock.
 
     Raises:
-        Unauthenticated: another issuer, another audience, an expired token, one not yet valid, or malformed claims.
+        Unauthenticated: issuer or audience differ, the token is expired or not yet valid, or a claim is malformed.
     """
     try:
         claims = msgspec.json.decode(payload, type=_Claims)
@@ -123,7 +130,7 @@ def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
         raise Unauthenticated("The token must have iss, sub, aud and exp, each as in RFC 9068.") from None
     if claims.iss != trust.issuer:
         raise Unauthenticated("The token is from another issuer.")
-    # The whole string, not a part of it: a token for another resource of the same host is not for this server.
+    # The whole audience must match: a token for another resource on the same host is not meant for this server.
     if trust.resource not in ([claims.aud] if isinstance(claims.aud, str) else claims.aud):
         raise Unauthenticated("The token is for another audience.")
     if now_ms >= (claims.exp + trust.leeway_secs) * 1000:
@@ -134,12 +141,13 @@ def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
         raise Unauthenticated(f"The subject must be 1 to {LONGEST_SUBJECT} printable characters.")
     granted = claims.scp if claims.scope is None else claims.scope
     words = granted.split() if isinstance(granted, str) else granted or ()
-    # An issuer's address contains no space, so no other issuer and subject make the same name.
+    # The separator is a space, which an issuer's URL cannot contain. So different issuers and subjects never give one
+    # name.
     return Visitor(f"{claims.iss} {claims.sub}", SCOPES.intersection(words))
 
 
 class OAuth:
-    """An authenticator for the tokens of one issuer; nothing is fetched before the first token."""
+    """Authenticator for access tokens of one issuer; it fetches keys when the first token arrives."""
 
     def __init__(self, trust: Trust, channel: Channel, clock: Clock) -> None:
         self._trust = trust
@@ -153,22 +161,22 @@ class OAuth:
         if proof is None or proof.keys is not await self._keys.current():
             proof = await self._prove(token)
             self._proven.keep(token, proof)
-        # Checked every time: a signature stays valid, a token does not.
+        # Check the claims every time: a cached signature stays valid, but the token expires.
         return visitor_of(proof.payload, self._trust, self._clock.now_ms())
 
     def edition(self) -> object:
-        """Return the current second: tokens become invalid as time passes."""
+        """Return the current second, because tokens expire with time."""
         return self._clock.now_ms() // 1000
 
     async def close(self) -> None:
-        """Cancel a fetch in progress; the channel is closed by its owner."""
+        """Cancel a fetch in progress; the HTTP channel is closed by its owner."""
         await self._keys.close()
 
     async def _prove(self, token: str) -> Proof:
         shown = presented(token, self._trust.algorithms)
         keys = await self._keys.current()
         payload = signed_payload(shown, keys)
-        # An unknown key, or a known name for a new key: the issuer may have changed its keys.
+        # No known key verifies the token: the issuer may have rotated its keys.
         if payload is None and (newer := await self._keys.newer_than(keys)) is not None:
             keys, payload = newer, signed_payload(shown, newer)
         if payload is None:

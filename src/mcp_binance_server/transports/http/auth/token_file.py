@@ -1,4 +1,4 @@
-"""The operator's token file: hashes, scopes and expiry dates."""
+"""Token file of the operator: token hashes with scopes and expiry dates."""
 
 import errno
 import logging
@@ -20,7 +20,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated, bearer_token
 
 HEADING = "# NAME sha256:HASH-OF-THE-TOKEN SCOPE[,SCOPE] [LAST-DAY]\n"
-# Identifies our tokens for people and for secret scanners.
+# Prefix by which people and secret scanners recognise our tokens.
 PREFIX = "mbs_"
 _TOKEN_BYTES = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -35,7 +35,7 @@ MOST_LOGGED = 10
 
 @dataclass(frozen=True, slots=True)
 class TokenEntry:
-    """A token's holder, its scopes, and its last valid day in UTC."""
+    """Holder of a token, its scopes, and its last valid day in UTC."""
 
     name: str
     digest: bytes = field(repr=False)
@@ -53,7 +53,7 @@ class TokenEntry:
 
 @dataclass(frozen=True, slots=True)
 class TokenMistake:
-    """A line that cannot be used. The text shows no part of it: people paste tokens into wrong places."""
+    """An invalid line. The text shows no part of the line, because it may contain a token pasted by mistake."""
 
     line: int
     text: str
@@ -63,18 +63,18 @@ class TokenMistake:
 
 
 def new_token(random: Callable[[int], bytes] = token_bytes) -> str:
-    """Make a token of 256 random bits."""
+    """Generate a token with 256 random bits."""
     return PREFIX + urlsafe_b64encode(random(_TOKEN_BYTES)).decode("ascii").rstrip("=")
 
 
 def digest_of(token: str) -> bytes:
-    # A fast hash is right here, unlike for passwords: 256 random bits cannot be guessed at any speed, and a slow hash
-    # would let any client keep this server busy.
+    # A fast hash is safe here, unlike for passwords: 256 random bits cannot be guessed. A slow hash would let any
+    # client overload this server.
     return sha256(token.encode("ascii")).digest()
 
 
 def holder(entries: Iterable[TokenEntry], token: str) -> TokenEntry | None:
-    """Return the entry of a token; the time taken reveals neither the matching entry nor partial matches."""
+    """Return the entry of a token; the duration reveals neither which entry matches nor a partial match."""
     digest, found = digest_of(token), None
     for entry in entries:
         if compare_digest(entry.digest, digest):
@@ -83,7 +83,7 @@ def holder(entries: Iterable[TokenEntry], token: str) -> TokenEntry | None:
 
 
 def check_name(name: str) -> str:
-    """Return a name that is valid in a line.
+    """Return a holder's name if it is valid in a line.
 
     Raises:
         ValueError: the name is invalid.
@@ -94,7 +94,7 @@ def check_name(name: str) -> str:
 
 
 def parse_lines(text: str) -> tuple[tuple[TokenEntry, ...], tuple[TokenMistake, ...]]:
-    """Parse a file line by line; return its valid entries and its mistakes."""
+    """Parse the lines of a token file; return the valid entries and the errors."""
     entries: dict[str, TokenEntry] = {}
     digests: set[bytes] = set()
     mistakes: list[TokenMistake] = []
@@ -138,7 +138,7 @@ def _day(words: list[str]) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The entries of a file, and its mistakes."""
+    """Entries and errors of a token file."""
 
     entries: tuple[TokenEntry, ...] = ()
     mistakes: tuple[TokenMistake, ...] = ()
@@ -150,9 +150,9 @@ def read_tokens(path: Path) -> Tokens:
     """Read a token file.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
-    # Without blocking: the path can be a pipe without a writer.
+    # Opening a pipe without a writer would block forever.
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
@@ -169,13 +169,13 @@ def read_tokens(path: Path) -> Tokens:
 
 
 class TokenFile:
-    """An authenticator for the tokens of a file. A removed line stops working within a second."""
+    """Authenticator for the tokens of a file; a token removed from the file is refused within a second."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
-        """Read the file.
+        """Read the token file.
 
         Raises:
-            SettingsError: it cannot be read, or a line of it is wrong.
+            SettingsError: the file cannot be read, or a line is invalid.
         """
         self._path = path
         self._clock = clock
@@ -200,7 +200,7 @@ class TokenFile:
         return Visitor(f"token {entry.name}", entry.scopes)
 
     def edition(self) -> object:
-        """Return a value that changes with the file and with the date: tokens expire at the end of a day."""
+        """Return a value that changes with the file and with the date, because tokens expire at the end of a day."""
         self._look_again()
         return self._seen, datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC).date()
 
@@ -215,7 +215,7 @@ class TokenFile:
         try:
             tokens = read_tokens(self._path)
         except OSError as error:
-            # A removed file removes its tokens.
+            # Without the file no token is valid.
             LOG.error("the token file cannot be read, all tokens are refused: %s", error.strerror)  # noqa: TRY400
             tokens = Tokens()
         self._entries = self._checked(tokens)
@@ -223,7 +223,8 @@ class TokenFile:
     def _checked(self, tokens: Tokens) -> tuple[TokenEntry, ...]:
         if not tokens.is_private:
             LOG.warning("others can read the token file; chmod 600 keeps names and scopes private")
-        # The valid lines count even if others are wrong: keeping the old file would keep tokens that were removed.
+        # The valid lines are used even if others are invalid. Keeping the old entries would keep tokens that were
+        # removed.
         for mistake in tokens.mistakes[:MOST_LOGGED]:
             LOG.error("token file, %s; the line is ignored", mistake)
         return tokens.entries

@@ -1,4 +1,4 @@
-"""The trusted issuer, and the metadata that names it."""
+"""The trusted OAuth issuer, and the protected resource metadata that names it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
 def check_address(url: str) -> None:
-    """Check that an address uses HTTPS, or HTTP on this machine, so that answers cannot be changed on the way.
+    """Check that a URL uses HTTPS, or HTTP on this machine, so that answers cannot be changed on the way.
 
     Raises:
-        ValueError: it is not a plain address, or not a safe one.
+        ValueError: the URL is not safe, or has parts that are not allowed.
     """
     if not (url.isascii() and url.isprintable()) or any(mark in url for mark in ' "\\'):
         raise ValueError("must be a plain address")
     parts = urlsplit(url)
-    _ = parts.port  # raises its own ValueError if it is not a number
+    _ = parts.port  # raises ValueError for an invalid port
     if not parts.hostname or "@" in parts.netloc or "#" in url:
         raise ValueError("must have a host, and no user or fragment")
     if parts.scheme != "https" and not is_local_http(url):
@@ -34,7 +34,7 @@ def check_address(url: str) -> None:
 
 
 def is_local_http(url: str) -> bool:
-    """Return True if an address is plain HTTP that does not leave this machine."""
+    """Return True if a URL is plain HTTP to this machine."""
     parts = urlsplit(url)
     return parts.scheme == "http" and _is_loopback(parts.hostname or "")
 
@@ -48,14 +48,14 @@ def _is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The type and the curve of a key that can verify an algorithm."""
+    """Key type and curve that an algorithm requires."""
 
     kty: str
     crv: str | None = None
 
 
 _RSA = Family("RSA")
-# No HS*: a secret that verifies could also sign. No `none`.
+# HS* is missing because a secret that verifies could also sign. `none` is missing because it verifies nothing.
 FAMILIES = {
     "RS256": _RSA, "RS384": _RSA, "RS512": _RSA, "PS256": _RSA, "PS384": _RSA, "PS512": _RSA,
     "ES256": Family("EC", "P-256"), "ES384": Family("EC", "P-384"), "ES512": Family("EC", "P-521"),
@@ -65,7 +65,7 @@ FAMILIES = {
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """One issuer and this server. Issuer and resource are compared as they are written, character by character."""
+    """An OAuth issuer and this server as its resource; both URLs are compared character by character."""
 
     issuer: str
     resource: str
@@ -106,18 +106,21 @@ def _other_problems(trust: Trust) -> list[str]:
 
 
 def metadata_path(resource: str) -> str:
-    """Return the path of a resource's metadata on its host; clients also try WELL_KNOWN alone."""
+    """Return the path of a resource's metadata on its host; clients also try `WELL_KNOWN` without a suffix."""
     return f"{WELL_KNOWN}{urlsplit(resource).path.rstrip('/')}"
 
 
 def metadata_url(resource: str) -> str:
-    """Return the address of the metadata for refusals."""
+    """Return the URL of the metadata, which refusals contain."""
     parts = urlsplit(resource)
     return f"{parts.scheme}://{parts.netloc}{metadata_path(resource)}"
 
 
 def resource_metadata(resource: str, issuer: str, scopes: Iterable[Scope]) -> bytes:
-    """Return the metadata. A client without other hints asks for all of `scopes`, so name only those in use."""
+    """Return the protected resource metadata as JSON.
+
+    Clients may request all of its `scopes`, so it should list only scopes in use.
+    """
     return msgspec.json.encode(
         {
             "resource": resource,

@@ -1,1 +1,1 @@
-"""MCP over HTTP: sessions, their streams, and the three transports."""
+"""MCP over HTTP: sessions, their streams, and three transports."""

@@ -1,4 +1,4 @@
-"""One request and its answer, as JSON or as a stream of events."""
+"""One HTTP request and its answer, as JSON or as server-sent events."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from mcp_binance_server.transports.http.server.disconnect import ends_with_clien
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-# Proxies cut silent connections after a minute or less.
+# Interval of pings, because proxies close connections that are silent for a minute or less.
 PING_SECS = 15.0
 JSON = (b"content-type", b"application/json")
 STREAM = (
@@ -52,7 +52,9 @@ async def reply_empty(send: Send, status: int, headers: Headers = ()) -> None:
 
 
 async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Headers, *, streams: bool) -> None:
-    """Answer a request: as JSON if the answer comes first and soon, else as events up to and with the answer.
+    """Answer a request: with JSON if its answer is the first message and comes soon, otherwise with a stream of events.
+
+    The stream ends with the answer.
 
     Raises:
         SessionClosed: the session ended before its first message.
@@ -70,7 +72,7 @@ async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Head
 async def reply_stream(
     outlet: Outlet, receive: Receive, send: Send, headers: Headers, *, endpoint: str | None = None
 ) -> None:
-    """Send all messages of the outlet until the client leaves or the session ends."""
+    """Send all messages of the outlet as events until the client disconnects or the session ends."""
     await _start_stream(send, headers)
     if endpoint is not None:
         await _send_chunk(send, f"event: endpoint\r\ndata: {endpoint}\r\n\r\n".encode())
@@ -81,7 +83,7 @@ async def _pour(outlet: Outlet, receive: Receive, send: Send, *, until_answer: b
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        # A client that left while it was asked would never answer, and would hold the session forever.
+        # A disconnected client would never answer a server's question, and the session would wait forever.
         outlet.close()
 
     async with anyio.create_task_group() as group:
@@ -103,7 +105,7 @@ def dumped(message: jsonrpc.JSONRPCMessage) -> bytes:
 
 
 async def _answer(outlet: Outlet) -> Answer:
-    """Return the answer; all other messages are dropped."""
+    """Return the answer, and drop all messages before it."""
     while not isinstance(message := await outlet.next(), Answer):
         pass
     return message
@@ -124,7 +126,7 @@ async def _send_chunk(send: Send, chunk: bytes) -> None:
 async def converse(
     opened: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Send a message to a session's stream and return its result to the client."""
+    """Send a message to a session's server, and return its result to the client."""
     request = Request(scope)
     try:
         if not isinstance(message, jsonrpc.JSONRPCRequest):
@@ -144,7 +146,7 @@ async def converse(
 async def open_by_initialize(
     http_sessions: HttpSessions, opened: OpenSession, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
 ) -> None:
-    """Answer the request that opened a session; a session that failed to open is ended."""
+    """Answer the `initialize` request that opened a session; if it fails, end the session."""
     answer: jsonrpc.JSONRPCMessage | None = None
     try:
         async with opened.stream.asking(message, Request(scope), streams=False) as outlet:
@@ -163,7 +165,7 @@ async def open_by_initialize(
 
 
 async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.JSONRPCMessage | None:
-    """Return the message of a POST; None if it was invalid and has been refused."""
+    """Return the message in a POST; None after refusing an invalid one."""
     if not await is_json(scope, send):
         return None
     body = (await receive()).get("body", b"")
@@ -175,7 +177,7 @@ async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.
 
 
 async def is_json(scope: Scope, send: Send) -> bool:
-    """Return True if the request sends and accepts JSON; otherwise it has been refused."""
+    """Return True if the request sends and accepts JSON; otherwise refuse it."""
     if not accepts(scope, "application/json"):
         await refuse(send, 406, "not_acceptable", "Accept must include application/json")
         return False
@@ -194,12 +196,12 @@ async def takes_events(scope: Scope, send: Send) -> bool:
 
 
 def accepts(scope: Scope, kind: str) -> bool:
-    """Return True if a request accepts an answer of this type; one without Accept accepts any."""
+    """Return True if a request accepts a media type; without an Accept header it accepts any."""
     accept = header(scope, b"accept")
     return accept is None or bool(_offered(accept) & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
 
 
-@lru_cache(maxsize=64)  # clients send the same few with every request
+@lru_cache(maxsize=64)  # clients repeat the same few values with every request
 def _offered(accept: str) -> frozenset[str]:
     return frozenset(part.partition(";")[0].strip().lower() for part in accept.split(","))
 
@@ -209,13 +211,13 @@ async def not_allowed(send: Send, allowed: bytes) -> None:
 
 
 def named(opened: OpenSession) -> list[tuple[bytes, bytes]]:
-    """Return the headers that name a session, in MCP and in the data model."""
+    """Return the response headers with the session ID; both names of the header are in use."""
     name = opened.session.connection_id.encode()
     return [(SESSION_ID, name), (CONNECTION_ID, name)]
 
 
 async def unknown_session(send: Send) -> None:
-    """Answer a request for a session that is another visitor's, is over, or never existed: all of them alike."""
+    """Answer a request whose session is unknown, over or another visitor's; the answer does not say which."""
     await refuse(send, 404, "session_not_found", "Session not found: it has ended or never existed; open a new one")
 
 
@@ -224,7 +226,7 @@ async def stream_taken(send: Send) -> None:
 
 
 class SessionRoutes(ABC):
-    """The three methods of an address that has sessions: POST asks, GET streams, DELETE ends."""
+    """An endpoint with sessions: POST sends a message, GET opens the stream, DELETE ends the session."""
 
     missing: ClassVar[str]
     """Message to a request that should name a session and names none."""
@@ -252,7 +254,7 @@ class SessionRoutes(ABC):
 
     @abstractmethod
     def _given(self, scope: Scope) -> str | None:
-        """Return the session that a request names; None if it names none."""
+        """Return the session ID in the headers of a request; None without one."""
 
     async def _end(self, scope: Scope, send: Send, visitor: Visitor) -> None:
         opened = await self._found(scope, send, visitor)
@@ -261,7 +263,7 @@ class SessionRoutes(ABC):
             await reply_empty(send, 200)
 
     async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
-        """Return the session of a request; None if there is none, after an error was sent."""
+        """Return the session of a request; None after sending an error."""
         given = self._given(scope)
         if given is None:
             await refuse(send, 400, "session_missing", self.missing)

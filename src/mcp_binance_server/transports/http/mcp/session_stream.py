@@ -1,4 +1,4 @@
-"""The stream of one session: sent, kept and resumed messages."""
+"""Message stream of one session: routing to the client, and messages kept until it reads again."""
 
 import asyncio
 from collections import deque
@@ -21,7 +21,7 @@ from mcp_binance_server.surface.errors import LONGEST_SECS, to_mcp
 from mcp_binance_server.transports.frames import Id
 
 Answer = jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError
-# A reader this far behind has stopped reading; the end of its stream shows that it missed messages.
+# Limit of unread messages. Over it the stream ends, so that the client notices that it has missed messages.
 MOST_WAITING = 1_000
 
 REQUEST_CANCELLED = -32800
@@ -30,12 +30,12 @@ _LAST_WORD_SECS = 1.0
 
 
 class SessionClosed(Exception):
-    """The session is over; waiting callers get nothing more."""
+    """The session has ended; no further messages will come."""
 
 
 @dataclass
 class Outlet:
-    """A queue of messages for one reader."""
+    """Queue of outgoing messages with a single reader."""
 
     _waiting: deque[jsonrpc.JSONRPCMessage] = field(default_factory=deque[jsonrpc.JSONRPCMessage])
     _reader: asyncio.Future[None] | None = None
@@ -49,23 +49,23 @@ class Outlet:
         self._wake()
 
     async def next(self) -> jsonrpc.JSONRPCMessage:
-        """Return the next message; there is one reader.
+        """Wait for the next message and return it.
 
         Raises:
-            SessionClosed: there is none, and none will come.
+            SessionClosed: there is no message, and none will come.
         """
         while not self._waiting:
             await self._change()
         return self._waiting.popleft()
 
     async def next_within(self, secs: float) -> jsonrpc.JSONRPCMessage | None:
-        """Return the next message, or None if there is none within `secs`.
+        """Return the next message; None if there is none within `secs`.
 
         Raises:
-            SessionClosed: there is none, and none will come.
+            SessionClosed: there is no message, and none will come.
         """
         if not self._waiting:
-            timer = asyncio.get_running_loop().call_later(secs, self._wake)  # cheaper than a cancel scope
+            timer = asyncio.get_running_loop().call_later(secs, self._wake)  # cheaper than an anyio cancel scope
             try:
                 await self._change()
             finally:
@@ -73,7 +73,7 @@ class Outlet:
         return self._waiting.popleft() if self._waiting else None
 
     async def _change(self) -> None:
-        """Wait for a message, the end, or the timeout."""
+        """Wait for a message, the end of the session, or the timeout."""
         if not self._closed:
             self._reader = asyncio.get_running_loop().create_future()
             try:
@@ -92,20 +92,20 @@ class Outlet:
         self._wake()
 
     def left(self) -> tuple[jsonrpc.JSONRPCMessage, ...]:
-        """Return the messages that were not read."""
+        """Return the unread messages."""
         return tuple(self._waiting)
 
 
 class IdInUse(Exception):
-    """A request with the ID of one that is still being answered."""
+    """A request has the same ID as an unanswered one."""
 
 
 class SessionStream:
-    """The server's side of one session, with the routing of its messages.
+    """Server side of one session, with the routing of its messages.
 
-    An answer goes to the POST that asked, or to the session's stream if the client chose to read answers there. A
-    notification goes to the POST that it belongs to, or to the stream; without a reader it is dropped. Only changes of
-    pages are kept for the next stream, once for each page.
+    An answer is sent to the POST with its request, or on the session's stream if the client has chosen that. A
+    notification is sent to the POST it belongs to, or on the stream; without a reader it is dropped. Only notices of
+    changed pages are kept for the next stream, the newest of each page.
     """
 
     def __init__(self, server: Server[Any]) -> None:
@@ -119,16 +119,17 @@ class SessionStream:
         self.answers_on_stream = False
 
     async def run(self) -> None:
-        """Serve until the session is closed."""
+        """Serve the session until it is closed."""
         try:
             with self._scope:
-                # Here every session begins with a handshake: the SDK's detection of the first message is not needed.
+                # Every session here begins with `initialize`, so the SDK need not detect the protocol from the first
+                # message.
                 await serve_loop(self._server, self._receive, self, lifespan_state={})
         finally:
             self.close()
 
     def close(self) -> None:
-        """Stop all work and release all waiting callers."""
+        """Stop all work of the session and wake all waiting readers."""
         self._scope.cancel()
         self._send.close()
         self._receive.close()
@@ -137,7 +138,7 @@ class SessionStream:
         self._asked.clear()
 
     def listen(self) -> Outlet:
-        """Open the session's stream; it begins with the pages that changed while there was none."""
+        """Open the session's stream; it starts with notices of the pages that changed since the last stream."""
         outlet = self.listener = Outlet()
         for message in self._missed.values():
             outlet.put(message)
@@ -145,13 +146,13 @@ class SessionStream:
         return outlet
 
     def stop_listening(self, outlet: Outlet) -> None:
-        """Close the session's stream; unread changes of pages are kept for the next one."""
+        """Close the session's stream; unread notices of changed pages are kept for the next one."""
         self.listener = None
         for message in outlet.left():
             self._keep(message)
 
     def hush(self) -> None:
-        """End the stream; requests in progress continue."""
+        """End the session's stream; requests in progress continue."""
         if self.listener is not None:
             self.listener.close()
 
@@ -159,12 +160,13 @@ class SessionStream:
     async def asking(
         self, message: jsonrpc.JSONRPCRequest, request: Request, *, streams: bool
     ) -> AsyncGenerator[Outlet]:
-        """Send a request to the server, and yield an outlet with its messages and, at the end, its answer.
+        """Send a request to the server, and yield the queue with its messages and its answer.
 
-        An answer always comes, if necessary a timeout error. A caller that leaves without it cancels the work.
+        After `longest_secs` a timeout error takes the place of the answer. If the caller leaves before the answer, the
+        request is cancelled.
 
         Raises:
-            IdInUse: the ID is that of a request still being answered.
+            IdInUse: an unanswered request has the same ID.
             SessionClosed: the session is over.
         """
         if message.id in self._asked:
@@ -186,7 +188,7 @@ class SessionStream:
             yield outlet
         finally:
             last_word.cancel()
-            # By now the ID of an answered request can be that of another.
+            # After an answer the client may reuse the ID: cancel only if it still belongs to this request.
             if self._asked.get(message.id) is outlet:
                 del self._asked[message.id]
                 with suppress(SessionClosed), anyio.move_on_after(_LAST_WORD_SECS, shield=True):
@@ -215,7 +217,7 @@ class SessionStream:
             raise SessionClosed from None
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Take a message from the server; this is the outgoing half of a stream for the SDK."""
+        """Route a message from the server; the SDK calls this as the write half of its stream."""
         outlet = self._outlet_of(item)
         if outlet is not None:
             outlet.put(item.message)
@@ -235,7 +237,7 @@ class SessionStream:
         return self._asked.get(related, self.listener) if related is not None else self.listener
 
     async def aclose(self) -> None:
-        """Do nothing: the server's last messages are in the outlets."""
+        """Do nothing: the queues still contain the server's last messages."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Sessions and their streams, for every MCP transport over HTTP."""
+"""Sessions with their streams, shared by all MCP transports over HTTP."""
 
 import logging
 from collections.abc import AsyncGenerator, Generator
@@ -35,7 +35,7 @@ class OpenSession:
 
 @dataclass
 class HttpSessions:
-    """Sessions with their streams: opened if the registry admits them, found by ID, closed when the session ends."""
+    """Open sessions with their streams; a stream is closed when its session ends."""
 
     server: Server[Any]
     registry: Registry[Principal]
@@ -47,7 +47,7 @@ class HttpSessions:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Keep the streams running; at the end every session is closed."""
+        """Run the streams inside the block; at its end close every session."""
         async with anyio.create_task_group() as group:
             self._group = group
             try:
@@ -58,11 +58,11 @@ class HttpSessions:
                 group.cancel_scope.cancel()
 
     async def open(self, scope: Scope, visitor: Visitor) -> OpenSession:
-        """Open a session for the request and start its stream.
+        """Open a session for a request and start its stream.
 
         Raises:
-            KeysRefused: its keys are refused.
-            TooManySessions: no place is free.
+            KeysRefused: the API key in the request is refused.
+            TooManySessions: no session is free.
         """
         self._tasks()
         principal = principal_in(scope)
@@ -75,7 +75,7 @@ class HttpSessions:
         )
         try:
             tasks = self._tasks()
-        except TooManySessions:  # the shutdown began while the engine answered
+        except TooManySessions:  # shutdown began while the session was opened
             await self.registry.end(session)
             raise
         opened = self._opened[session.connection_id] = OpenSession(session, SessionStream(self.server))
@@ -84,16 +84,17 @@ class HttpSessions:
         return self._noted(scope, visitor, opened)
 
     def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> OpenSession | None:
-        """Return the visitor's own live session; None for any other ID, for whatever reason.
+        """Return the visitor's live session; None for any other ID.
 
         Raises:
-            KeysMisplaced: the session is the visitor's, but was opened without the keys of the request.
+            KeysMisplaced: the session was opened without the API key in the request.
         """
         session = self.registry.find(connection_id, visitor)
         opened = self._opened.get(session.connection_id) if session else None
         if session is None or opened is None:
             return None
-        # A request with another key is refused. Without the key its ID alone would let it in, so this reveals nothing.
+        # A request with another key than the session's is refused. The refusal reveals nothing: with the same ID and no
+        # key, the request would be admitted.
         named, held = named_key(scope), session.credentials
         if named is not None and (held is None or named != held.credentials.api_key.encode()):
             raise KeysMisplaced
@@ -105,10 +106,10 @@ class HttpSessions:
 
     @contextmanager
     def stateless(self, scope: Scope, visitor: Visitor) -> Generator[None]:
-        """Set the caller of a request without a session; it uses its own keys or the server's.
+        """Set the caller of a request without a session, with its own API key or the server's.
 
         Raises:
-            KeysRefused: its keys are refused.
+            KeysRefused: the API key in the request is refused.
         """
         brought = principal_in(scope)
         vault = Vault(brought or self._lent(scope, visitor))
@@ -119,7 +120,11 @@ class HttpSessions:
             vault.wipe()
 
     def _tasks(self) -> TaskGroup:
-        """Return the task group of the streams; during shutdown there is none, and TooManySessions is raised."""
+        """Return the task group of the streams.
+
+        Raises:
+            TooManySessions: the server is shutting down.
+        """
         if self._group is None:
             raise TooManySessions(retry_after_secs=1)
         return self._group
@@ -146,7 +151,7 @@ class HttpSessions:
             await self.registry.end(opened.session)
 
     async def drain(self) -> None:
-        """Open no more sessions, and end the streams: no caller waits on them for an answer."""
+        """Refuse new sessions and end all streams, because streams never end on their own."""
         self._group = None
         for opened in self.opened():
             opened.stream.hush()

@@ -1,7 +1,7 @@
-"""One request in one POST, from its body to its answer, without the SDK's path from HTTP to its handlers.
+"""Requests of revision 2026-07-28 without a stream: one POST, one JSON answer, without the SDK's HTTP layer.
 
-That path limits bodies and checks hosts, which has been done before, and serialises an answer twice. A request that is
-not plainly valid still takes it, and is refused there.
+The SDK's layer would check hosts and body sizes again, and would serialise each answer twice. A request that is not
+clearly valid still goes through the SDK, which refuses it.
 """
 
 import json
@@ -35,7 +35,7 @@ _OVER_HTTP = TransportContext(kind="streamable-http", can_send_request=False)
 
 @dataclass(slots=True)
 class _Exchange:
-    """The request context for a handler. Progress is dropped: a client that wants progress gets a stream."""
+    """Request context for a handler; progress is dropped, because a client that wants it gets a stream."""
 
     request_id: jsonrpc.RequestId
     message_metadata: MessageMetadata
@@ -44,7 +44,7 @@ class _Exchange:
 
     @property
     def cancel_requested(self) -> anyio.Event:
-        return anyio.Event()  # a client that does not want the answer any more disconnects
+        return anyio.Event()  # a client cancels by disconnecting
 
     async def send_raw_request(
         self,
@@ -61,7 +61,7 @@ class _Exchange:
 
 @dataclass(frozen=True, slots=True)
 class SingleRequest:
-    """A request that is well formed and agrees with its headers."""
+    """A well-formed request that agrees with its headers."""
 
     scope: Scope
     message: jsonrpc.JSONRPCRequest
@@ -69,19 +69,19 @@ class SingleRequest:
 
 
 class SingleRequests:
-    """Requests of revision 2026-07-28, answered by the server's handlers."""
+    """Requests of revision 2026-07-28, passed directly to the server's handlers."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
         self._mirrors_nothing: set[str] = set()
 
     def read(self, body: bytes, scope: Scope) -> SingleRequest | None:
-        """Return the request of a POST; None if the SDK must judge it."""
+        """Parse the request in a POST; None if the SDK has to handle it."""
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         try:
             decoded = from_json(body, cache_strings="keys")
             message = jsonrpc.JSONRPCRequest.model_validate(decoded)
-        except ValueError:  # a ValidationError is one
+        except ValueError:  # includes pydantic's ValidationError
             return None
         if find_duplicated_routing_header(headers) is not None or self._mirrors_arguments(message):
             return None
@@ -107,14 +107,14 @@ class SingleRequests:
         return 200, _written({**envelope, "result": result})
 
     def _mirrors_arguments(self, message: jsonrpc.JSONRPCRequest) -> bool:
-        """Return True if a tool is called whose schema repeats arguments in headers."""
+        """Return True for a call of a tool whose schema has arguments that headers must repeat."""
         if message.method != "tools/call":
             return False
         name = (message.params or {}).get("name")
         if not isinstance(name, str) or name in self._mirrors_nothing:
             return False
         if self._server.get_tool_input_schema is None:
-            return True  # the SDK finds the schema in its list of tools
+            return True  # only the SDK can find the schema, in its list of tools
         schema = self._server.get_tool_input_schema(name)
         if schema is None:
             return False
@@ -127,5 +127,5 @@ class SingleRequests:
 def _written(answer: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(answer)
-    except UnicodeEncodeError:  # half a surrogate pair, which the SDK would write too
+    except UnicodeEncodeError:  # a lone surrogate, which the SDK would send too
         return json.dumps(answer, separators=(",", ":")).encode()

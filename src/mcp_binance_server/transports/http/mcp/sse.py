@@ -1,4 +1,4 @@
-"""`/mcp/sse` and `/mcp/message`: the data model's pair of addresses, and on GET the first HTTP transport of MCP."""
+"""Endpoints `/mcp/sse` and `/mcp/message`; GET `/mcp/sse` is also the older HTTP+SSE transport of MCP."""
 
 import json
 from urllib.parse import parse_qs
@@ -31,12 +31,12 @@ from mcp_binance_server.transports.http.mcp.session_stream import SessionClosed
 from mcp_binance_server.transports.http.mcp.sessions import OpenSession, header
 
 MESSAGES = "/mcp/message"
-# The revision of the data model; the default for a client that names none.
+# Protocol revision for a client that names none.
 REVISION = "2024-11-05"
 
 
 class SseHttp(SessionRoutes):
-    """POST `/mcp/sse` opens a session, POST `/mcp/message` asks in it, GET `/mcp/sse` streams, DELETE leaves."""
+    """POST `/mcp/sse` opens a session, POST `/mcp/message` sends to it, GET `/mcp/sse` streams, DELETE ends it."""
 
     missing = "Connection-ID is missing: POST /mcp/sse returns one"
 
@@ -105,7 +105,7 @@ class SseHttp(SessionRoutes):
         finally:
             stream.stop_listening(outlet)
             stream.answers_on_stream = False
-            if not joins:  # the stream was the whole session
+            if not joins:  # in this transport the session ends with its stream
                 with anyio.CancelScope(shield=True):
                     await self._registry.end(opened.session)
 
@@ -119,7 +119,7 @@ class SseHttp(SessionRoutes):
 
 
 async def _introduce(opened: OpenSession, scope: Scope) -> None:
-    """Do the handshake for a client that only opened a session, so that its first message can be a request."""
+    """Perform the MCP handshake for a client that skipped it, so that its first message can be a request."""
     request = Request(scope)
     params = {
         "protocolVersion": REVISION,

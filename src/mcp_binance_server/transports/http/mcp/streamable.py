@@ -1,4 +1,4 @@
-"""Streamable HTTP, with sessions and without."""
+"""Streamable HTTP transport, with sessions and without."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ TakesLong = Callable[[str, str], bool]
 
 
 class SessionHttp(SessionRoutes):
-    """POST for one message, GET for the server's own messages, DELETE to leave."""
+    """POST sends one message, GET opens the stream of server messages, DELETE ends the session."""
 
     missing = "Mcp-Session-Id is missing"
 
@@ -78,10 +78,10 @@ class SessionHttp(SessionRoutes):
 
 
 class SessionlessHttp:
-    """Plain answers to fast requests; a slow request or a subscription can become a stream of events.
+    """Requests without a session: plain JSON for fast requests, a stream of events for slow ones and subscriptions.
 
-    A stream must be ready before it is known whether there will be one: three tasks and a channel, which cost about as
-    much as a whole plain answer.
+    A possible stream costs three tasks and a channel, about as much as a plain answer. So fast requests are answered
+    without one.
     """
 
     def __init__(self, server: Server[Any], http_sessions: HttpSessions, takes_long: TakesLong, pace: LoopPace) -> None:

@@ -1,1 +1,1 @@
-"""Connections: uvicorn, timeouts, fair turns."""
+"""HTTP server: uvicorn with timeouts, connection limits and fair scheduling."""

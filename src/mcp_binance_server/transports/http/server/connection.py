@@ -1,7 +1,7 @@
-"""One connection of a client: uvicorn's HTTP/1.1 with the timeouts that uvicorn lacks.
+"""HTTP/1.1 connection: uvicorn's, with timeouts for slow clients.
 
-uvicorn waits forever for the head of a request and for a client that does not read its answer. The guard limits the
-time of the body, because it can still answer.
+uvicorn waits forever for the head of a request, and for a client that does not read its answer. The time of a body is
+limited by the guard, which can still answer.
 """
 
 import asyncio
@@ -36,29 +36,29 @@ from mcp_binance_server.transports.http.server.fairness import AHEAD
 
 LOG = logging.getLogger(__name__)
 
-# Headers with the credentials and keys of callers.
+# Headers that contain tokens or API keys.
 SECRET_HEADERS = frozenset({b"authorization", API_KEY, SECRET_KEY})
 _AT_ONCE = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limits on a client's time, and on the number of connections."""
+    """Time limits for clients, and the limit on the number of connections."""
 
-    most: int = 800  # below the usual limit of 1,024 descriptors per process
+    most: int = 800  # below 1,024, the usual limit of file descriptors per process
     head_secs: float = 5.0
     idle_secs: int = 5
-    # Within each such span a client must read its whole answer, or at least `reading_least` bytes of it.
+    # In each such period a client must read its whole answer, or at least `reading_least` bytes of it.
     reading_secs: float = 10.0
     reading_least: int = 64 * 2**10
     # Maximum bytes of unread answers for all clients together.
     unsent: int = MOST_UNSENT
-    # Seconds for the rest of an incomplete request during shutdown.
+    # Seconds that an incomplete request has during shutdown.
     last_secs: float = 1.0
 
 
 class HttpConnection(H11Protocol):
-    """A client's connection, closed when the client is too slow for its limits."""
+    """Connection of a client, closed when the client exceeds a time limit."""
 
     def __init__(
         self,
@@ -82,19 +82,19 @@ class HttpConnection(H11Protocol):
 
     async def _introduced(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._disconnect = scope[DISCONNECT] = Disconnect()
-        # uvicorn stops reading at the start of a second request.
+        # uvicorn pauses reading when a second request begins before the first is answered.
         scope[AHEAD] = self._is_behind or self.flow.read_paused
         scope[WHOLE] = self.conn.their_state is h11.DONE
         scope[LET_IN] = partial(self._crowd.let_in, self)
         try:
             await self._house(scope, receive, send)
         except AnswerBrokenOff:
-            # The missing end of the answer is the signal. For uvicorn the client has left: otherwise it would log
-            # again.
+            # A missing end shows the client that the answer is incomplete. Marked as disconnected, uvicorn does not log
+            # it again.
             self.cycle.disconnected = True
             self.transport.close()
         finally:
-            del scope[LET_IN]  # the scope is the connection's own: with this entry it would be a reference cycle
+            del scope[LET_IN]  # avoids a reference cycle: the connection holds the scope
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         peer: object = transport.get_extra_info("peername")
@@ -109,8 +109,8 @@ class HttpConnection(H11Protocol):
             gone.close_for("limit reached, and this client has the most")
         super().connection_made(transport)
         self._crowd.enter(self, party)
-        # Bytes that the kernel does not take at once count as unread: the timeout must see the last byte too. Over TLS
-        # a buffer at its limit counts as full: a limit of 0 would always be full.
+        # Every byte that the kernel has not taken counts as unread, so that the timeout covers the last byte too. Over
+        # TLS a buffer at its limit counts as full, so a limit of 0 would always be full.
         transport.set_write_buffer_limits(high=1 if self.scheme == "https" else 0)
         self._expect_a_head()
 
@@ -124,11 +124,11 @@ class HttpConnection(H11Protocol):
         self._unsent.drop(self)
         self._forget_secrets()
         self._disconnect.tell()
-        self._unset_keepalive_if_required()  # uvicorn forgets this after an error
+        self._unset_keepalive_if_required()  # uvicorn does not do this after an error
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        # The first byte of a head ends uvicorn's wait for the next request; our wait begins with it.
+        # uvicorn's idle timeout ends with the first byte of a head; from here on the head has a timeout of its own.
         if self.conn.their_state is h11.IDLE:
             self._expect_a_head()
             return
@@ -141,10 +141,10 @@ class HttpConnection(H11Protocol):
         self._forget_secrets()
         self._crowd.answered(self)
         super().on_response_complete()
-        if self._under_way() is not None:  # the next request has already come
+        if self._under_way() is not None:  # the next request has already begun
             self._crowd.asked(self)
         if self.conn.their_state is h11.SEND_BODY:
-            # Answered before the request was complete: its rest could drip forever and is not needed.
+            # The answer came before the end of the request. The rest is not needed and could take forever.
             self.transport.close()
 
     def pause_writing(self) -> None:
@@ -163,19 +163,19 @@ class HttpConnection(H11Protocol):
         self._break_off(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
 
     def _forget_secrets(self) -> None:
-        """Remove the secrets from a finished request; in a reference cycle it lives on for a while."""
-        # Starlette puts its own list into the scope as soon as a header is read.
+        """Remove secrets from a finished request, whose scope may live on in a reference cycle."""
+        # Starlette replaces the list in the scope when a header is read, so both lists are cleaned.
         for headers in (self.headers, self.scope["headers"]) if self.scope else ():
             kept = [header for header in headers if header[0] not in SECRET_HEADERS]
             cast("list[tuple[bytes, bytes]]", headers)[:] = kept
 
     @property
     def is_amid_a_request(self) -> bool:
-        """Whether the client has begun a request and not completed it."""
+        """Whether the client has sent a part of a request."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def shutdown(self) -> None:
-        """Close as soon as the current request is answered; without one, now."""
+        """Close after the answer to the current request, or at once if there is none."""
         under_way = self._under_way()
         if under_way is None:
             self.transport.close()
@@ -194,7 +194,7 @@ class HttpConnection(H11Protocol):
 
     def _break_off(self, answer: bytes) -> None:
         if under_way := self._under_way():
-            # The application still works on the broken request: for the application, the client has left.
+            # Show the application, which still handles the request, that the client has disconnected.
             under_way.disconnected = True
             under_way.message_event.set()
             self._disconnect.tell()
@@ -218,15 +218,15 @@ class HttpConnection(H11Protocol):
             self.close_for("a slow reader")
 
     def close_for(self, cause: str) -> None:
-        """Close at once, regardless of unread data."""
+        """Close at once, and discard unsent data."""
         LOG.info("closed a connection: %s", cause)
-        # Otherwise the system keeps this client's unread data for minutes.
+        # Otherwise the system would keep the unsent data for minutes.
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.transport.abort()
 
 
 async def _nothing_more(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """Replace the application of a closed connection, to break a reference cycle without the garbage collector."""
+    """Replace the application of a closed connection, which breaks a reference cycle."""
 
 
 def _cancelled(timer: asyncio.TimerHandle | None) -> None:

@@ -1,4 +1,4 @@
-"""All connections of a process, counted by party, and the choice of the one to close when there are too many."""
+"""Connection limit of a process: connections counted by party, and the choice of the one to evict."""
 
 from collections.abc import Callable
 from enum import IntEnum
@@ -15,16 +15,16 @@ LetIn = Callable[[str], None]
 
 
 def tell_let_in(scope: Scope, party: str) -> None:
-    """Report the party of a request to its connection; another server's connection has no callback."""
+    """Report the party of a request to its connection, if the connection has asked for that."""
     let_in: LetIn | None = scope.get(LET_IN)
     if let_in is not None:
         let_in(party)
 
 
 class Loss(IntEnum):
-    """The loss if a connection is closed, smallest first.
+    """State of a connection, ordered by the loss if it is closed.
 
-    Connections that were not let in are not ranked by their requests: a new one has had no time to send any.
+    Connections without an admitted request are all alike: a new one has had no time to send a request.
     """
 
     NOT_LET_IN = 0
@@ -33,7 +33,7 @@ class Loss(IntEnum):
 
 
 class _Group(Generic[C]):
-    """The connections of one party by state, each in the order in which they entered it."""
+    """Connections of one party, by state and by time in that state."""
 
     def __init__(self) -> None:
         self.by_loss: tuple[dict[C, None], ...] = tuple({} for _ in Loss)
@@ -46,9 +46,9 @@ class _Group(Generic[C]):
 
 
 class ConnectionCrowd(Generic[C]):
-    """Connections counted by the party of their last request, until then by their address.
+    """Connections counted by party.
 
-    Every change takes constant time, regardless of their number.
+    The party is that of the last admitted request, and before that the address. Every operation takes constant time.
     """
 
     def __init__(self, most: int) -> None:
@@ -61,10 +61,10 @@ class ConnectionCrowd(Generic[C]):
         return len(self._places)
 
     def make_room(self, party: str) -> tuple[bool, C | None]:
-        """Return whether one more connection can come, and the connection that was evicted for it.
+        """Return whether a new connection can be accepted, and the connection that was evicted for it.
 
-        The evicted one is of the largest group, if that has at least two more than the newcomer's. Otherwise the
-        newcomer replaces a connection of its own group, but none at work.
+        The largest party loses a connection if it has at least two more than the new connection's party. Otherwise the
+        new connection's party loses one without a request in progress.
         """
         if len(self) < self._most:
             return True, None
@@ -81,18 +81,18 @@ class ConnectionCrowd(Generic[C]):
         self._put(connection, party, Loss.NOT_LET_IN)
 
     def let_in(self, connection: C, party: str) -> None:
-        """Record the party of a request that was let in."""
+        """Record the party of an admitted request."""
         if connection in self._places:
             self._put(connection, party, Loss.AT_WORK)
 
     def asked(self, connection: C) -> None:
-        """Record the head of a request on an idle connection."""
+        """Record that a request begins on an idle connection."""
         place = self._places.get(connection)
         if place is not None and place[1] is Loss.IDLE:
             self._put(connection, place[0], Loss.NOT_LET_IN)
 
     def answered(self, connection: C) -> None:
-        """Record the end of a request; a connection that was not let in keeps its state, as the newest in it."""
+        """Record the end of a request; a connection without an admitted request stays in its state, as the newest."""
         place = self._places.get(connection)
         if place is not None:
             self._put(connection, place[0], Loss.IDLE if place[1] is Loss.AT_WORK else Loss.NOT_LET_IN)

@@ -1,4 +1,4 @@
-"""Clients that leave, clients that do not read, and answers that are cut short."""
+"""Handling of clients that disconnect, clients that do not read, and answers that must end early."""
 
 from asyncio import Future
 from collections import Counter
@@ -17,7 +17,7 @@ MOST_UNSENT = 64 * 2**20
 
 
 class Disconnect:
-    """The disconnect of one request's client: reported by the connection, it ends the work for that client."""
+    """Signal that the client of a request has disconnected; it cancels the work for that client."""
 
     __slots__ = ("_has_left", "_wait", "_work")
 
@@ -38,12 +38,12 @@ class Disconnect:
             self._work.cancel()
 
     def ends_wait(self, wait: Future[None]) -> None:
-        """End a wait as soon as the client has left."""
+        """Resolve the future when the client disconnects."""
         self._wait = wait
 
     @contextmanager
     def ends_this(self) -> Generator[None]:
-        """Cancel the block as soon as the client has left."""
+        """Cancel the block when the client disconnects."""
         with anyio.CancelScope() as work:
             if self._has_left:
                 work.cancel()
@@ -55,7 +55,7 @@ class Disconnect:
 
 
 def ends_with_client(scope: Scope) -> AbstractContextManager[None]:
-    """Cancel the block as soon as the client of a request has left."""
+    """Cancel the block when the client of a request disconnects."""
     disconnect: Disconnect | None = scope.get(DISCONNECT)
     return nullcontext() if disconnect is None else disconnect.ends_this()
 
@@ -69,13 +69,16 @@ class _Unread:
 
 @dataclass
 class Unsent:
-    """Unread answers, oldest first. Over the limit, the address with the most unread bytes loses its oldest answer."""
+    """Unread answers of all clients, oldest first.
+
+    Over the limit, the address with the most unread bytes loses its oldest answer.
+    """
 
     most: int = MOST_UNSENT
     _waiting: dict[object, _Unread] = field(default_factory=dict[object, _Unread], repr=False)
 
     def add(self, connection: object, address: str, size: int, break_off: Callable[[], None]) -> None:
-        """Record an answer that a client has not read yet; `break_off` closes its connection."""
+        """Record an answer that its client has not read; `break_off` closes the connection."""
         self._waiting[connection] = _Unread(address, size, break_off)
         while sum(each.size for each in self._waiting.values()) > self.most:
             held: Counter[str] = Counter()
@@ -86,12 +89,15 @@ class Unsent:
             self._waiting.pop(oldest).break_off()
 
     def drop(self, connection: object) -> None:
-        """Record that a client has read on, or left."""
+        """Remove an answer: its client has read it, or has disconnected."""
         self._waiting.pop(connection, None)
 
 
 class CutShort:
-    """A `send` that tracks the progress of an answer; an answer with a promised length is not cut short any more."""
+    """A `send` that remembers whether an answer has begun, so that it can be ended early.
+
+    `at_promise` is called for an answer with a Content-Length, which cannot be ended early.
+    """
 
     def __init__(self, send: Send, at_promise: Callable[[], None]) -> None:
         self._send = send
@@ -109,14 +115,14 @@ class CutShort:
         await self._send(message)
 
     async def end(self) -> bool:
-        """End an answer that was begun; return True if there was one."""
+        """End an answer that has begun; return False if none has begun."""
         if self._has_begun and not self._has_ended:
             await self._send({"type": "http.response.body", "body": b""})
         return self._has_begun
 
 
 class JoinedAnswers(h11.Connection):
-    """HTTP/1.1 that delays the head of an answer until its body comes, if the head promises a length."""
+    """HTTP/1.1 that sends head and body of an answer together, if the head has a Content-Length."""
 
     _head: tuple[bytes, ...] = ()
 
@@ -124,7 +130,7 @@ class JoinedAnswers(h11.Connection):
         written = super().send_with_data_passthrough(event)
         if written is None:
             return None
-        # An answer without a length is a stream, and its first event can take long.
+        # An answer without Content-Length is a stream; its head must not wait for the first event.
         if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
             self._head = tuple(written)
             return []

@@ -1,4 +1,4 @@
-"""The order in which requests begin when more of them come than the processor can take."""
+"""Fair scheduling of requests on the event loop under load."""
 
 import asyncio
 from collections import deque
@@ -17,21 +17,21 @@ from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, STI
 AHEAD = "mcp_binance_server.ahead"
 """Scope key of a boolean: the client sends requests without waiting for answers."""
 
-# Milliseconds of a loop round in which requests begin at once. Most are answered in one step, during which the loop
-# does nothing else.
+# Time per round of the event loop in which requests begin without waiting, in ms. Most requests take a single step, and
+# the loop does nothing else during it.
 ROUND_MS = 4.0
 MOST_AT_ONCE = 16
-# Rounds for which requests sent ahead give way to others, if there are always others.
+# Pipelined requests wait for other requests, but at most this many rounds.
 MOST_ROUNDS = 16
 
 
 class Turns:
-    """A middleware that begins requests in fair order, and delays those that would block all others.
+    """Middleware that starts requests in fair order, and delays those that would block all others.
 
-    The party with the least use of the loop is next: a token, a key, else an address. Requests of a heavy party begin
-    one by one, in between those of others. Requests of clients that do not wait for answers give way to those of
-    clients that do. Paths in `first` cost next to nothing and never wait: a load balancer often shares its address with
-    many clients.
+    The next request is that of the party with the least use of the event loop. A party is a token, an API key or an
+    address. A heavy party has one request at a time, between those of other parties. Requests from clients that do not
+    wait for answers (pipelining) come last. Paths in `first` cost little and never wait, because a load balancer often
+    shares its address with many clients.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Turns:
         await self._take(self._app, scope, receive, send)
 
     def at(self, app: ASGIApp) -> ASGIApp:
-        """Return another application whose requests take turns with these."""
+        """Wrap another application whose requests share this queue."""
         return partial(self._take, app)
 
     async def _take(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,7 +105,7 @@ class Turns:
         self._use.begin(request)
 
     def _watch(self) -> asyncio.AbstractEventLoop:
-        """Schedule the handling of the next round of the loop."""
+        """Schedule `_next_round` for the next round of the event loop."""
         loop = asyncio.get_running_loop()
         if not self._is_watched:
             self._is_watched = True
@@ -116,11 +116,12 @@ class Turns:
         self._is_watched = False
         self._since_ahead += 1
         begun, self._begun = self._begun, 0
-        # A round with work is followed by one that reads the requests that came during it.
+        # Pipelined requests begin after a round without work, because it has read the newly arrived requests, or after
+        # `MOST_ROUNDS`.
         if self._since_ahead >= MOST_ROUNDS or not (begun or self._patient):
             self._since_ahead = 0
             self._let_go(self._ahead, 1)
-        # As many as would have fitted into the last round, if these are like those.
+        # Begin as many requests as fit into a round, judged by the duration of those in the last round.
         took_ms = max(self._clock.monotonic_ms() - self._began_ms, 0.1)
         self._is_crowded = not self._let_go(self._patient, min(MOST_AT_ONCE, max(1, int(begun * ROUND_MS / took_ms))))
         now = self._use.now_ms()
@@ -130,7 +131,7 @@ class Turns:
             self._look_again(min(self._patient.rest_ms(now), self._ahead.rest_ms(now)))
 
     def _let_go(self, waiting: "_WaitingRequest", most: int) -> bool:
-        """Begin up to `most` requests; return True if no other request could begin."""
+        """Begin up to `most` waiting requests; return True if no other one could begin."""
         for number, turn in enumerate(waiting.in_order(self._use.now_ms())):
             if number == most:
                 return False
@@ -159,14 +160,14 @@ def _has_left(scope: Scope) -> bool:
 
 
 class _Turn(NamedTuple):
-    """A request that waits to begin; `woken` is done early if its client has left."""
+    """A waiting request; `woken` is set when it begins or its client disconnects."""
 
     request: LoopRequest
     woken: asyncio.Future[None]
 
 
 class _WaitingRequest:
-    """Waiting requests by party, each party's in order of arrival."""
+    """Queue of waiting requests, first in first out for each party."""
 
     def __init__(self, use: LoopUse) -> None:
         self._use = use
@@ -182,9 +183,9 @@ class _WaitingRequest:
         return turn.woken
 
     def in_order(self, now_ms: float) -> Generator[_Turn]:
-        """Yield the next requests, one of each party in turn, the party with the least use first.
+        """Yield waiting requests in fair order: one per party in turn, and the least active party first.
 
-        A heavy party is skipped while it has to wait; requests of clients that have left are dropped.
+        Heavy parties that have to wait are skipped. Requests of disconnected clients are dropped.
         """
         accounts = sorted(self._by_party, key=lambda account: account.used(now_ms))
         while accounts:
@@ -200,7 +201,7 @@ class _WaitingRequest:
         return next(self.in_order(now_ms), None) is not None
 
     def rest_ms(self, now_ms: float) -> float:
-        """Return the time in ms after which a request may be able to begin."""
+        """Return the time in ms until a waiting request may be able to begin."""
         rests = [account.rests_until_ms - now_ms for account in self._by_party]
         return min([rest for rest in rests if rest > 0], default=STILL_MS)
 

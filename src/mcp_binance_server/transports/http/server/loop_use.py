@@ -1,4 +1,4 @@
-"""Each party's recent use of the event loop, in CPU time of its own requests."""
+"""Recent use of the event loop by each party, measured as CPU time of its requests."""
 
 from collections.abc import Awaitable, Callable, Generator
 from heapq import nlargest
@@ -13,26 +13,27 @@ from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere
 LOOP_REQUEST = "mcp_binance_server.loop_request"
 """Scope key of the `LoopRequest` to which a request's work is charged."""
 
-# Decay constant of usage, about a second.
+# Time constant of the exponential decay of usage, about a second.
 FADES_MS = 1_000.0
-# A party is active, and counts in the division of the loop, for 10 s after a request.
+# A party counts as active for 10 s after a request.
 ACTIVE_MS = 10_000.0
-# Above an equal part, or above this much of a second, a party is heavy while there are others.
+# While others are active, a party is heavy above an equal share of the loop, or above this usage per second.
 HEAVY_MS = 100.0
-# A request without a step for `STILL_MS` waits for something other than the loop; so does one older than `OLD_MS`.
+# A request without a step for `STILL_MS` waits for something other than the event loop. So does one older than
+# `OLD_MS`.
 STILL_MS = 100.0
 OLD_MS = 2_000.0
-# Minimum usage of a party, per second, that is reported to other processes.
+# Usage per second from which a party is reported to other processes.
 TOLD_MS = 2.0
-# Cost of a request before its work can be measured: its connection is accepted, its head parsed, a task begun. Without
-# it, a party whose clients leave before their turn would have used nothing, and would always be next.
+# Fixed cost of a request for accepting its connection, parsing its head and starting its task. Without it, a party
+# whose clients disconnect while they wait would never be charged, and would always be next.
 ASKED_MS = 0.3
 
 T = TypeVar("T")
 
 
 class LoopAccount:
-    """One party's use of the loop."""
+    """One party's use of the event loop."""
 
     __slots__ = ("_at_ms", "_used_ms", "asked_ms", "begun_ms", "party", "rests_until_ms", "waiting")
 
@@ -50,7 +51,7 @@ class LoopAccount:
 
 
 class LoopRequest:
-    """One request, and the account to which it is charged."""
+    """One request, with the account that pays for it."""
 
     __slots__ = ("_use", "account", "begun_ms", "stepped_ms")
 
@@ -60,19 +61,20 @@ class LoopRequest:
         self._use = use
 
     def charging(self, work: Awaitable[T]) -> Awaitable[T]:
-        """Await work and charge the time of each of its steps; other requests' work within it is charged to them.
+        """Await work and charge the CPU time of each of its steps to this request.
 
-        Work within work of the same request is charged with the outer work.
+        If a step runs work of another request, that request is charged for it. Nested work of this request is not
+        charged twice.
         """
         return work if self._use.at_work is self else _Charging(work, self._use, self)
 
 
 class LoopUse:
-    """The accounts of all recent parties; `now_ms` is for decay, `processor_ms` for charges.
+    """Accounts of all recent parties.
 
-    Both are clocks of the machine, not of a `Clock`: if that stood still, usage would never decay. `elsewhere` has the
-    reports of other processes: a party that is heavy over all of them gets the work of one process, which is
-    `processor_share` of a processor.
+    `now_ms` is the clock for decay, and `processor_ms` the clock for charges. Both are real clocks: under a stopped
+    test `Clock` usage would never decay. `elsewhere` has the reports of other processes. A party that is heavy in the
+    whole fleet gets the work of one process, which is `processor_share` of a processor.
     """
 
     def __init__(
@@ -92,7 +94,7 @@ class LoopUse:
         self._begun: dict[LoopRequest, None] = {}
 
     def asked(self, party: str) -> LoopRequest:
-        """Record a request of a party."""
+        """Record a new request of a party."""
         account = self._accounts.pop(party, None) or LoopAccount(party)
         self._accounts[party] = account
         account.asked_ms = self.now_ms()
@@ -100,7 +102,7 @@ class LoopUse:
         return LoopRequest(account, self)
 
     def forget(self, account: LoopAccount) -> None:
-        """Drop the account of a caller that turned out to be another party."""
+        """Drop the account of a caller that was then identified as another party."""
         if not account.waiting:
             self._accounts.pop(account.party, None)
 
@@ -112,16 +114,17 @@ class LoopUse:
         self._begun.pop(request, None)
 
     def is_heavy(self, account: LoopAccount, now_ms: float) -> bool:
-        """Return True if a party's usage slows down others, and there are others, here or in other processes."""
+        """Return True if a party uses more than its share, and other parties are active in this or another process."""
         most_ms = min(HEAVY_MS, FADES_MS / self._active(now_ms))
         if account.used(now_ms) + self.elsewhere.used(account.party) <= most_ms:
             return False
         return len(self._accounts) > 1 or self.elsewhere.has_others(account.party)
 
     def has_to_wait(self, account: LoopAccount, now_ms: float) -> bool:
-        """Return True if a heavy party must wait for a request at work: its own, or one of a party that is not heavy.
+        """Return True if a heavy party has to wait before its next request.
 
-        For requests of others it waits at most `STILL_MS`. It also waits while it rests.
+        It waits for its own request in progress. It waits at most `STILL_MS` for requests of parties that are not
+        heavy. It also waits until the end of its rest.
         """
         if not self.is_heavy(account, now_ms):
             return False
@@ -138,7 +141,10 @@ class LoopUse:
         return False
 
     def charge(self, account: LoopAccount, ms: float, now_ms: float) -> None:
-        """Charge a party, and let it rest if it is heavy and other processes also work for it."""
+        """Charge a party.
+
+        If the party is heavy and other processes work for it too, it must then rest for a while.
+        """
         account.charge(ms, now_ms)
         if not self.elsewhere.told and self._processor_share_ms >= FADES_MS:
             return
@@ -148,7 +154,7 @@ class LoopUse:
             account.rests_until_ms = min(rested_ms, now_ms + FADES_MS)
 
     def used_here(self) -> PartyUse:
-        """Return the report for other processes."""
+        """Return the usage report for other processes."""
         now = self.now_ms()
         newest = islice(reversed(self._accounts.values()), MOST_NAMED)
         asked = [each.party for each in newest if now - each.asked_ms < ACTIVE_MS]
@@ -156,7 +162,10 @@ class LoopUse:
         return PartyUse(asked, {party: ms for ms, party in most if ms >= TOLD_MS})
 
     def _rests_times(self, party: str) -> float:
-        """Return a party's rest as a multiple of its work; all processes together then give it one worker's share."""
+        """Return how long a party rests, as a multiple of its work.
+
+        With this rest, all processes together work as much for the party as one worker would.
+        """
         most = (1 + self.elsewhere.processes(party)) * FADES_MS / self._processor_share_ms - 1
         left_ms = self._processor_share_ms - self.elsewhere.used(party)
         return min(most, FADES_MS / left_ms - 1) if left_ms > 0 else most
@@ -188,7 +197,8 @@ class _Charging(Awaitable[T]):
                 return end.value
             finally:
                 self._use.at_work = around
-                thrown = None  # the error that leaves here would hold this frame, and the frame the error
+                # avoids a reference cycle: the exception would hold this frame, and the frame the exception
+                thrown = None
                 self._charge(inside_ms, self._use.processor_ms() - began_ms)
             try:
                 yield awaited

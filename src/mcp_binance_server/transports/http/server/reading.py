@@ -1,4 +1,4 @@
-"""Reading of requests: slow clients are read less often, and the first requests of new connections take turns."""
+"""Reading from sockets: slow senders are read less often, and first requests of new connections are queued."""
 
 import asyncio
 import re
@@ -15,24 +15,24 @@ _CLAIM = re.compile(rb"\r\n(%s):[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)" % b"|".join(sor
 
 Look = Callable[[], None]
 
-# Bytes per read of a socket, otherwise 256 KiB. Tiny chunks cost more to parse than anything else; between two reads
-# others have their turn.
+# Bytes per read; the default is 256 KiB. Many tiny chunks are expensive to parse, so other tasks get a turn between two
+# reads.
 READ_SIZE = 16 * 2**10
 
-# A request that drips in is read less and less often; otherwise hundreds of such requests would keep the processor
-# busy. It waits for a share of its time so far, so that it hardly takes longer.
+# A request that arrives in tiny pieces is read at growing intervals; hundreds of them would keep the processor busy.
+# Each pause is a share of the elapsed time, so the request takes hardly longer.
 PIECES_AT_ONCE = 4
-SLOW_RATE = 64 * 2**10  # bytes a second
+SLOW_RATE = 64 * 2**10  # bytes per second
 SHARE = 0.25
 LEAST_SECS, MOST_SECS = 0.05, 1.0
 
 
 class FirstLooks:
-    """The first requests of new connections; those with one token or key take turns with those of another.
+    """Queue of the first requests on new connections, with turns between tokens or keys.
 
-    Parsing a request and waiting for its turn costs three times as much as accepting a connection. A client that opens
-    a thousand a second, each as soon as another was closed for it, would have the loop to itself. So an incomplete
-    request waits, and so does the second one of a token in one round of the loop; each round, one of them is parsed.
+    Parsing and queueing a request costs three times as much as accepting a connection. A client that opens a thousand
+    connections a second could keep the event loop to itself. So an incomplete request waits, and so does the second
+    request with the same token in one round of the loop. Each round parses one waiting request.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class FirstLooks:
         self._is_watched = False
 
     def is_due(self, data: bytes) -> bool:
-        """Return True if a new connection with this data is handled now."""
+        """Return True if a new connection with this data can be handled now."""
         if not is_whole(data):
             return False
         claim = _claim(data)
@@ -87,7 +87,7 @@ class FirstLooks:
 
 
 def is_whole(data: bytes) -> bool:
-    """Return True if the data is a whole request, as far as this is visible without parsing."""
+    """Return True if the data looks like a complete request; it is not parsed."""
     end = data.find(_END_OF_HEAD)
     if end < 0:
         return False
@@ -102,7 +102,10 @@ def _claim(data: bytes) -> bytes | None:
 
 
 class RequestReader(asyncio.BufferedProtocol):
-    """A protocol between a socket and its connection; only a BufferedProtocol can limit the bytes of a read."""
+    """Protocol between a socket and its connection.
+
+    It is a BufferedProtocol, the only kind that can limit the bytes per read.
+    """
 
     def __init__(self, connection: HttpConnection, first_looks: FirstLooks) -> None:
         self._connection = connection
@@ -113,14 +116,15 @@ class RequestReader(asyncio.BufferedProtocol):
         self._received = 0
         self._began = 0.0
 
-    # The methods of a socket transport; uvloop's has them without being a subclass of asyncio's.
+    # asyncio types this argument as BaseTransport; uvloop's transport has the same methods without being a subclass.
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         self._connection.connection_made(transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's hint; `READ_SIZE` decides
-        # A new buffer for each read: an idle connection holds none, and none is reused for another client.
+        # A new buffer for each read: idle connections hold none, and data never reaches another client.
         self._buffer = bytearray(READ_SIZE)
-        # A view: over TLS asyncio fills it in pieces, and a piece of a bytearray would be a copy that is never read.
+        # A memoryview, because asyncio fills it in slices over TLS. A slice of a bytearray would be a copy, and its
+        # data lost.
         return memoryview(self._buffer)
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -169,7 +173,7 @@ class RequestReader(asyncio.BufferedProtocol):
         self._connection.resume_writing()
 
     def _let_others_in(self) -> None:
-        # uvloop reads on, up to 32 times in a row, unless it is paused.
+        # Unless reading is paused, uvloop reads up to 32 times in a row.
         connection = self._connection
         if not connection.transport.is_closing():
             connection.transport.pause_reading()

@@ -39,15 +39,15 @@ def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket.
 
     Raises:
-        SettingsError: the address cannot be listened on.
+        SettingsError: the server cannot listen on this address.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends without delay only if it sees it; otherwise each answer takes 40 ms.
+    # Name the protocol: otherwise asyncio does not set TCP_NODELAY, and each answer takes 40 ms longer.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if os.name == "posix":  # elsewhere two servers could have the same port
+        if os.name == "posix":  # on Windows this option would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it. By default, the system keeps megabytes for each client that does not read.
+        # Inherited by connections. By default the system buffers megabytes for each client that does not read.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         listener.bind((host, port))
         listener.listen(BACKLOG)
@@ -58,10 +58,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def waiting_sockets(listener: socket.socket) -> Iterator[socket.socket]:
-    """Yield the sockets to serve on, so that `AT_A_TIME` clients are accepted at once; the first is the listener.
+    """Yield sockets to serve on, so that several clients are accepted in one round; the first is the listener itself.
 
-    asyncio's own loops accept as many as their `backlog` says. uvloop accepts one per socket: with a single socket, a
-    client behind a hundred others waits for a hundred rounds of the loop.
+    asyncio accepts up to `backlog` clients per round of the event loop, but uvloop only one per socket. With a single
+    socket, a client behind a hundred others would wait for a hundred rounds.
     """
     yield listener
     if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
@@ -70,7 +70,10 @@ def waiting_sockets(listener: socket.socket) -> Iterator[socket.socket]:
 
 @dataclass(slots=True)
 class Shutdown:
-    """A request to shut down: the first winds down, the second hurries; Ctrl-C does both at once."""
+    """Shutdown signal: the first call starts a graceful shutdown, and a second one ends it at once.
+
+    Ctrl-C makes the grace period short.
+    """
 
     asked: anyio.Event = field(default_factory=anyio.Event)
     patience: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -107,15 +110,16 @@ async def serve_http(
     stop: Shutdown | None = None,
     tls: SSLContext | None = None,
 ) -> None:
-    """Serve on the running loop until SIGTERM or SIGINT; then return.
+    """Serve on the running event loop until SIGTERM or SIGINT.
 
-    The first signal ends listening: no new clients, idle connections are closed, `drain` ends streams that would not
-    end on their own, and requests in progress are answered, all within the grace time. A second signal ends the rest at
-    once. At Ctrl-C (SIGINT) a user waits, so the grace is a fraction of a second. `ready` gets the port, which matters
-    if it was 0.
+    The first signal starts a graceful shutdown: listening ends, idle connections are closed, and `drain` ends the
+    streams. Requests in progress are answered within the grace period. A second signal ends everything at once. After
+    Ctrl-C (SIGINT) the grace is a fraction of a second, because a user is waiting.
+
+    `ready` is called with the port, which is useful if port 0 was requested.
 
     Raises:
-        SettingsError: the address cannot be listened on.
+        SettingsError: the server cannot listen on this address.
     """
     listener = listen(host, port)
     await serve_apps(
@@ -137,7 +141,7 @@ async def serve_apps(
     grace_secs: float = GRACE_SECS,
     clock: Clock | None = None,
 ) -> None:
-    """Serve on listening sockets until a signal or a request to `stop`; the sockets are closed at the end."""
+    """Serve on listening sockets until a signal or `stop`, then close them."""
     servers = [_AppServer(each.app, each.limits) for each in apps]
     try:
         with told_by_signals(stop):
@@ -176,7 +180,7 @@ class _AppServer:
         self._is_cleared = False
         self._config = Config(
             self._answer,
-            http="h11",  # httptools keeps the blanks behind a header's value, which MCP forbids
+            http="h11",  # httptools keeps the blanks after a header's value, which MCP forbids
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -195,7 +199,7 @@ class _AppServer:
                 sock=each,
                 backlog=AT_A_TIME,
                 ssl=tls,
-                # A TLS handshake in progress is not a connection yet, so no other timeout would end a slow one.
+                # During a TLS handshake there is no connection object yet, so no other timeout covers it.
                 ssl_handshake_timeout=self._limits.head_secs if tls else None,
                 ssl_shutdown_timeout=self._limits.last_secs if tls else None,
             )
@@ -207,19 +211,19 @@ class _AppServer:
             server.close()
 
     async def emptied(self, clock: Clock) -> None:
-        """Wait until every request in progress is answered and every connection closed."""
+        """Wait until all requests are answered and all connections closed."""
         while self._state.connections or self._state.tasks:
             for connection in [*self._state.connections]:
                 connection.shutdown()
             await clock.sleep_ms(_LOOK_EVERY_MS)
 
     async def clear(self) -> None:
-        """End all remaining requests and connections at once."""
+        """Abort all remaining requests and connections."""
         self._is_cleared = True
         self.stop_listening()
         for connection in [*self._state.connections]:
             connection.transport.abort()
-        # Requests learn that their client has left; those that ignore it are cancelled.
+        # Requests first see that their client has disconnected; those that still run are cancelled.
         await anyio.lowlevel.checkpoint()
         tasks = [*self._state.tasks]
         for task in tasks:
@@ -238,14 +242,17 @@ class _AppServer:
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            # The task ends anyway; if raised further, uvicorn would report it as a fault of the application.
+            # The task ends anyway; uvicorn would log the exception as an error of the application.
             if not self._is_cleared:
                 raise
 
 
 @contextmanager
 def told_by_signals(stop: Shutdown) -> Generator[None]:
-    """Let signals stop the server. They reach the main thread only; in other threads the caller must use `stop`."""
+    """Stop the server on signals.
+
+    Signals reach only the main thread; in another thread the caller must use `stop`.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
