@@ -1,4 +1,4 @@
-"""Answers on their way out: shared between equal calls, encoded in pieces if long, with warnings about their data."""
+"""Last steps of an answer: sharing between equal calls, warnings about its data, and encoding of long texts."""
 
 import json
 from collections.abc import Awaitable, Callable, Generator
@@ -21,23 +21,23 @@ from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.surface.spec import ToolAnswer
 from mcp_binance_server.surface.views.markdown import doubt_lines, doubts, status_doubts
 
-# Shorter texts are encoded faster than they can be located.
+# For shorter texts, encoding in pieces costs more than it saves.
 LONG = 128 * 2**10
 PIECE = 256 * 2**10
-# Before an answer of this size is written, other work has its turn.
+# Before an answer of this size is encoded, other tasks get a turn.
 GIVES_WAY = 8 * 2**10
 
 Make = Callable[[], Awaitable[types.CallToolResult]]
 
-# As long as the exchange's own answers are shared; a rendered answer states its own time.
+# Equal to the sharing time of the exchange's own answers; a rendered answer states the time of its data.
 SHARED_MS = 1_000
-# A thousand candles take a hundred kilobytes twice, as text and as structure.
+# Number of cached answers; a thousand candles take 100 kB as text and 100 kB as structured data.
 MOST_KEPT = 16
 
 
 @dataclass
 class Aside:
-    """Long texts of one answer by their placeholder, and the party of the answer."""
+    """Long texts taken out of one answer, by placeholder, and the party that pays for encoding them."""
 
     texts: dict[bytes, str] = field(default_factory=dict[bytes, str])
     party: str = ""
@@ -48,7 +48,7 @@ _ASIDE: ContextVar[Aside | None] = ContextVar("long_texts", default=None)
 
 @contextmanager
 def place_for_long_texts() -> Generator[Aside]:
-    """Collect long texts here instead of in answers; the caller must insert them again with `restored`."""
+    """Replace long texts by placeholders inside the block; the caller must insert them again with `restored`."""
     aside = Aside()
     before = _ASIDE.set(aside)
     try:
@@ -58,23 +58,23 @@ def place_for_long_texts() -> Generator[Aside]:
 
 
 def put_aside(text: str) -> str:
-    """Return the text, or a placeholder for a long text."""
+    """Return a short text unchanged; store a long one and return its placeholder."""
     aside = _ASIDE.get()
     if aside is None or len(text) < LONG:
         return text
     word = f"long text {uuid4().hex}"
     aside.texts[f'"{word}"'.encode()] = text
-    aside.party = PARTY.get()  # the party is unknown when the answer is written
+    aside.party = PARTY.get()  # when the answer is encoded, the party is no longer known
     return word
 
 
 def opened(mode: str, words: str, text: str) -> str:
-    """Prefix a text about an account with the words for its kind of money, unless the text starts with the mode."""
+    """Prefix a text about an account with the kind of its money, unless it already starts with the mode."""
     return text if not mode or text.startswith(mode) else f"{words}\n\n{text}"
 
 
 def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
-    """Return a copy of a tool's answer with placeholders for long texts; the original may be shared."""
+    """Return an answer with placeholders for its long texts; the original is not changed, because it may be shared."""
     if _ASIDE.get() is None or not is_long(answer, LONG):
         return answer
     content = [_block(each) for each in answer.content]
@@ -85,7 +85,7 @@ def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
 
 
 def is_long(answer: types.CallToolResult, length: int = GIVES_WAY) -> bool:
-    """Return True if a part of an answer is long: a text, a member of the structure, or content that is not text."""
+    """Return True if an answer contains a long text, or content other than text."""
     said = [each.text if isinstance(each, types.TextContent) else None for each in answer.content]
     structured: dict[str, Any] = answer.structured_content or {}
     members = [value for value in structured.values() if isinstance(value, str)]
@@ -93,12 +93,12 @@ def is_long(answer: types.CallToolResult, length: int = GIVES_WAY) -> bool:
 
 
 async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:
-    """Return an answer as JSON with its long texts in place; they are encoded piece by piece."""
+    """Insert the long texts into an encoded answer; each is encoded in pieces, between which other tasks run."""
     pieces: list[bytes] = []
     for word, text in sorted(aside.texts.items(), key=lambda each: written.find(each[0])):
         before, found, written = written.partition(word)
         pieces.append(before)
-        if not found:  # an error is sent instead
+        if not found:  # the placeholder is missing: an error replaced the answer
             return b"".join(pieces)
         pieces.append(b'"')
         for start in range(0, len(text), PIECE):
@@ -112,7 +112,7 @@ async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:
 def _encoded(text: str) -> bytes:
     try:
         return msgspec.json.encode(text)
-    except UnicodeEncodeError:  # a lone surrogate, which the SDK would write too
+    except UnicodeEncodeError:  # a lone surrogate, which the SDK would send too
         return json.dumps(text).encode()
 
 
@@ -124,7 +124,10 @@ def _block(block: types.ContentBlock) -> types.ContentBlock:
 
 @dataclass
 class SharedAnswers:
-    """Recent answers by request, and answers in progress. A failure reaches all waiting callers and is not cached."""
+    """Cache of recent answers, and of answers in progress, by request.
+
+    All callers that wait for an answer get the same failure; a failure is not cached.
+    """
 
     clock: Clock
     flights: Flights[types.CallToolResult] = field(init=False, repr=False)
@@ -136,12 +139,12 @@ class SharedAnswers:
         self.flights = Flights(self.clock)
 
     def has(self, asked: str) -> bool:
-        """Return True if an answer was made within the last second."""
+        """Return True if a request was answered within the last second."""
         made_at_ms, answer = self._kept.get(asked, (0.0, None))
         return answer is not None and self.clock.monotonic_ms() - made_at_ms < SHARED_MS
 
     async def get(self, asked: str, make: Make) -> types.CallToolResult:
-        """Return the answer to a request: a recent answer, one in progress, or a new one."""
+        """Return the answer to a request: a recent one, one in progress, or a new one."""
         if self.has(asked):
             return self._kept[asked][1]
 
@@ -162,7 +165,9 @@ class SharedAnswers:
 
 
 async def doubts_about(context: Context, symbol: str, *, quiet: bool) -> list[str]:
-    """Return warnings about a market's data; a trading market is checked only if its data looked quiet.
+    """Return warnings about a market's data.
+
+    While the market trades, it is checked only if `quiet` says that the data hints at a pause.
 
     Raises:
         RateLimited: the rate limit allows no request now.
@@ -179,14 +184,14 @@ async def doubts_about(context: Context, symbol: str, *, quiet: bool) -> list[st
 
 
 async def doubted(context: Context, symbol: str, answer: ToolAnswer) -> ToolAnswer:
-    """Return a tool's answer with warnings about its data, unless it has warnings of its own."""
+    """Add warnings about the data to a tool's answer, unless it already has warnings."""
     if answer.warnings:
         return answer
     return replace(answer, warnings=tuple(await doubts_about(context, symbol, quiet=answer.quiet)))
 
 
 def warned_text(answer: ToolAnswer) -> str:
-    """Return the text of an answer with its warnings below the first line, without warnings that the text contains."""
+    """Return the text of an answer with its warnings after the first line, except those already in the text."""
     if not answer.warnings:
         return answer.text
     lines = [line for line in doubt_lines(answer.warnings) if line not in answer.text]

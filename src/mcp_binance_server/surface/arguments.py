@@ -1,4 +1,4 @@
-"""Arguments of tools: their schemas and their parsing."""
+"""Arguments of tools and prompts: schemas, alternative spellings, and parsing."""
 
 import json
 import math
@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-# A double stores every decimal of this many digits and returns it unchanged.
+# A float keeps every decimal number of this many digits.
 SAFE_DIGITS = 15
 TOO_MUCH = 10**20
 
-# Binance's names of arguments that have a different name here. Names that differ only in case and underscores need no
-# entry. https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
+# Aliases: Binance's argument names, without case and underscores, and our names.
+# https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
 SPELLINGS = {
     "quoteorderqty": "quotequantity",
     "newclientorderid": "clientorderid",
@@ -26,14 +26,14 @@ SPELLINGS = {
     "endtime": "end",
 }
 
-# Validated in a call, but left out of the list: a model does not choose arguments by these.
+# Validated but not listed, because a model does not need them to choose arguments.
 UNSAID = ("maxLength", "pattern", "title")
-# The largest integer that every client can write.
+# Larger integers are not exact in JSON clients that use floats.
 LARGEST = 2**53
 
 
 class DecimalMark:
-    """Mark of a text argument that holds a decimal number; clients can also send it as a JSON number."""
+    """Marker of a text argument with a decimal number; clients may send a JSON number instead."""
 
 
 DECIMAL = DecimalMark()
@@ -41,7 +41,7 @@ DECIMAL = DecimalMark()
 
 @dataclass(slots=True)
 class Shape:
-    """The kinds of values that an argument takes, as far as parsing needs them."""
+    """The kinds of values that an argument accepts, as needed to convert other spellings."""
 
     options: tuple[str | int, ...] = ()
     is_decimal: bool = False
@@ -67,17 +67,17 @@ class Shape:
 
 
 def shape_of(annotation: Any, marks: Iterable[object] = ()) -> Shape:  # noqa: ANN401 - any type
-    """Return the shape of an argument of this type."""
+    """Return the kinds of values that a type annotation accepts."""
     shape = Shape(is_decimal=any(isinstance(each, DecimalMark) for each in marks))
     shape.take(annotation)
     return shape
 
 
 def read_value(value: Any, shape: Shape) -> Any:  # noqa: ANN401 - what a client sent
-    """Return a value in the spelling of its argument; a value without a known meaning is left to validation.
+    """Convert a value to the spelling that the argument expects; an unclear value is left to validation.
 
     Raises:
-        PydanticCustomError: a number cannot be read exactly.
+        PydanticCustomError: a number cannot be converted exactly.
     """
     if isinstance(value, str):
         return _of_text(value, shape)
@@ -123,7 +123,7 @@ def _digits(number: float) -> str:
 
 
 def _option(text: str, options: tuple[str | int, ...]) -> str | int:
-    """Return the one option that a text can mean in any case; case is kept where it distinguishes two options."""
+    """Return the option that a text means, ignoring case unless two options differ only by case."""
     named = {str(each): each for each in options}
     if text in named:
         return named[text]
@@ -133,7 +133,7 @@ def _option(text: str, options: tuple[str | int, ...]) -> str | int:
 
 
 def _told_apart(names: Iterable[str]) -> frozenset[str]:
-    """Return the letters whose case matters, as in 1m for a minute and 1M for a month."""
+    """Return the letters whose case matters: 1m is a minute, 1M a month."""
     listed = [*names]
     if len({name.lower() for name in listed}) == len(listed):
         return frozenset()
@@ -145,14 +145,15 @@ def _folded(text: str, kept: frozenset[str]) -> str:
     return "".join(letter if letter in kept else letter.lower() for letter in text)
 
 
-# Decimal text that the exchange accepts as a quantity or a price.
+# Decimal number as text, in the form that the exchange accepts for quantities and prices.
 DecimalText = Annotated[str, DECIMAL, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool or prompt: flat, named, and without unknown names.
+    """Arguments of a tool or prompt; unknown names are refused.
 
-    The list shows one spelling; others are accepted too, so that a call is not refused for the spelling of a number.
+    The schema lists one spelling of each argument. Others are accepted too, so that no call fails because of the
+    spelling.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -169,7 +170,7 @@ class Arguments(BaseModel):
 
 
 def _renamed(model: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename each argument to its listed name; an empty optional argument counts as missing."""
+    """Rename arguments to their listed names, and drop empty optional ones."""
     listed, shapes = _listed(model), _shapes(model)
     named: dict[str, Any] = {}
     written: dict[str, str] = {}
@@ -207,7 +208,7 @@ def _key(name: str) -> str:
 
 @cache
 def _listed(model: type[Arguments]) -> dict[str, tuple[str, str]]:
-    """Return each field and its listed name, by its name without case and underscores."""
+    """Return listed names and fields by normalised name: lower case, without underscores."""
     return {_key(name): (name, field.alias or name) for name, field in model.model_fields.items()}
 
 
@@ -217,7 +218,7 @@ def _shapes(model: type[Arguments]) -> dict[str, Shape]:
 
 
 def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a model's JSON schema without pydantic's titles and the model's description."""
+    """Return a model's JSON schema without pydantic's titles and without the model's docstring."""
     schema = model.model_json_schema(by_alias=True)
     schema.pop("title", None)
     schema.pop("description", None)
@@ -227,22 +228,26 @@ def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def answer_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a tool's structured answer. A failure must fit it too, and shares only `success`."""
+    """Return the schema of a tool's structured answer.
+
+    Only `success` is required, because a failure must match the schema as well.
+    """
     schema = plain_schema(model)
     schema["properties"]["success"].pop("default", None)
     return {**schema, "required": ["success"]}
 
 
 def listed_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a tool's arguments: without references, and with one type for each argument.
+    """Return the schema of a tool's arguments, without references and with a single type per argument.
 
-    Some clients resolve no references, and some accept no list of types. An argument is optional if it is not required.
+    Some clients do not resolve references, and some do not accept lists of types. Arguments that are not required are
+    optional.
     """
     schema = plain_schema(model)
     told = _told(schema, schema.pop("$defs", {}))
     for name, member in told.get("properties", {}).items():
         if name not in told.get("required", ()) and "default" not in member:
-            member["nullable"] = True  # else smolagents requires it; null counts as absent
+            member["nullable"] = True  # otherwise smolagents treats it as required; null counts as missing
     return told
 
 
@@ -264,7 +269,10 @@ def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Write "or null" as a list of types, and remove the permission for additional properties, which is the default."""
+    """Shorten a schema without changing its meaning.
+
+    "Or null" becomes a list of types. `additionalProperties: true` is the default and is dropped.
+    """
     if isinstance(node, list):
         return [_slim(each) for each in cast("list[Any]", node)]
     if not isinstance(node, dict):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcp_binance_server.domain.access import Vault, Visitor
     from mcp_binance_server.exchange.signing import Principal
 
-# Progress, total and message; a client that did not ask for progress gets no report.
+# Callback for progress, total and message; None if the client did not ask for progress.
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 ValueT = TypeVar("ValueT")
@@ -28,9 +28,10 @@ CALLER = "mcp_binance_server.caller"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A visitor, and the vault with the principal for its signed reads; an empty or wiped vault has no account.
+    """The sender of a request: a visitor, and a vault with the API key for its account.
 
-    Requests can outlive their answers, in the SDK and in tracebacks; the keys in them must not.
+    An empty or wiped vault means no account. A request can outlive its answer in the SDK or in a traceback. So its key
+    is kept in a vault, which is wiped.
     """
 
     visitor: "Visitor"
@@ -44,24 +45,24 @@ class Caller:
 
 
 def caller_of(ctx: RequestContext) -> Caller | None:
-    """Return the caller of a request; None on a pipe, where only the user of this process can call.
+    """Return the caller of a request; None on stdio, where only the user of this process can call.
 
     Raises:
-        KeyError: an HTTP request came through an unknown transport; it must not pass for the process's own user.
+        KeyError: an HTTP transport did not set the caller, which must not count as the user of this process.
     """
     return None if ctx.request is None else ctx.request.scope[CALLER]
 
 
 def connection_of(ctx: RequestContext) -> Connection:
-    """Return the connection, which outlives the request: it has a state for its client and an exit stack.
+    """Return the client's connection, which has state and an exit stack that outlive the request.
 
-    SDK 2.x has no public access to it; this is the only place that uses the private attribute.
+    The SDK has no public access to it. Only this function uses the private attribute.
     """
     return ctx.session._connection  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 async def reporting(report: Report | None, message: str, work: Callable[[], Awaitable[ValueT]]) -> ValueT:
-    """Run the work and report its duration once a second; work of less than a second is not reported."""
+    """Await `work`, and report the elapsed seconds to the client once a second."""
     if report is None:
         return await work()
     values: list[ValueT] = []
@@ -69,7 +70,7 @@ async def reporting(report: Report | None, message: str, work: Callable[[], Awai
 
     async def beat() -> None:
         for seconds in count(1):
-            # The timeout only wakes this task; the progress counts beats, not milliseconds.
+            # The timeout is only an interval; progress counts reports, not measured time.
             with anyio.move_on_after(BEAT_SECS):
                 await anyio.sleep_forever()
             await report(seconds, None, message)
@@ -78,7 +79,7 @@ async def reporting(report: Report | None, message: str, work: Callable[[], Awai
         group.start_soon(beat)
         try:
             values.append(await work())
-        except AppError as error:  # the group would wrap the error
+        except AppError as error:  # the task group would wrap the error in an ExceptionGroup
             failures.append(error)
         group.cancel_scope.cancel()
     if failures:

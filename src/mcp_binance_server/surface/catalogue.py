@@ -1,4 +1,4 @@
-"""Every tool, resource and prompt in the order of the lists, and completion of their arguments."""
+"""Catalogue of all tools, resources and prompts in listed order, and completion of their arguments."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -98,7 +98,7 @@ GUIDE_NAMES: dict[str, Names] = {"id": "collections", "name": "categories", "con
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Tools, resources, templates and prompts, and the reader of each category of addresses."""
+    """All tools, resources, templates and prompts of a server; `readers` reads resources by category of URI."""
 
     tools: tuple[ToolSpec[Any], ...] = ()
     resources: tuple[ResourceSpec, ...] = ()
@@ -109,10 +109,10 @@ class Catalogue:
     def only(
         self, toolsets: AbstractSet[str], *, live: bool = True, chart_app: bool = True, trading: bool = False
     ) -> "Catalogue":
-        """Return the entries of these toolsets; the rest cannot be called.
+        """Return the part of the catalogue in the given toolsets; other entries can be neither listed nor called.
 
-        Without `live` there are no live analyses; without `chart_app` there is no live chart, neither its page nor its
-        tool. Only with `trading` can orders be placed.
+        `live` includes analyses of live order books. `chart_app` includes the live chart's page and tool. `trading`
+        includes the tools that place orders.
         """
         if not chart_app:
             return self._without_views.only(toolsets, live=live, trading=trading)
@@ -120,7 +120,7 @@ class Catalogue:
             return self._with_trading.only(toolsets, live=live)
         prompts = tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live))
         tools = tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live))
-        if prompts != self.prompts:  # the kinds of this tool are the remaining prompts
+        if prompts != self.prompts:  # each prompt is a kind of this tool, so it must lose the removed ones
             analysis = (analysis_tool(prompts),) if prompts else ()
             tools = tuple(each for spec in tools for each in (analysis if spec.name == ANALYSIS else (spec,)))
         return Catalogue(
@@ -137,17 +137,17 @@ class Catalogue:
 
     @property
     def has_views(self) -> bool:
-        """Whether an answer has a page that a host can show next to it."""
+        """Whether a host can show a page (MCP App) next to an answer."""
         return any(spec.view for spec in self.tools)
 
     @property
     def asks(self) -> bool:
-        """Whether a tool can ask its user."""
+        """Whether a tool can ask the user a question."""
         return any(spec.asks for spec in self.tools)
 
     @property
     def has_guides(self) -> bool:
-        """Whether links to playbooks work."""
+        """Whether playbooks can be read, so that links to them work."""
         return "guide" in self.readers
 
     def tool(self, name: str) -> ToolSpec[Any] | None:
@@ -159,7 +159,7 @@ class Catalogue:
 
     @cached_property
     def lists(self) -> Lists:
-        """Lists of the entries as clients get them."""
+        """Lists of all entries in the form that clients receive."""
         return Lists(
             tools=[spec.wire for spec in self.tools],
             resources=[spec.wire for spec in self.resources],
@@ -168,7 +168,7 @@ class Catalogue:
         )
 
     def prepare(self) -> None:
-        """Build every list entry now, so that the first client does not wait for it."""
+        """Build the lists now, so that the first client does not wait for them."""
         _ = self.lists
 
     def prompt(self, name: str) -> PromptSpec[Any] | None:
@@ -180,7 +180,10 @@ class Catalogue:
         return replace(self, tools=tools, readers=MappingProxyType({**self.readers, CHARTS: read_picture}))
 
     def without_trading(self) -> "Catalogue":
-        """Return the catalogue for a transport that cannot ask users: no tool in it places orders or refers to that."""
+        """Return the catalogue without order tools, for a transport that cannot ask users.
+
+        Extended tools are replaced by their plain variants, which do not refer to orders.
+        """
         kept = [spec for spec in self.tools if spec.toolset != TRADE]
         if len(kept) == len(self.tools):
             return self
@@ -203,7 +206,7 @@ class Catalogue:
 
 
 async def read_chart(context: Context, uri: str) -> Page | Picture:
-    """Return the page of the live chart, or a stored picture."""
+    """Return the page of the live chart or a stored picture, depending on the URI."""
     return await (read_view if uri.startswith(UI_SCHEME) else read_picture)(context, uri)
 
 
@@ -294,7 +297,10 @@ CATALOGUE = Catalogue(
 
 
 async def complete(context: Context, params: types.CompleteRequestParams) -> types.Completion:
-    """Return the possible values of an argument; empty for an unknown argument, and never an error."""
+    """Return completions of an argument.
+
+    The result is empty for an unknown argument; errors are never raised.
+    """
     typed = params.argument.value
     if isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri.startswith(GUIDE_SCHEME):
         found = [choice for choice in await _guides(context, params) if choice.startswith(typed)]
@@ -313,7 +319,7 @@ async def complete(context: Context, params: types.CompleteRequestParams) -> typ
 async def _symbols(listed: Callable[[str], Awaitable[list[Symbol]]], typed: str) -> list[str]:
     try:
         return [*await listed(typed)]
-    except AppError:  # a user is typing: an empty list is better than an error
+    except AppError:  # the user is still typing: an empty list is more useful than an error
         return []
 
 

@@ -1,6 +1,6 @@
-"""Decisions of a user, asked for in a form of the client, during a call or between two calls.
+"""Confirmation by the user (MCP elicitation): a form in the client, or a page that the client opens.
 
-Alternatively, an address that the client opens for the user, for a decision out of the client's sight.
+The answer arrives during the call or with a repeated call. A page is for decisions that the client must not see.
 """
 
 import json
@@ -17,9 +17,10 @@ from mcp_binance_server.surface.errors import RequestContext
 
 Decision = Literal["yes", "no", "unanswered", "impossible"]
 
-# Clients allow a tool about a minute, some only 45 seconds; placing an order needs part of that.
+# Clients limit a tool call to a minute, some to 45 seconds; placing an order needs part of that.
 ASK_SECS = 25.0
-# As long as the longest preview: an expired preview gets its own error, not the error of an expired seal.
+# Lifetime of a question's state. It equals the longest lifetime of a preview, so that an expired preview gets its own
+# error.
 ROUND_SECS = 600.0
 
 FIELD = "decision"
@@ -30,9 +31,9 @@ WAITING = "Waiting for the user's decision"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to a user: a sentence made only of typed fields, and two choices without a default.
+    """A question to a user, composed only of typed fields, with two choices and no default.
 
-    If repeated for the same subject, the sentence must be equal: an answer counts only for the text that was read.
+    An answer counts only for the text that the user has read. So a repeated question must have the same text.
     """
 
     about: str
@@ -43,8 +44,8 @@ class Question:
 
     @property
     def form(self) -> types.ElicitRequestFormParams:
-        # There is no default, since a client that accepts for its user sends the default. The refusal comes first,
-        # since some clients choose the first option.
+        # No default: a client that accepts automatically would send it. The refusal is first, because some clients
+        # choose the first option.
         choice = {"type": "string", "title": "Your decision", "enum": [self.no, self.yes]}
         schema: dict[str, Any] = {"type": "object", "properties": {FIELD: choice}, "required": [FIELD]}
         return types.ElicitRequestFormParams(message=self.message, requested_schema=schema)
@@ -54,7 +55,10 @@ class Question:
         return json.dumps(asdict(self))
 
     def decided_by(self, reply: object) -> Decision:
-        """Return the decision in a reply: accepting a form is not a yes, only the choice in it is."""
+        """Return the decision in a reply.
+
+        Submitting the form is not a yes; only the chosen option counts.
+        """
         if not isinstance(reply, types.ElicitResult) or reply.action != "accept":
             return "no"
         return "yes" if reply.content == {FIELD: self.yes} else "no"
@@ -62,7 +66,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A page for the user alone. Its address is not its key, and appears in none of our texts."""
+    """A link to a page for the user alone.
+
+    Opening the page needs a secret that is not in the URL. The URL appears in none of our texts.
+    """
 
     about: str
     message: str
@@ -77,7 +84,7 @@ class PageLink:
         return json.dumps({PAGE_KEY: self.about, "message": self.message})
 
     def decided_by(self, reply: object) -> Decision:
-        """Return the decision in a reply: a yes agrees to open the page, not to its content."""
+        """Return the decision in a reply; a yes means only that the user agrees to open the page."""
         if not isinstance(reply, types.ElicitResult):
             return "unanswered"
         return {"accept": "yes", "decline": "no"}.get(reply.action, "unanswered")  # type: ignore[return-value] # two of the literals
@@ -85,14 +92,14 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class Able:
-    """Kinds of questions that a client can show its user."""
+    """Kinds of questions that a client can show to its user."""
 
     forms: bool
     pages: bool
 
 
 class Asker(Protocol):
-    """Access to the user of one call; a tool asks one question per call, before it does anything."""
+    """Interface for questions to the user during one call; a tool asks at most one question, before it acts."""
 
     @property
     def able(self) -> Able: ...
@@ -103,7 +110,7 @@ class Asker(Protocol):
 
 
 class AnswerNeeded(Exception):
-    """The end of a call with a question; the call is repeated with the answer."""
+    """The call must end with a question; the client repeats the call with the answer."""
 
     def __init__(self, question: Question | PageLink) -> None:
         super().__init__(question.about)
@@ -111,7 +118,7 @@ class AnswerNeeded(Exception):
 
     @property
     def result(self) -> types.InputRequiredResult:
-        """The question and the state that identifies it; the server seals the state on its way out."""
+        """The question with a state that identifies it; the server encrypts the state before it is sent."""
         asked = self.question
         key, params = (KEY, asked.form) if isinstance(asked, Question) else (PAGE_KEY, asked.page)
         request = types.ElicitRequest(params=params)
@@ -120,25 +127,25 @@ class AnswerNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RoundAsker:
-    """Question in one call and answer in the next, as in revision 2026-07-28."""
+    """Asker for revision 2026-07-28: the call ends with the question, and is repeated with the answer."""
 
     able: Able
     replies: types.InputResponses
     state: str | None
 
     async def ask(self, question: Question) -> Decision:
-        """Return the decision, if this question was asked.
+        """Return the decision if this call answers this question.
 
         Raises:
-            AnswerNeeded: a different question was asked, or none.
+            AnswerNeeded: the call contains no answer to this question.
         """
         return self._heard(question, KEY) if self.able.forms else "impossible"
 
     async def show(self, link: PageLink) -> Decision:
-        """Return the decision to open a page, if this page was offered.
+        """Return the decision to open a page, if this call contains it.
 
         Raises:
-            AnswerNeeded: a different page was offered, or none.
+            AnswerNeeded: the call contains no answer about this page.
         """
         return self._heard(link, PAGE_KEY) if self.able.pages else "impossible"
 
@@ -156,18 +163,18 @@ class _Form:
 
 @dataclass(frozen=True, slots=True)
 class FormAsker:
-    """Question while the call waits, as in revisions with a handshake; equal calls share one form."""
+    """Asker for older revisions: the call waits for the answer; equal concurrent calls share one form."""
 
     ctx: RequestContext
     able: Able
     longest_secs: float
 
     async def ask(self, question: Question) -> Decision:
-        """Return the user's decision within the time limit; a later decision is ignored."""
+        """Show a form and return the user's decision; `unanswered` after the time limit."""
         return await self._reported(question) if self.able.forms else "impossible"
 
     async def show(self, link: PageLink) -> Decision:
-        """Return the user's decision to open a page; the client gets its address."""
+        """Offer a page to the user and return the decision to open it; the client learns its URL."""
         return await self._reported(link) if self.able.pages else "impossible"
 
     async def _reported(self, question: Question | PageLink) -> Decision:
@@ -196,15 +203,15 @@ class FormAsker:
             else:
                 asked = question.form
                 reply = await session.elicit_form(asked.message, asked.requested_schema, call)
-        except ValidationError:  # a reply that does not fit the form
+        except ValidationError:  # the reply does not match the form
             return "no" if isinstance(question, Question) else "unanswered"
-        except MCPError:  # the client could not show it
+        except MCPError:  # the client cannot show the question
             return "impossible"
         return question.decided_by(reply)
 
 
 def asker_of(ctx: RequestContext, params: types.CallToolRequestParams, longest_secs: float) -> Asker | None:
-    """Return access to the user of a call; None if the client cannot ask, or cannot be sent a request."""
+    """Return the asker for a call; None if the client cannot show questions or cannot be sent requests."""
     able = _able(ctx)
     if able is None:
         return None
@@ -217,14 +224,14 @@ def _able(ctx: RequestContext) -> Able | None:
     declared = ctx.session.client_capabilities and ctx.session.client_capabilities.elicitation
     if declared is None:
         return None
-    # {} declared forms before other kinds existed.
+    # Older clients declare forms as {}, because there was no other kind.
     return Able(declared.form is not None or declared.url is None, declared.url is not None)
 
 
 def asked_by(ctx: RequestContext) -> str:
-    """Return the owner of a sealed round.
+    """Return the name of the visitor to which the state of a question is bound.
 
-    The SDK would use a token of its own authorization, which no transport of ours has: rounds would have no owner.
+    By default the SDK would bind it to a token of its own authorization, which no transport here uses.
     """
     caller = caller_of(ctx)
     return "" if caller is None else caller.visitor.name

@@ -1,4 +1,4 @@
-"""Context of a handler: the services, the account that they read, and progress reports."""
+"""Context of a handler: all services, bound to the caller's account, and progress reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -43,14 +43,14 @@ Ways = Mapping[int, tuple[str, ...]]
 
 
 def ways_to_accounts(whole: object) -> Ways:
-    """Return the fields of records under this one through which an account is read.
+    """Find the fields that lead to an account, in this record and in all records below it.
 
-    Only fields of frozen records are searched: a mutable object, such as a desk of orders, is shared by all. An account
-    hidden elsewhere stays the one that it was built with.
+    Only frozen dataclasses are searched, because mutable objects are shared by all callers. An account inside a mutable
+    object is never replaced.
     """
     ways: dict[int, tuple[str, ...]] = {}
     seen: set[int] = set()
-    are_accounts: dict[type, bool] = {}  # protocol checks are slow: one per class
+    are_accounts: dict[type, bool] = {}  # cached by class, because isinstance with a protocol is slow
 
     def is_account(node: object) -> bool:
         kind = type(node)
@@ -80,17 +80,19 @@ def lent_to(
     visitor: Visitor | None = None,
     is_lent: bool = False,
 ) -> WholeT:
-    """Return a copy in which every account is this principal's or, on paper, this visitor's.
+    """Return a copy of the services for another account: that of a principal, or on paper that of a visitor.
 
-    Records without an account are shared, not copied. `is_lent` marks the principal as this server's own, for which
-    orders are placed.
+    Records without an account are shared and not copied. `is_lent` means that the principal is this server's own.
     """
     return cast("WholeT", _Loan(principal, visitor, ways, is_withheld, is_lent).copy(whole))
 
 
 @dataclass(frozen=True, slots=True)
 class _Loan:
-    """State of one copy. A recursive function would be a cycle, and keep the principal until garbage collection."""
+    """State of one copy operation.
+
+    It is an object because a recursive closure would be a reference cycle, which would keep the key in memory.
+    """
 
     principal: Principal | None
     visitor: Visitor | None
@@ -105,7 +107,7 @@ class _Loan:
         return self.copies[id(node)]
 
     def _copied(self, node: Any) -> Any:  # noqa: ANN401 - any record
-        if names := self.ways.get(id(node)):  # first, since protocol checks are slow
+        if names := self.ways.get(id(node)):  # checked first, because isinstance with a protocol is slow
             return replace(node, **{name: self.copy(getattr(node, name)) for name in names})
         if isinstance(node, AccountClient):
             return replace(node, principal=self.principal, is_withheld=self.is_withheld)
@@ -128,7 +130,10 @@ def _is_frozen(record: object) -> bool:
 
 @dataclass(frozen=True)
 class Context:
-    """Services for handlers, built without an account; `progress` is set for slow tools."""
+    """All services for handlers, not yet bound to an account.
+
+    `progress` is set only for slow tools.
+    """
 
     market: MarketService
     analysis: AnalysisService
@@ -173,12 +178,12 @@ class Context:
         visitor: Visitor | None = None,
         is_lent: bool = False,
     ) -> "Context":
-        """Return the same services for the account of this principal or this visitor, or without an account."""
+        """Return the services bound to the account of a principal or a visitor, or to no account."""
         return lent_to(principal, self, self._ways, is_withheld=is_withheld, visitor=visitor, is_lent=is_lent)
 
     @cached_property
     def is_by_visitor(self) -> bool:
-        """Whether accounts belong to visitors, regardless of keys."""
+        """Whether an account belongs to a visitor (paper trading) and not to an API key."""
         return isinstance(self.account.client, ReaderByVisitor)
 
     @cached_property

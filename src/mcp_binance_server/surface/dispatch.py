@@ -1,4 +1,4 @@
-"""Dispatch of all client requests by the catalogue: the only entry point, for every transport."""
+"""Dispatch of client requests to tools, resources and prompts; every transport calls this module."""
 
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,15 +43,15 @@ from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, 
 from mcp_binance_server.surface.uris import MARKET, ORDERS, parse
 
 WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
-# The toolsets with numbers of a market, which can be old.
+# Toolsets whose answers contain market data, which may be old.
 PRICED = frozenset({"market", "analysis"})
 
 
 @dataclass(frozen=True)
 class Dispatcher:
-    """Dispatcher of requests: it finds the catalogue entry, checks the caller's scope, and runs the entry.
+    """Dispatcher of requests: finds the entry in the catalogue, checks the caller's scope, and runs it.
 
-    A caller of None is the process's own user, with all rights; `owner` is the principal of this process's key.
+    A caller of None is the user of this process, with all rights; `owner` is the principal of this process's API key.
     """
 
     catalogue: Catalogue
@@ -82,7 +82,9 @@ class Dispatcher:
         report: Report | None = None,
         asker: Asker | None = None,
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool. A problem that the model can fix is an answer, and so can be a question to the user.
+        """Call a tool.
+
+        A problem that the model can fix is returned as a failed answer. A question to the user is an answer too.
 
         Raises:
             InvalidArguments: the tool does not exist.
@@ -109,7 +111,7 @@ class Dispatcher:
                 answer = await self._answer(lambda: self._run(spec, own, given), scope)
             except AnswerNeeded as needed:
                 return needed.result
-        # The answer must still be written to its client; for a long one that takes longer than making it.
+        # Encoding a long answer takes longer than making it: let other tasks run first.
         if watch.has_gone_round() or is_long(answer):
             await self.context.pace.step()
         return without_long_texts(answer)
@@ -122,7 +124,7 @@ class Dispatcher:
         async def get() -> types.CallToolResult:
             return await shared.get(asked, lambda: self._run(spec, self.context, given))
 
-        # The work can be shared; progress is reported to every waiting caller.
+        # The work may be shared with other callers, but each of them gets its own progress reports.
         tells = report if spec.slow and not shared.has(asked) else None
         return await self._answer(lambda: reporting(tells, spec.title, get), spec.scope)
 
@@ -138,11 +140,11 @@ class Dispatcher:
         return tool_failure(error, has_guides=self.catalogue.has_guides, opening=f"{mode}: " if mode else "")
 
     def _mode(self, scope: Scope) -> str:
-        """Return the kind of money that an answer is about; "" for public data, or if there is only one kind."""
+        """Return the trading mode of an answer about an account; "" for market data, or without trading."""
         return "" if self.context.trading is None or scope == "market:read" else self.context.trading.mode
 
     def _mode_words(self, scope: Scope) -> tuple[str, str]:
-        """Return the mode as answers begin with it, and the words for its accounts; "" without a mode."""
+        """Return the mode for the start of an answer, and the description of its money; "" without a mode."""
         trading = self.context.trading
         if trading is None or scope == "market:read":
             return "", ""
@@ -151,7 +153,7 @@ class Dispatcher:
         return mode_word(trading.mode, trading.venue), account_words(trading.mode, trading.venue)
 
     async def _run(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
-        # A write has its own limits: a cancelled write can have been executed.
+        # No timeout for writes: a cancelled write may still be executed, and it has its own time limits.
         with in_time(self.longest_secs) if spec.read_only else nullcontext():
             await load(*spec.loads)
             answer = await spec.run(context, given)
@@ -169,7 +171,7 @@ class Dispatcher:
         return types.CallToolResult(content=[text, *answer.attached], structured_content=structured, _meta=answer.meta)
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:
-        """Read a page; the transport limits the time, since a timeout can only be an error here."""
+        """Read a page, without a timeout: the transport has one, and here a timeout could only be an error."""
         address = parse(uri)
         reader = self.catalogue.readers.get(address.category)
         if reader is None:
@@ -180,7 +182,7 @@ class Dispatcher:
         if isinstance(page, Page):
             page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
         if watch.has_gone_round() or isinstance(page, Picture) or len(page.text) >= GIVES_WAY:
-            await self.context.pace.step()  # as with tools: a playbook can have megabytes
+            await self.context.pace.step()  # encoding takes long, as with tools: a playbook can have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
 
@@ -203,27 +205,27 @@ class Dispatcher:
 
     @property
     def told_pages(self) -> tuple[str, ...]:
-        """Addresses of the pages that send change notifications."""
+        """URIs of the pages that can be subscribed to."""
         context, readers = self.context, self.catalogue.readers
         markets = (ANY_SYMBOL.uri_template,) if context.updates.is_on and MARKET in readers else ()
         orders = (OPEN_ORDERS.uri, JOURNAL.uri) if context.trading is not None and ORDERS in readers else ()
         return (*markets, *orders)
 
     def asker_of(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Asker | None:
-        """Return access to the user of a call."""
+        """Return the asker for questions to the user of a call; None if that is impossible."""
         return asker_of(ctx, params, self.ask_secs)
 
     async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
         return await complete(self.context, params)
 
     def scope_needed(self, method: str, name: str, arguments: object = None) -> Scope | None:
-        """Return the scope of a call, by its method and the name or address in it; None if it needs no scope."""
+        """Return the scope that a request needs, by its method and its tool, prompt or URI; None if it needs none."""
         match method:
             case "tools/call":
                 return self._scope_of_tool(name, arguments)
             case "prompts/get":
                 spec = self.catalogue.prompt(name)
-            case "subscriptions/listen" if not name:  # without a page: no notification is ever sent
+            case "subscriptions/listen" if not name:  # a stream without pages, which never sends a notification
                 return scope_of(MARKET)
             case "resources/read" | "resources/subscribe" | "subscriptions/listen":
                 try:
@@ -240,18 +242,18 @@ class Dispatcher:
             return spec.scope if spec else None
         try:
             return spec.scope_of(spec.arguments.model_validate(arguments or {}))
-        except ValidationError:  # the call itself will refuse the arguments
+        except ValidationError:  # the tool call will refuse the arguments
             return spec.scope
 
     def takes_long(self, method: str, name: str) -> bool:
-        """Return True if a call can be slow, so that its client needs signs of progress."""
+        """Return True if a request may be slow, so that its client should get signs of progress."""
         if method == "tools/call":
             spec = self.catalogue.tool(name)
             return spec is None or spec.slow
         return method in ("prompts/get", "subscriptions/listen")
 
     def context_for(self, caller: Caller | None, scope: Scope) -> Context:
-        """Return the services with the rights of this caller.
+        """Return the services bound to the caller's account.
 
         Raises:
             InsufficientScope: the caller lacks the scope.
@@ -260,10 +262,10 @@ class Dispatcher:
             return self._owners_context
         if missing := caller.visitor.lacks(frozenset({scope})):
             raise InsufficientScope(needed_scopes=tuple(sorted(missing)))
-        # Without `account:read` the context has no account, even for a page that only reads it in passing.
+        # Without the scope `account:read` no account is bound, even if a page would read only a detail of it.
         is_private = "account:read" in caller.visitor.scopes
         principal = caller.principal if is_private else None
-        # Compare by identity, not by name: a caller that knows the name of the key may not know its secret.
+        # Compare identity: a caller that knows this server's API key may not know its secret.
         is_lent = principal is not None and principal is self.owner
         if principal is self.owner and not self.context.is_by_visitor and self.context.trading is None:
             return self._owners_context

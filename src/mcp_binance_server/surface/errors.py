@@ -1,4 +1,4 @@
-"""Conversion of errors for clients, in one place for every method, era and transport."""
+"""Conversion of errors for clients, for every method, protocol revision and transport."""
 
 import functools
 import logging
@@ -21,17 +21,17 @@ RequestContext = ServerRequestContext[Any, Any]
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
 
-# Common clients give up after a minute, some after 45 seconds; an answer with advice is worth more.
+# Shorter than the timeouts of clients (a minute, some 45 seconds), so that they get an error with advice.
 LONGEST_SECS = 45.0
-# Margin for the answer to a tool call that ran out of time.
+# Time left for the answer after a tool call has timed out.
 LAST_WORD_SECS = 1.0
-# 2026-07-28 forbids -32002 outright; all other numbers of the contract are sent unchanged in every era.
+# Revision 2026-07-28 forbids the code -32002; all other codes are the same in every revision.
 MODERN_CODES = {-32002: 32002}
 GUIDE_MEMBERS = frozenset({"guide", "guide_examples"})
 
 
 def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, has_guides: bool = True) -> MCPError:
-    """Convert an error to the JSON-RPC error of the caller's protocol era."""
+    """Convert an error to a JSON-RPC error for the caller's protocol revision."""
     data = _data(error, has_guides=has_guides)
     if uri is not None:
         data["uri"] = echo(uri)
@@ -42,18 +42,21 @@ def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, ha
 
 
 def _data(error: AppError, *, has_guides: bool) -> dict[str, Any]:
-    # Links to guides that are not offered would lead nowhere.
+    # Without guides, links to them would be dead.
     return {name: value for name, value in error.data().items() if has_guides or name not in GUIDE_MEMBERS}
 
 
 def forget_origin(error: BaseException) -> None:
-    """Release the frames of an error: they hold the caller's account, and often the error itself."""
+    """Release an error's traceback and causes.
+
+    Their frames refer to the caller's account, and often to the error itself.
+    """
     error.__traceback__ = error.__context__ = error.__cause__ = None
 
 
 @contextmanager
 def in_time(longest_secs: float) -> Generator[None]:
-    """Cancel the block if it takes too long.
+    """Cancel the block after a time limit.
 
     Raises:
         TookTooLong: the block was cancelled.
@@ -70,10 +73,10 @@ def guarded(
     has_guides: bool = True,
     longest_secs: float = LONGEST_SECS,
 ) -> Callable[[RequestContext, ParamsT], Awaitable[ResultT]]:
-    """Wrap a handler with a timeout, and convert its errors so that only chosen ones leave it.
+    """Wrap a handler with a timeout and with the conversion of its errors.
 
-    Otherwise the SDK sends the text of any exception to handshake clients, and reports a pydantic error of our own as
-    the caller's fault.
+    Otherwise the SDK would send the text of any exception to clients of older revisions. It would also report pydantic
+    errors in our own code as the caller's fault.
     """
 
     @functools.wraps(handler)
@@ -94,13 +97,13 @@ def guarded(
 
 
 def unwrapped(failure: Exception) -> Exception:
-    """Return the application error inside a task group's exception; waiting callers get it, not an internal error."""
+    """Return the application error inside an exception group; without one, return the exception itself."""
     inside: tuple[Exception, ...] = getattr(failure, "exceptions", ())
     return next((found for each in inside if isinstance(found := unwrapped(each), AppError)), failure)
 
 
 def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPError:
-    """Log an unexpected error and return an error with nothing but an id to report."""
+    """Log an unexpected error, and return an error that shows the client only an ID to report."""
     error_id = uuid.uuid4().hex[:8]
     LOG.error("%s failed, error_id=%s", method, error_id, exc_info=error)
     data = {
@@ -112,7 +115,7 @@ def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPEr
 
 
 def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "") -> types.CallToolResult:
-    """Return the answer to a tool call that failed for a reason the model can act on."""
+    """Return the failed answer of a tool call, for an error that the model can react to."""
     data = _data(error, has_guides=has_guides)
     message = f"{opening}{error.message}"
     lines = [message]
@@ -129,7 +132,7 @@ def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "")
 
 
 def _rest(members: dict[str, Any], said: str) -> str:
-    """Return the members that the sentences before do not mention."""
+    """Return the members of an error that its sentences do not already mention."""
     return "; ".join(
         f"{name} {_shown(value)}"
         for name, value in members.items()
@@ -138,7 +141,7 @@ def _rest(members: dict[str, Any], said: str) -> str:
 
 
 def _leaves(name: str, value: Any) -> list[str]:  # noqa: ANN401 - JSON
-    """Return the texts of a member; numbers and booleans have no meaning without their name."""
+    """Return the texts in a member; numbers and booleans come with their name."""
     if isinstance(value, dict):
         return [leaf for each, inner in cast("dict[str, Any]", value).items() for leaf in _leaves(each, inner)]
     if isinstance(value, list | tuple):
@@ -159,7 +162,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - JSON
 
 
 def bad_arguments(what: str, error: ValidationError) -> InvalidArguments:
-    """Return the error for arguments that do not fit, without echoing their values."""
+    """Return the error for invalid arguments, without repeating their values."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     problems = tuple(
         {"argument": echo(".".join(map(str, each["loc"]))) or "arguments", "problem": each["msg"]} for each in found

@@ -1,7 +1,7 @@
-"""First answers to a client, before the tools are loaded: identity, instructions and lists.
+"""Identity, instructions and lists of a server, which it can send before its tools are loaded.
 
-This module must not import a tool. One test compares each name with the catalogue, another the stored lists, which
-`scripts/lists` generates from the catalogue.
+This module must not import a tool. Tests compare its names with the catalogue, and the stored lists with the output of
+`scripts/lists`.
 """
 
 from base64 import b64encode
@@ -20,7 +20,7 @@ WEBSITE = "https://mcp-binance-server.github.io/mcp-binance-server/"
 ICON_SIZE = "32x32"
 LISTS = "lists.json"
 
-# Extension and page type of hosts that show pages next to answers (MCP Apps).
+# Extension and media type of MCP Apps, for hosts that show pages next to answers.
 APPS = "io.modelcontextprotocol/ui"
 APP_TYPE = "text/html;profile=mcp-app"
 
@@ -48,7 +48,7 @@ PLACING = (
 
 
 def icon() -> types.Icon:
-    """Return the icon inside the answer: a client shows it without a request, for half a kilobyte."""
+    """Return the icon as a data URL of half a kilobyte, so that clients need no request for it."""
     drawn = files(__package__ or "").joinpath("icon.png").read_bytes()
     return types.Icon(
         src=f"data:image/png;base64,{b64encode(drawn).decode('ascii')}", mime_type="image/png", sizes=[ICON_SIZE]
@@ -56,7 +56,7 @@ def icon() -> types.Icon:
 
 
 def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off") -> str:
-    """Return the instructions for a client: where to start, by the user's question."""
+    """Return the instructions for a model: which tool or page to use for which question."""
     trades = trading != "off" and "trade" in toolsets
     told = [TRADING[trading] if trades else READ_ONLY]
     if "market" in toolsets:
@@ -91,7 +91,7 @@ def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off"
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """All lists of a server."""
+    """The lists of tools, resources, templates and prompts."""
 
     tools: list[types.Tool]
     resources: list[types.Resource]
@@ -100,7 +100,7 @@ class Lists:
 
 
 def read_lists(toolsets: AbstractSet[str], *, live: bool, chart_app: bool, trading: bool) -> Lists:
-    """Return the lists of a server with these toolsets; the options are those of `Catalogue.only`."""
+    """Read the stored lists of a server with these toolsets; the options are those of `Catalogue.only`."""
     chosen = {"live": live, "chart_app": chart_app, "trading": trading}
     written: dict[str, list[dict[str, Any]]] = from_json(files(__package__ or "").joinpath(LISTS).read_bytes())
 

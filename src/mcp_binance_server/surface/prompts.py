@@ -1,4 +1,4 @@
-"""The guided analyses as prompts."""
+"""Prompts: guided analyses of markets and accounts."""
 
 import re
 from typing import Annotated
@@ -29,7 +29,7 @@ OVERVIEW_ROWS = 8
 
 
 def within(low: int, high: int) -> BeforeValidator:
-    """Return a validator that reads a whole number in this range from text."""
+    """Return a validator for a whole number in a range, given as text."""
 
     def read(value: object) -> int:
         text = value.strip() if isinstance(value, str) else str(value)
@@ -57,7 +57,7 @@ async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> st
 async def _doubts_about_price(
     context: Context, rules: SymbolRules, reading: PriceReading | None, top: TopOfBook | None
 ) -> list[str]:
-    """Return warnings about a last trade and the current book."""
+    """Return warnings about a market, also if its last trade contradicts the current order book."""
     last = reading.last if reading else None
     found = await doubts_about(context, rules.symbol, quiet=last is None or top is None or top.mid is None)
     if last is not None and top is not None and top.bid is not None and top.ask is not None:
@@ -151,7 +151,7 @@ ORDER_FLOW_TRADING = PromptSpec(
 
 
 class PortfolioRiskArguments(Arguments):
-    """No arguments: the account is the one whose key is configured."""
+    """No arguments, because the account is that of the configured key."""
 
 
 async def portfolio_risk(context: Context, _arguments: PortfolioRiskArguments) -> str:

@@ -1,4 +1,4 @@
-"""The pages under binance:// and guide://."""
+"""Resources under binance:// and guide://."""
 
 from mcp_binance_server.errors import ResourceNotFound
 from mcp_binance_server.surface.answers import doubts_about
@@ -14,7 +14,7 @@ from mcp_binance_server.surface.views.orders.history import history_page, open_o
 from mcp_binance_server.surface.views.overview import market_index
 from mcp_binance_server.surface.views.portfolio.holdings import balances_page, positions_page
 
-# An order can change an account at any moment, so clients must not cache these pages.
+# Clients must not cache pages of an account, because an order can change it at any moment.
 KEEP_MS = 0
 
 BALANCES = ResourceSpec(
@@ -34,7 +34,8 @@ ACCOUNT_INDEX = ResourceSpec(
 )
 
 SVG, JPEG = ".svg", ".jpeg"
-# An address is derived from its content, so a cached picture is never outdated; it can show the user's own levels.
+# Cacheable, because the address is a hash of the content. Not shareable, because a picture may show the user's own
+# levels.
 PICTURE_KEEP_MS = 60 * 60 * 1000
 SOURCE_KEY = "mcp-binance-server/source"
 
@@ -71,7 +72,7 @@ JOURNAL_ROWS = 50
 FRESH_MS = 1_000
 BOOK = "orderbook"
 BOOK_LEVELS = 20
-# Equal to the lifetime of a board.
+# Equal to the cache lifetime of the market table behind it.
 INDEX_KEEP_MS = 10_000
 INDEX_QUOTE, INDEX_ROWS = "USDT", 5
 
@@ -157,7 +158,7 @@ async def read_picture(context: Context, uri: str) -> Page | Picture:
 
 async def read_guide(context: Context, uri: str) -> Page:
     content = await context.guides.read(uri)
-    # Text from the user's own files is marked, so that a host can treat it as data.
+    # Mark text from the user's own files, so that a host can treat it as data.
     meta = {SOURCE_KEY: "user"} if content.has_user_text else {SOURCE_KEY: "builtin"}
     framed = content.framed
     return Page(framed.text, keep_ms=KEEP_MS, shareable=True, mime_type=framed.mime_type, meta=meta)

@@ -1,4 +1,4 @@
-"""Low-level MCP server: it greets a client at once, and loads the rest while the client reads."""
+"""MCP server that answers `initialize` at once, and loads its tools in the background."""
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
@@ -46,16 +46,16 @@ Opened = Callable[[], Awaitable["Dispatcher"]]
 Extensions = dict[str, dict[str, Any]]
 STAMP = {"name": NAME, "version": __version__}
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
-# Loading takes half of every other thread's time, so a greeted client reads the lists first.
+# Delay before loading. Loading takes half of the processor time of other threads, so a client can read the lists first.
 LISTS_FIRST_SECS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """Capabilities that a server declares besides its lists: change notifications, pages for answers, and questions.
+    """Capabilities of a server besides its lists: change notifications, pages next to answers, and questions to users.
 
-    If tools can ask their user, the state that a client carries from a question to its answer is sealed, with a key of
-    this process or a key shared by several.
+    `round_key` encrypts the state that a client carries from a question to its answer. Without it, a random key is
+    used.
     """
 
     updates: bool
@@ -65,7 +65,7 @@ class Offered:
 
 
 class Opening:
-    """A promise of the dispatcher: consumers wait until it exists, and the producer waits until it is needed."""
+    """Future for the dispatcher: consumers wait until it exists, and the producer waits until it is needed."""
 
     def __init__(self) -> None:
         self._dispatcher: Dispatcher | None = None
@@ -73,11 +73,11 @@ class Opening:
         self._soon, self._needed, self._decided, self._over = anyio.Event(), anyio.Event(), anyio.Event(), anyio.Event()
 
     def begin(self) -> None:
-        """Announce that the dispatcher will be needed soon."""
+        """Signal that the dispatcher will soon be needed."""
         self._soon.set()
 
     async def opened(self) -> "Dispatcher":
-        """Return the dispatcher as soon as it exists, or raise the error that prevented it."""
+        """Wait for the dispatcher and return it, or raise the error that prevented it."""
         while self._dispatcher is None:
             self._soon.set()
             self._needed.set()
@@ -87,33 +87,36 @@ class Opening:
         return self._dispatcher
 
     def end(self) -> None:
-        """Announce that the dispatcher is not needed any more."""
+        """Signal that the dispatcher is no longer needed."""
         self._over.set()
         self._soon.set()
         self._needed.set()
 
     async def is_needed(self) -> bool:
-        """Wait until the dispatcher will be needed, plus 0.2 s for the client's reads. Return False after `end`."""
+        """Wait until the dispatcher is needed; return False after `end`.
+
+        After `begin`, wait up to 0.2 s longer, so that the client can first read the lists.
+        """
         await self._soon.wait()
         with anyio.move_on_after(LISTS_FIRST_SECS):
             await self._needed.wait()
         return not self._over.is_set()
 
     async def keep(self, dispatcher: "Dispatcher") -> None:
-        """Provide the dispatcher to all consumers until `end`."""
+        """Provide the dispatcher to consumers until `end`."""
         self._dispatcher = dispatcher
         self._decided.set()
         await self._over.wait()
 
     async def refuse(self, failure: Exception) -> None:
-        """Raise the failure in all consumers until `end`."""
+        """Raise the failure in consumers until `end`."""
         self._dispatcher, self._failure = None, unwrapped(failure)
         self._decided.set()
         await self._over.wait()
 
 
 class Surface:
-    """The protocol's methods: parameters in, the dispatcher's answer out."""
+    """Handlers of the MCP methods; each passes its parameters to the dispatcher."""
 
     def __init__(self, opened: Opened, lists: Callable[[], Lists], extensions: Extensions) -> None:
         self._opened, self._lists, self._extensions = opened, lists, extensions
@@ -164,15 +167,17 @@ class Surface:
         return await _subscriptions(await self._opened()).listen(ctx, params)
 
     async def finish(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-        """Add facts that the SDK leaves out of a result, and shorten its repetitions."""
+        """Complete and shorten the results of the SDK: extensions, templates, and the server's stamp."""
         result = await call_next(ctx)
         if not isinstance(result, dict):
             return result
         if ctx.method == "server/discover":
             return _lists_stay(result)
-        if ctx.method == "initialize" and self._extensions:  # unknown to older revisions, but not to their hosts
+        # older revisions do not define extensions, but hosts read them
+        if ctx.method == "initialize" and self._extensions:
             return {**result, "capabilities": {**result["capabilities"], "extensions": self._extensions}}
-        if ctx.method == "resources/list":  # with templates, as the guide contract asks; MCP also lists them alone
+        # the guide contract requires templates in this list; MCP lists them separately
+        if ctx.method == "resources/list":
             templates = self._lists().templates
             listed = [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in templates]
             result = {**result, "resourceTemplates": listed}
@@ -180,9 +185,9 @@ class Surface:
 
 
 def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Server[Any]:
-    """Return the MCP server of an existing dispatcher.
+    """Return the MCP server for an existing dispatcher.
 
-    Servers that share `round_key` can finish each other's questions.
+    Servers with the same `round_key` can process the answers to each other's questions.
     """
 
     async def opened() -> "Dispatcher":
@@ -196,7 +201,7 @@ def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Se
     trading = dispatcher.context.trading
     told = instructions(catalogue.toolsets, live=live, trading="off" if trading is None else trading.mode)
     server = _server(opened, lambda: catalogue.lists, told, guard, offered)
-    server.get_tool_input_schema = catalogue.input_schema  # used by HTTP only
+    server.get_tool_input_schema = catalogue.input_schema  # only the HTTP transport needs it
     return server
 
 
@@ -210,7 +215,7 @@ def build_early_server(
     trading: str = "off",
     round_key: bytes | None = None,
 ) -> Server[Any]:
-    """Return an MCP server that greets before its dispatcher exists, and requests it when the client is ready."""
+    """Return an MCP server that answers `initialize` before its dispatcher exists, and requests it later."""
     guard = partial(guarded, has_guides=GUIDE in toolsets)
     asks = trading != "off" and "trade" in toolsets
     read = cache(partial(read_lists, toolsets, live=live, chart_app=has_views, trading=asks))
@@ -258,7 +263,7 @@ def _server(
         on_completion=guard(surface.complete),
     )
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        server.middleware.clear()  # the SDK's spans would go nowhere
+        server.middleware.clear()  # no tracing is configured: skip the SDK's spans
     server.middleware.append(surface.finish)
     if offered.questions:
         from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by  # noqa: PLC0415 - for questions only
@@ -266,7 +271,7 @@ def _server(
         key = offered.round_key or token_bytes(32)
         security = RequestStateSecurity(keys=[key], ttl=ROUND_SECS, bind_principal=asked_by)
         server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
-    if offered.updates:  # without change notifications the server does not declare them
+    if offered.updates:  # registered only with change notifications, because the SDK declares every registered method
         add = server.add_request_handler
         add("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
         add("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
@@ -276,14 +281,17 @@ def _server(
 
 
 def _stamped(ctx: RequestContext, result: ResultT) -> ResultT:
-    """Add a short stamp of the server: 2026-07-28 stamps every result, and the SDK would copy the icon each time."""
+    """Add a short server stamp.
+
+    Revision 2026-07-28 stamps every result, and the SDK would repeat the icon each time.
+    """
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return result
     return result.model_copy(update={"meta": {**(result.meta or {}), SERVER_INFO_META_KEY: STAMP}})
 
 
 def _short_stamp(result: dict[str, Any]) -> HandlerResult:
-    """Shorten the SDK's own stamp on results without a stamp from a handler."""
+    """Shorten the SDK's own stamp on a result that has none from a handler."""
     match result.get("_meta"):
         case {"io.modelcontextprotocol/serverInfo": {"icons": _}, **rest}:
             return {**result, "_meta": {**rest, SERVER_INFO_META_KEY: STAMP}}
@@ -292,7 +300,7 @@ def _short_stamp(result: dict[str, Any]) -> HandlerResult:
 
 
 def _lists_stay(result: dict[str, Any]) -> HandlerResult:
-    """Declare that lists do not change: the SDK assumes that a server with streams uses all of them."""
+    """Declare that lists never change: the SDK declares the opposite if a server has subscriptions."""
     told: dict[str, Any] = {
         name: {**each, "listChanged": False} if "listChanged" in each else each
         for name, each in result["capabilities"].items()

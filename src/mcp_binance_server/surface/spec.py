@@ -1,4 +1,4 @@
-"""Records of the surface: the source of its listing, documentation, snapshots and permissions."""
+"""Specifications of tools, resources and prompts; lists, documentation, schemas and permissions derive from them."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from mcp_binance_server.surface.uris import parse
 
 
 def is_empty(value: object) -> bool:
-    """Return True if a member of an answer is empty and is left out."""
+    """Return True if a member of an answer is empty and can be left out."""
     return not value
 
 
 class Answer(BaseModel):
-    """Members of every structured answer; money is decimal text."""
+    """Members of every structured answer; amounts of money are decimal numbers as text."""
 
     success: bool = True
-    # Not in the schema: remarks need no explanation, and every client pays for each word.
+    # Not in the schema, because notes explain themselves and every client pays for the size of schemas.
     notes: SkipJsonSchema[list[str]] = Field(default=[], exclude_if=is_empty)
     """Sentences of the text that no other member contains."""
 
 
 class ListAnswer(Answer):
-    """An answer with rows: their count, their limit, and the way to the remaining rows."""
+    """An answer with rows: their count, the limit, and the call for further rows."""
 
     count: int
     limit: int
@@ -46,7 +46,7 @@ NEXT_PAGE = "mcp-binance-server/next"
 
 
 def scope_of(group: str) -> Scope:
-    """Return the scope that a toolset or a category of addresses needs."""
+    """Return the scope that a toolset or a URI category needs."""
     if group == TRADE:
         return "trade"
     return "account:read" if group in PRIVATE_GROUPS else "market:read"
@@ -54,9 +54,10 @@ def scope_of(group: str) -> Scope:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """Result of a tool: the same facts as text and as structure, since a client may show a model only one of them.
+    """Result of a tool, with the same facts as text and as structured data.
 
-    A picture is attached instead: next to a structure it would not be shown.
+    A client may show a model only one of them. A picture is an attachment without structured data, because clients hide
+    it next to such data.
     """
 
     text: str
@@ -72,9 +73,10 @@ class ToolAnswer:
 
 @dataclass(frozen=True)
 class ToolSpec(Generic[ArgumentsT]):
-    """One tool. `read_only` is always stated; the description names when a model should use the tool and when not.
+    """One tool, with its handler, models and properties.
 
-    A `live` tool belongs to the analyses of order books, which a setting can turn off.
+    `read_only` has no default. The description must say when a model should use the tool and when not. A setting can
+    turn off all `live` tools, which analyse order books.
     """
 
     name: str
@@ -115,7 +117,7 @@ class ToolSpec(Generic[ArgumentsT]):
         return self.own_scope or scope_of(self.toolset)
 
     def scope_of(self, given: ArgumentsT) -> Scope:
-        """Return the scope of one call."""
+        """Return the scope that a call with these arguments needs."""
         return self.scope if self.scope_of_call is None else self.scope_of_call(given)
 
     @cached_property
@@ -132,9 +134,9 @@ class ToolSpec(Generic[ArgumentsT]):
             output_schema=None if self.answer is None else answer_schema(self.answer),
             annotations=types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                destructive_hint=None if self.read_only else self.destructive,  # meaningful for writes only
+                destructive_hint=None if self.read_only else self.destructive,  # has a meaning only for writes
                 idempotent_hint=True if self.idempotent else None,
-                open_world_hint=None if self.open_world else False,  # clients assume true
+                open_world_hint=None if self.open_world else False,  # clients assume true without it
             ),
             _meta=self._meta,
         )
@@ -143,13 +145,13 @@ class ToolSpec(Generic[ArgumentsT]):
     def _meta(self) -> dict[str, Any] | None:
         if self.for_view_only:
             return {"ui": {"visibility": ["app"]}}
-        # The flat spelling is deprecated, but some hosts read no other.
+        # Deprecated flat key; some hosts read no other.
         return None if self.view is None else {"ui": {"resourceUri": self.view}, "ui/resourceUri": self.view}
 
 
 @dataclass(frozen=True)
 class ResourceSpec:
-    """One entry of the resource list."""
+    """One resource with a fixed URI."""
 
     uri: str
     name: str
@@ -166,7 +168,7 @@ class ResourceSpec:
 
 @dataclass(frozen=True)
 class TemplateSpec:
-    """A family of addresses, one per value of its variable."""
+    """A URI template, which stands for one resource per value of its variable."""
 
     uri_template: str
     name: str
@@ -187,7 +189,10 @@ class TemplateSpec:
 
 @dataclass(frozen=True)
 class PromptSpec(Generic[ArgumentsT]):
-    """One guided analysis. The list shows the fields that MCP knows; the model validates all of them."""
+    """One prompt.
+
+    The list has only the fields that MCP defines; the arguments model validates all values.
+    """
 
     name: str
     description: str
@@ -208,7 +213,7 @@ class PromptSpec(Generic[ArgumentsT]):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Text of a resource, its cache lifetime and scope, and metadata for programs."""
+    """Text of a resource, with cache lifetime, cache scope and metadata for programs."""
 
     text: str
     keep_ms: int
@@ -219,7 +224,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Binary content of a resource, its cache lifetime and scope."""
+    """Picture of a resource, with cache lifetime and cache scope."""
 
     data: bytes
     keep_ms: int

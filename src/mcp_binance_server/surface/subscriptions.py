@@ -1,4 +1,4 @@
-"""Subscriptions of clients to pages, and notifications about changes."""
+"""Subscriptions of clients to pages, and change notifications."""
 
 import logging
 from collections.abc import Awaitable, Callable, Generator
@@ -25,9 +25,9 @@ LOG = logging.getLogger(__name__)
 MOST_PAGES = 50
 
 BOOK = "/orderbook"
-# Pages that an order changes, if trading is on.
+# Pages that change with each order, if trading is on.
 ORDER_PAGES = (parse(OPEN_ORDERS.uri), parse(JOURNAL.uri))
-# A client this far behind has stopped reading. Its stream is ended; the client can open a new one.
+# Limit of unread notifications. Over it the client no longer reads, and its stream ends; the client can open a new one.
 MOST_BEHIND = 4 * MOST_PAGES
 _KEPT = "mcp_binance_server.subscriber"
 
@@ -37,7 +37,7 @@ def too_many_pages() -> StreamsFull:
 
 
 class Subscriber:
-    """A subscribed client; each page is queued at most once, however slowly the client reads."""
+    """A subscribed client with its queue of changed pages; a page is in the queue at most once."""
 
     def __init__(self, updates: UpdateService, send: Callable[[str], Awaitable[None]]) -> None:
         self._updates = updates
@@ -48,11 +48,11 @@ class Subscriber:
         self._scope: anyio.CancelScope | None = None
 
     def add(self, uri: str, page: ToldPage) -> None:
-        """Watch a page under the requested address.
+        """Watch a page and notify the client under this URI.
 
         Raises:
             NotStreamed: the page has no live market.
-            StreamsFull: this client, or the server, is at its limit.
+            StreamsFull: this client or the server has reached its limit.
         """
         if uri in self._held:
             return
@@ -64,7 +64,7 @@ class Subscriber:
             self._updates.start(partial(self._carry, self._scope))
 
     def remove(self, uri: str) -> None:
-        """Stop watching a page; without effect if the page is not watched."""
+        """Stop watching a page; do nothing if it is not watched."""
         if (release := self._held.pop(uri, None)) is not None:
             release()
         self._changed.pop(uri, None)
@@ -81,7 +81,7 @@ class Subscriber:
         self._woken.set()
 
     def _lose(self, uri: str, reason: AppError) -> None:
-        """Send one last notification about a page, so that the client reads its final state."""
+        """Send a last notification about a page, so that the client reads its final state."""
         LOG.info("subscription ended: %s", reason.message)
         if (release := self._held.pop(uri, None)) is not None:
             release()
@@ -95,9 +95,9 @@ class Subscriber:
                     del self._changed[uri]
                     try:
                         await self._send(uri)
-                    except OSError:  # the pipe has no reader any more
+                    except OSError:  # the client has closed the pipe
                         self.close()
-                    except Exception:  # an error of one connection concerns its client alone
+                    except Exception:  # an error of one connection must not affect other clients
                         LOG.exception("a client's subscriptions ended: a notification failed")
                         self.close()
                 if not self._held:
@@ -108,7 +108,7 @@ class Subscriber:
 
 
 class Subscriptions:
-    """The three subscription methods of the protocol; subscriptions end with their client."""
+    """Handlers of the three subscription methods; subscriptions end with the client's connection."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._ask = dispatcher
@@ -126,7 +126,7 @@ class Subscriptions:
     async def listen(
         self, ctx: RequestContext, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Send notifications until the client leaves or the server shuts down."""
+        """Send notifications until the client disconnects or the server shuts down."""
         uris = tuple(dict.fromkeys(params.notifications.resource_subscriptions or ()))
         if len(uris) > MOST_PAGES:
             raise too_many_pages()
@@ -136,7 +136,7 @@ class Subscriptions:
                 pages[uri] = await self._told_page(caller_of(ctx), uri)
         bus = _Bus()
         handler = ListenHandler(bus, max_buffered_events=MOST_BEHIND)
-        # Only these pages of the requested filter ever change; the answer states it.
+        # Lists never change, so only the page subscriptions of the requested filter are confirmed.
         honoured = types.SubscriptionFilter(resource_subscriptions=[*uris])
         ending = _Ending(given_away(self._updates.places.most))
         with ExitStack() as held, self._updates.streaming(handler.close, ending.scope.cancel), ending.scope:
@@ -148,7 +148,7 @@ class Subscriptions:
 
     @contextmanager
     def _naming(self, ctx: RequestContext, uri: str) -> Generator[None]:
-        """Name the page in an error: one stream is requested for many pages."""
+        """Add the URI to errors inside the block, because one stream is requested for many pages."""
         try:
             yield
         except AppError as error:
@@ -183,7 +183,10 @@ class Subscriptions:
 
 @dataclass(eq=False, slots=True)
 class _Ending:
-    """End of a stream whose place another party needs: cancelled, not closed, since a slow reader would keep it."""
+    """Eviction of a stream in favour of another party.
+
+    The stream is cancelled and not closed: a slow reader could delay its close forever.
+    """
 
     reason: AppError
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -194,7 +197,7 @@ class _Ending:
 
 
 class _Bus:
-    """Channel from the pages of one stream to the SDK's listener."""
+    """Event bus between the pages of one stream and the SDK's listener."""
 
     def __init__(self) -> None:
         self._listener: Callable[[ServerEvent], None] | None = None
@@ -211,5 +214,5 @@ class _Bus:
             self._listener(ResourceUpdated(uri=uri))
 
     async def publish(self, event: ServerEvent) -> None:
-        """Raise NotImplementedError: each page sends its own events."""
+        """Raise NotImplementedError, because each page notifies the listener directly."""
         raise NotImplementedError(event)

@@ -1,4 +1,4 @@
-"""Parsing and spelling of binance:// addresses; guide://, chart:// and ui:// addresses are passed on whole."""
+"""Parsing and formatting of binance:// URIs; guide://, chart:// and ui:// URIs are not split."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -13,25 +13,25 @@ CHARTS = "charts"
 MARKET = "market"
 ORDERS = "orders"
 UI_SCHEME = "ui://"
-# The number is the version of the contract between page and get_chart_bars: hosts cache the page by address.
+# The number is the version of the interface between the page and get_chart_bars, because hosts cache pages by URI.
 CHART_VIEW = "ui://mcp-binance-server/chart-1.html"
 LONGEST_URI = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceUri:
-    """A parsed address: a category and an identifier in it; an empty identifier is the category itself."""
+    """A parsed URI: a category, and an identifier, which is empty for the category itself."""
 
     category: str
     identifier: str
 
 
 def parse(uri: str) -> ResourceUri:
-    """Split an address into category and identifier, percent-decoded once; scheme and category in any case.
+    """Split a URI into category and percent-decoded identifier, ignoring the case of scheme and category.
 
     Raises:
-        InvalidScheme: the scheme is none of the four schemes.
-        ResourceNotFound: the address is not binance://{category} or binance://{category}/{identifier}.
+        InvalidScheme: the scheme is none of the four that are served.
+        ResourceNotFound: the URI is not binance://{category} or binance://{category}/{identifier}.
     """
     scheme, separator, rest = uri[:LONGEST_URI].partition("://")
     scheme = f"{scheme.lower()}{separator}"
@@ -55,5 +55,5 @@ def parse(uri: str) -> ResourceUri:
 
 
 def as_written(symbol: str) -> str:
-    """Return a symbol in the spelling of addresses: its ASCII letters in lower case."""
+    """Return a symbol as it is written in URIs: ASCII letters in lower case."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in symbol)

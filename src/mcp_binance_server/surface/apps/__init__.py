@@ -1,1 +1,1 @@
-"""Pages that a host with MCP Apps shows in the chat, next to an answer."""
+"""Interactive pages that a host with MCP Apps shows in the chat, next to an answer."""

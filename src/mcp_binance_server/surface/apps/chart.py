@@ -1,4 +1,4 @@
-"""The live chart: its page, and the addresses of the page for hosts."""
+"""The live chart as an MCP App: its page and the addresses under which hosts load it."""
 
 import anyio.to_thread
 
@@ -10,17 +10,17 @@ from mcp_binance_server.surface.spec import Page
 from mcp_binance_server.surface.uris import CHART_VIEW
 
 DAY_MS = 24 * 60 * 60 * 1000
-# Hosts keep addresses forever: each listed address stays here, with a page that can still read our answers.
+# Hosts cache addresses forever. So an address stays in this list, and its page must be able to read today's answers.
 ADDRESSES = (CHART_VIEW,)
-# The page loads nothing and sends no request: every number comes through the host, as a tool's answer.
+# The page sends no requests of its own; the host passes it all data, as answers of tools.
 META: dict[str, object] = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
 
 
 async def read_view(_context: Context, uri: str) -> Page:
-    """Return the page; it contains no data, so every client can cache it.
+    """Return the page of the live chart; it contains no data, so every client can cache it.
 
     Raises:
-        ResourceNotFound: this address was never listed.
+        ResourceNotFound: the address is not in the list.
     """
     if uri not in ADDRESSES:
         raise ResourceNotFound(provided_uri=uri)

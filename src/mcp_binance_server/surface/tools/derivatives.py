@@ -1,4 +1,4 @@
-"""The tool that reads the public futures data of one pair."""
+"""Tool that reads public futures data of one pair."""
 
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ class GetDerivatives(Arguments):
 
 
 class DerivativesAnswer(Answer):
-    """Rates and shares in percent, apr in percent a year; amounts as decimal text; null is unknown."""
+    """Rates and shares are in percent, `apr` in percent per year; amounts are decimal text; null means unknown."""
 
     symbol: str
     contract: dict[str, Any]

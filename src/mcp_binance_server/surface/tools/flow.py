@@ -1,4 +1,4 @@
-"""The tool that measures order flow."""
+"""Tool that measures order flow."""
 
 from decimal import Decimal
 
@@ -22,9 +22,9 @@ class GetOrderFlow(Arguments):
 
 
 def flow_metrics(report: FlowReport) -> dict[str, Metric]:
-    """Return every measure of a window of flow.
+    """Return all measures of order flow in a time window.
 
-    Volumes are exact; a side is named only relative to the symbol's own past.
+    Volumes are exact. The buy or sell side is named only if it is unusual for this symbol.
     """
     sample, rules = report.sample, report.rules
     if not sample.known_ms:
@@ -77,7 +77,7 @@ def _direction(report: FlowReport) -> Metric:
 
 
 def _late(report: FlowReport) -> dict[str, Metric]:
-    """Return measures that need more than the window's candles, and may still be collecting."""
+    """Return the measures that need a live stream, which may still be collecting data."""
     large, paid, impact, rates = report.large, report.paid, report.impact, report.rates
     late = {
         "large_trades": _unknown(large, "quote") if isinstance(large, Unknown) else _large(large),

@@ -1,4 +1,4 @@
-"""Tools that read playbooks, for clients without resource support."""
+"""Tools that read playbooks, for clients that do not support resources."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Tools for traded volume by price, and for ranges with little trading."""
+"""Tools for volume by price, and for price ranges with little trading."""
 
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -36,7 +36,7 @@ class GetVolumeProfile(Arguments):
 
 
 def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
-    """Return the levels and the bins of the profile, lowest first."""
+    """Return the levels and bins of a volume profile, lowest price first."""
     profile, tick, why = report.profile, report.rules.tick, report.profile.why_null
     bins = [
         {"low": exact(each.low, tick), "high": exact(each.high, tick), "volume": volume(each.volume)}
@@ -67,7 +67,7 @@ def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
 
 
 def _price_metrics(rules: SymbolRules, reading: PriceReading | None) -> dict[str, Metric]:
-    """Return the price from which distances are measured; if it is the mid price, also the last trade."""
+    """Return the reference price of distances; if it is the mid price, also the last trade."""
     if reading is None:
         return {"price": Metric(value=None, unit="quote", why_null="no_trades")}
     now = exact_average(reading.price, rules.tick)
@@ -125,7 +125,10 @@ class GetLiquidityVacuums(Arguments):
 
 
 def thin_range_metrics(report: ThinRangeReport, percentile: int | None) -> dict[str, Metric]:
-    """Return the thin ranges, nearest first, whether the price is in one, and a stop outside of the noise."""
+    """Return the thinly traded ranges, nearest first.
+
+    Also return whether the price is inside one, and a stop price outside of the noise.
+    """
     found, price = report.found, report.price
     inside = None if found.found is None or price is None else report.around is not None
     widest = None

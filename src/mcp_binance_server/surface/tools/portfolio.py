@@ -1,4 +1,4 @@
-"""Tools for the holdings of an account and their value."""
+"""Tools for an account's holdings and their value."""
 
 from decimal import Decimal
 from typing import Annotated, Any

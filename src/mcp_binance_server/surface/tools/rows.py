@@ -1,4 +1,4 @@
-"""Parts of tool answers: rows, and measures with all their properties."""
+"""Building blocks of tool answers: rows, and measures with their metadata."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -29,7 +29,7 @@ MaybeText = Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
 
 WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=300)]
 
-# Reasons for a missing value that hint at a silent market.
+# Reasons for a missing value that suggest a market without trading.
 SILENT: frozenset[WhyNull] = frozenset({"one_sided_book", "crossed_book", "stale_book", "no_events", "no_trades"})
 
 
@@ -39,12 +39,12 @@ def _without_null(schema: dict[str, Any]) -> None:
 
 
 def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic's own Field
-    """Return an optional argument; its schema shows the type without null, which has no meaning."""
+    """Declare an optional argument; its schema omits null, which has no meaning there."""
     return Field(None, description=description, json_schema_extra=_without_null)
 
 
 def omitted(description: str | None = None) -> Any:  # noqa: ANN401 - as pydantic's own Field
-    """Return a member of an answer that is left out if it is None."""
+    """Declare a member of an answer that is left out if it is None."""
     return Field(None, description=description, exclude_if=_is_none, json_schema_extra=_without_null)
 
 
@@ -59,7 +59,10 @@ def _bare(schema: dict[str, Any]) -> None:
 
 
 class Row(BaseModel):
-    """One row of a list. Its schema has only names and types, since every client pays for more in context."""
+    """One row of a list.
+
+    Its schema has only names and types, because every client pays for its size in context.
+    """
 
     model_config = ConfigDict(json_schema_extra=_bare)
 
@@ -76,7 +79,7 @@ class MeasuredAnswer(Answer):
 def measured(
     context: Context, rules: SymbolRules, basis: Basis, metrics: Mapping[str, Metric], summary: str
 ) -> ToolAnswer:
-    """Return the measures of one symbol with a summary sentence; the text contains every measure too."""
+    """Return the measures of one symbol as structured data, and as text with a summary sentence."""
     answer = MeasuredAnswer(
         symbol=rules.symbol,
         network=context.live.network.name,
@@ -91,7 +94,7 @@ def measured(
 
 
 def _is_quiet(basis: Basis, metrics: Mapping[str, Metric]) -> bool:
-    """Return True if the market may be silent: an empty or wide book, or nothing to measure."""
+    """Return True if the market may have stopped trading: its book is empty or wide, or values are missing."""
     spread = metrics["spread_bps"].value if "spread_bps" in metrics else None
     is_wide = isinstance(spread, float) and spread > WIDE_BPS
     is_empty = not any(basis.n.values()) or (basis.depth_levels is not None and not all(basis.depth_levels))

@@ -1,4 +1,4 @@
-"""The tool that gives a model every prompt: models cannot ask for prompts themselves."""
+"""Tool that runs any prompt, because models cannot request prompts themselves."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ class AnalysisAnswer(Answer):
 
 
 def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
-    """Return the tool whose kinds are these prompts; each kind has its own arguments, rules and scope."""
+    """Return the tool with these prompts as its kinds; each kind has its own arguments, rules and scope."""
     by_kind = {spec.name: spec for spec in prompts}
 
     def chosen(arguments: Arguments) -> PromptSpec[Any]:
@@ -61,7 +61,7 @@ def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
 
 
 def _arguments(prompts: Sequence[PromptSpec[Any]]) -> type[Arguments]:
-    """Return a model with the arguments of all prompts; the chosen prompt validates its own."""
+    """Return a model with the arguments of all prompts; the chosen prompt validates the values."""
     takers: dict[str, list[str]] = {}
     schemas: dict[str, dict[str, Any]] = {}
     for spec in prompts:

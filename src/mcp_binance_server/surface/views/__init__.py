@@ -1,1 +1,1 @@
-"""Rendering of domain values as Markdown. Pure: equal values always give equal text."""
+"""Rendering of domain values as Markdown. Pure: equal values give equal text."""

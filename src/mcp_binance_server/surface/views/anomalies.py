@@ -1,4 +1,4 @@
-"""Unusual events in the last whole minutes of a market, with their base rates there."""
+"""Anomalies in the last minutes of a market, with how often each kind occurs there (base rate)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -33,7 +33,7 @@ NAMES: dict[EventName, str] = {
     "flood": "Flood of changes",
     "standing_size": "Large standing size",
 }
-# Smallest score that matters, however rare the event is.
+# Smaller events do not count, even if they are rare.
 FLOORS: dict[EventName, str] = {
     "hidden_size": "3 equal refills",
     "absorption": "2 deviations short of the usual move",
@@ -45,7 +45,7 @@ TAKERS = {"bid": "selling", "ask": "buying"}
 
 
 def anomaly_rows(report: AnomalyReport) -> list[str]:
-    """Return the table of events, one line for those not judged yet, and the rate expected by chance."""
+    """Return the table of events with the rate expected by chance, and a line on kinds without enough history."""
     lines = list[str]()
     if report.judged:
         lines += ["| Event | Last minutes | Measured | How often here |", "|-|-|-|-|"]
@@ -60,7 +60,7 @@ def anomaly_rows(report: AnomalyReport) -> list[str]:
 
 
 def stress_line(report: AnomalyReport) -> str:
-    """Return how far the market is from its own last hour: `usual`, or depth, spread and move against their medians."""
+    """Return how the market differs from its last hour: `usual`, or depth, spread and move against their medians."""
     now = report.stress
     if now is None:
         return f"not judged: {_no_stream(report)}"
@@ -76,7 +76,7 @@ def stress_line(report: AnomalyReport) -> str:
 
 
 def not_judged_line(report: AnomalyReport) -> str:
-    """Return one line on the events not judged yet: `Hidden size, Absorption: not judged: 12 of 49 minutes`."""
+    """Return the kinds of events without enough history: `Hidden size, Absorption: not judged: 12 of 49 minutes`."""
     if report.unknown is not None:
         return f"Not judged: {_no_stream(report)}"
     if not report.minutes:
@@ -97,7 +97,7 @@ def not_judged_line(report: AnomalyReport) -> str:
 
 
 def anomalies_line(report: AnomalyReport) -> str:
-    """Return the last minutes in one line."""
+    """Return the anomalies of the last minutes in one line."""
     opening = f"{plain(report.rules.symbol)}, {minutes_words(report)}:"
     found = [
         f"{NAMES[each.name]} {_kind(report, each)}, {_seen(report.rules, each)}, {_rate(each)}"
@@ -110,7 +110,7 @@ def anomalies_line(report: AnomalyReport) -> str:
 
 
 def anomaly_metrics(report: AnomalyReport) -> dict[str, Metric]:
-    """Return every event with its rank and base rate, the events not judged yet, and the current stress."""
+    """Return every event with rank and base rate, the kinds without enough history, and the current stress."""
     waiting = [
         {"event": each.name, **not_judged_member(lacking)}
         for each in report.verdicts
@@ -156,7 +156,7 @@ def _counted(report: AnomalyReport) -> str:
 
 
 def minutes_words(report: AnomalyReport) -> str:
-    """Return the examined whole minutes: `the minute to 14:24:00 UTC`."""
+    """Return the period that was examined: `the minute to 14:24:00 UTC`."""
     if not report.minutes:
         return "no whole minute yet"
     count = "the minute" if len(report.minutes) == 1 else f"{len(report.minutes)} minutes"
@@ -173,9 +173,9 @@ def _rate(verdict: EventVerdict) -> str:
 
 
 def _seen(rules: SymbolRules, verdict: EventVerdict) -> str:
-    """Return the pattern that a minute is consistent with.
+    """Return the pattern that fits a minute's data.
 
-    Books name no orders and no traders, so the text says no more.
+    An order book shows neither orders nor traders, so the text claims nothing about them.
     """
     place = "" if verdict.price is None else f" at {_price(rules, verdict.price)} ({verdict.side})"
     if verdict.name == "hidden_size":
@@ -216,17 +216,17 @@ def _answer(rules: SymbolRules, found: Mapping[str, float]) -> str:
 
 
 def _withdrawn(rules: SymbolRules, found: Mapping[str, float]) -> str:
-    del rules  # only shares are shown
+    del rules  # unused: only shares are shown
     return f"{share(found['share_of_side'])} of its side without the largest, {found['times']:.0f} counted"
 
 
 def _changes(rules: SymbolRules, found: Mapping[str, float]) -> str:
-    del rules  # only a ratio is shown
+    del rules  # unused: only a ratio is shown
     return f"{found['times_usual']:.1f}x the usual changes, not explained by trades" if found else ""
 
 
 def standing_words(rules: SymbolRules, found: Mapping[str, float]) -> str:
-    """Return the text on a standing size, with the outcome of sizes like it."""
+    """Return the description of a large standing size, and how often similar sizes were traded into."""
     if "size" not in found:
         return "none large enough to matter"
     minutes = found.get("minutes_of_volume")
@@ -265,7 +265,7 @@ def _minute_of(report: AnomalyReport, verdict: EventVerdict) -> str:
 
 
 def measured_numbers(rules: SymbolRules, verdict: EventVerdict) -> dict[str, Any]:
-    """Return the measurements of an event: sizes and prices as text, the rest as numbers."""
+    """Return the measurements of an event: sizes and prices as decimal text, the rest as numbers."""
     sizes = ("refill_size", "executed", "executed_beyond_displayed", "flow", "size")
     counts = ("like_it_left", "like_it_traded_into")
     grid = PriceGrid.of(rules)

@@ -24,19 +24,19 @@ from mcp_binance_server.surface.views.markdown import (
 from mcp_binance_server.surface.views.market import footer
 
 COLUMNS = "open,high,low,close,volume"
-# Up to this count every row has its time. Longer lists show it in every MARK_EVERY-th row; the interval gives the rest.
+# Up to this number of rows each has its time. In a longer list every MARK_EVERY-th row has it, unless there are gaps.
 ROWS_WITH_TIME = 100
 MARK_EVERY = 25
-# An answer can be shared for a second, and our estimate of the exchange's clock can be off by half a second.
+# Tolerance for the sharing of answers (1 s), and for the error of the exchange's estimated clock (0.5 s).
 IN_DOUBT_MS = 2_000
 
-# Indicators between 0 and 100, at any price.
+# Indicators with a range from 0 to 100.
 PERCENTAGES = ("rsi", "stochastic", "adx")
 VOLUMES = ("obv",)
 
 
 def candle_rows(rules: SymbolRules, candles: tuple[Candle, ...]) -> list[str]:
-    """Return each candle as COLUMNS."""
+    """Return the values of COLUMNS for each candle."""
     return [
         ",".join(
             [*(exact(price, rules.tick) for price in (each.open, each.high, each.low, each.close)), volume(each.volume)]
@@ -46,18 +46,18 @@ def candle_rows(rules: SymbolRules, candles: tuple[Candle, ...]) -> list[str]:
 
 
 def short_time(epoch_ms: int) -> str:
-    """Return the opening time of a candle in UTC; seconds only if they are not 0."""
+    """Return the opening time of a candle in UTC, with seconds only if they are not zero."""
     moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment.second else f"{moment:%Y-%m-%dT%H:%M}"
 
 
 def is_final(candle: Candle, at_ms: int) -> bool:
-    """Return whether a candle is closed; an open candle can still change."""
+    """Return whether a candle has closed, so that it cannot change."""
     return candle.close_time_ms + IN_DOUBT_MS < at_ms
 
 
 def is_quiet(candles: tuple[Candle, ...], at_ms: int) -> bool:
-    """Return whether nothing was traded in the newest ended candle, or there is no current candle."""
+    """Return whether trading may have stopped: the last closed candle has no trades, or the current one is missing."""
     if not candles or candles[-1].close_time_ms + IN_DOUBT_MS < at_ms:
         return True
     ended = [each for each in candles if is_final(each, at_ms)]
@@ -65,7 +65,7 @@ def is_quiet(candles: tuple[Candle, ...], at_ms: int) -> bool:
 
 
 def older_candles(seen: Observation[CandleSeries]) -> str | None:
-    """Return the call for the candles before these; None if there are none."""
+    """Return the call for earlier candles; None if there are none."""
     series = seen.value
     if not series.has_older:
         return None
@@ -81,7 +81,7 @@ def older_candles(seen: Observation[CandleSeries]) -> str | None:
 
 
 def candle_page(seen: Observation[CandleSeries], written: list[str]) -> str:
-    """Render a series from its formatted rows: title, summary, rows, and the call for the older ones."""
+    """Render candles from their formatted rows: title, summary, rows, and the call for earlier candles."""
     series, rules = seen.value, seen.rules
     title = f"# {plain(rules.symbol)} {series.interval} candles"
     foot = footer(seen.at_ms, seen.origin, seen.host)
@@ -108,7 +108,7 @@ def candle_page(seen: Observation[CandleSeries], written: list[str]) -> str:
 
 
 def candle_notes(seen: Observation[CandleSeries]) -> list[str]:
-    """Return the change of the price, and whether the last row can still change; the rows do not show either."""
+    """Return the price change over all candles, and whether the last candle can still change."""
     candles = seen.value.candles
     if not candles:
         return ["No candle opened in this period."]
@@ -138,7 +138,7 @@ def _last(candle: Candle, at_ms: int) -> str:
 
 
 def line_value(rules: SymbolRules, line: str, value: float | None) -> str | None:
-    """Format a value with the decimals of its kind: two more than the tick for anything in prices."""
+    """Format an indicator's value; for values in units of price it has two decimals more than the tick."""
     if value is None:
         return None
     places = _places(rules, line)
@@ -146,7 +146,7 @@ def line_value(rules: SymbolRules, line: str, value: float | None) -> str | None
 
 
 def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Render rows under a title and their notes; the first row contains the column names."""
+    """Render a title, notes and rows; the first row has the column names."""
     return [
         f"# {plain(rules.symbol)} {interval} indicators",
         *told,
@@ -156,7 +156,7 @@ def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows
 
 
 def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
-    """Return notes on the rows: values that can change, missing values, and the start of a sum."""
+    """Return notes on indicator rows: values that can change, missing values, and the start of sums."""
     reading = seen.value
     notes = [
         f"Newest last, prices in {plain(seen.rules.quote)}; a bar that is not final may still change; n/a: too few bars"
@@ -169,7 +169,10 @@ def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
 
 
 def seed_weights(reading: IndicatorReading, place: int) -> dict[str, str]:
-    """Return the remaining weight of each value's start in a row, if it is over a hundredth."""
+    """Return how much of each value in a row still comes from the start of its average.
+
+    Weights of at most a hundredth are left out.
+    """
     return {
         name: share(weights[place])
         for name, weights in reading.seed_weights.items()

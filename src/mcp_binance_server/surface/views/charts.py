@@ -1,4 +1,4 @@
-"""Chart options as text: one line for each indicator, exchange and symbol."""
+"""Chart options as text: indicators, exchanges and symbols, one per line."""
 
 import json
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ from mcp_binance_server.charts.catalogue import (
 )
 from mcp_binance_server.surface.views.markdown import counted, instant, plain
 
-# The documentation writes a limit this large if there is none.
+# chart-img.com documents a limit of this size if there is none.
 NO_LIMIT = 100_000
 TYPES = {"Integer": "number", "Float": "number", "Boolean": "boolean"}
 
 
 def source_line(held: Held[object]) -> str:
-    """Return the source of facts and their time."""
-    # Names of variables must stay as they are, to be copied.
+    """Return the source of a list and its time."""
+    # Names of environment variables must not be escaped, because users copy them.
     warning = f"; {plain(held.warning)}".replace("\\_", "_") if held.warning else ""
     return f"*Source: {held.source}, as of {instant(held.at_ms)}{warning}*"
 
 
 def indicators_part(catalogue: ChartCatalogue) -> str:
-    """Render every indicator by category, with its name, and its inputs with their defaults."""
+    """Render all indicators by category, with their inputs and default values."""
     ordered = sorted(catalogue.indicators, key=lambda each: each.category)
     parts = [
         f"## Indicators ({len(ordered)})",
@@ -41,7 +41,7 @@ def indicators_part(catalogue: ChartCatalogue) -> str:
 
 
 def parameters_part(catalogue: ChartCatalogue, examples: Sequence[Example]) -> str:
-    """Render the allowed values of a chart's parameters, the plans and the examples."""
+    """Render the allowed values of chart parameters, the rate limits and the examples."""
     named = ("interval", "range", "theme", "style", "scale", "session", "format")
     lines = ["## Parameters", *(f"**{name}**: {plain(' '.join(catalogue.options(name)))}" for name in named)]
     lines += [
@@ -59,7 +59,7 @@ def parameters_part(catalogue: ChartCatalogue, examples: Sequence[Example]) -> s
 
 
 def exchanges_part(exchanges: Sequence[Exchange]) -> str:
-    """Render the exchanges by type, ID first, because symbols begin with it."""
+    """Render the exchanges by type; the ID comes first, because symbols start with it."""
     lines = [f"## Exchanges ({len(exchanges)})"]
     for kind, found in groupby(exchanges, key=lambda each: each.type):
         lines += ["", f"**{plain(kind)}**", *map(_exchange, found)]
@@ -67,7 +67,7 @@ def exchanges_part(exchanges: Sequence[Exchange]) -> str:
 
 
 def symbols_part(exchange: str, shown: Sequence[ListedSymbol], total: int) -> str:
-    """Render symbols in the format that charts accept."""
+    """Render symbols as charts accept them."""
     told = f"Symbols of {plain(exchange)}: {counted(len(shown), total=total)}"
     if not shown:
         return f"{no_symbol(exchange)}\n{told}"

@@ -1,4 +1,4 @@
-"""The page of an order flow analysis: exact volumes first, then how unusual they are for this symbol."""
+"""Page of an order flow analysis: exact volumes first, then how unusual they are for this symbol."""
 
 from decimal import Decimal
 
@@ -20,13 +20,13 @@ from mcp_binance_server.surface.views.trend import NOT_ADVICE
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
 NO_STREAM = "no live stream for this symbol"
 MILLION = 1_000_000
-# A slope that chance gives in one of some 700 windows; below it the page shows none.
+# Smallest t-statistic of a slope that is shown; by chance it occurs in one of about 700 windows.
 IMPACT_T = 3.0
 _NEXT = "This is not a forecast"
 
 
 def order_flow_page(report: FlowReport) -> str:
-    """Render a window of order flow; a side is named only if it took more than is usual for the symbol."""
+    """Render the order flow of a time window; a side is named only if its share is unusual for the symbol."""
     minutes = report.requested_ms // 60_000
     return "\n".join(
         [
@@ -52,7 +52,7 @@ def order_flow_page(report: FlowReport) -> str:
 
 
 def order_flow_line(report: FlowReport) -> str:
-    """Return a window of order flow in one line."""
+    """Return the order flow of a time window in one line."""
     sample = report.sample
     seconds = report.requested_ms // 1000
     opening = f"{plain(report.rules.symbol)} order flow, last {seconds} s:"
@@ -63,7 +63,10 @@ def order_flow_line(report: FlowReport) -> str:
 
 
 def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
-    """Format a quantity of the base asset: at most two decimals from 1 upwards, below 1 those of the lot step."""
+    """Format a quantity of the base asset.
+
+    It has at most two decimals, or below 1 the decimals of the lot step.
+    """
     finest = decimals_of(rules.step)
     places = min(2, finest) if abs(value) >= 1 or not value else max(2, finest)
     sign = "+" if signed and value > 0 else ""
@@ -71,7 +74,10 @@ def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
 
 
 def paid_line(paid: PaidSpread | Unknown | None) -> str | None:
-    """Return the spread paid, `effective spread 1.20 bps (quoted 0.98 bps)`, its realised part and impact, or None."""
+    """Return the spread that takers paid, `effective spread 1.20 bps (quoted 0.98 bps)`; None if unknown.
+
+    If known, the realised spread and the price impact follow.
+    """
     if not isinstance(paid, PaidSpread) or paid.effective_bps is None:
         return None
     quoted = "" if paid.quoted_bps is None else f" (quoted {bps(paid.quoted_bps)} bps)"
@@ -83,7 +89,10 @@ def paid_line(paid: PaidSpread | Unknown | None) -> str | None:
 
 
 def per_million_bps(impact: KyleLambda, mid: float | None) -> float | None:
-    """Return the move of the mid, in bps, by a one-sided million of the quote asset, according to the fitted line."""
+    """Return the fitted price impact in bps.
+
+    This is the move of the mid if takers on one side trade a million of the quote asset.
+    """
     return None if impact.value is None or not mid else impact.value * MILLION / mid / mid * 10_000
 
 
@@ -110,7 +119,7 @@ def _metrics(report: FlowReport) -> list[str]:
 
 
 def _paid(report: FlowReport) -> list[str]:
-    """Return the spread paid by takers and the response of the mid, as far as a stream has measured them."""
+    """Return the spread that takers paid and their price impact, if a stream has measured them."""
     lines = list[str]()
     if (paid := paid_line(report.paid)) is not None:
         lines.append(f"**Takers paid**: {paid}")
@@ -153,7 +162,7 @@ def _not_judged(report: FlowReport) -> str:
 
 
 def _sentence(report: FlowReport) -> str:
-    """Return how one-sided the window was, and how many of the symbol's past windows were less so."""
+    """Return how one-sided the window was, compared with past windows of the symbol."""
     direction, ratio = report.direction, report.sample.flow.buy_ratio
     if ratio is None:
         nothing = "No taker volume in the window" if report.sample.known_ms else "No data for the window"
@@ -176,7 +185,7 @@ def _caution(report: FlowReport) -> str:
 
 
 def _beaten(judgement: Judgement) -> str:
-    """Return `58 of the last 60 windows`: the number of past windows with a lower score."""
+    """Return the number of past windows with a lower score: `58 of the last 60 windows`."""
     seen, p = judgement.base_rate, judgement.p
     n = seen.n if seen is not None else 0
     return f"{n + 1 - round((p or 0.0) * (n + 1))} of the last {n} windows"
@@ -195,7 +204,7 @@ def _ofi(report: FlowReport) -> str:
 
 
 def _not_known(report: FlowReport) -> list[str]:
-    """Return one line with all values that are not known yet, each with its progress."""
+    """Return one line that lists the unknown values, each with the progress of its data."""
     ofi, paid, large, limits = report.ofi, report.paid, report.large, report.thresholds
     waiting = dict[str, str]()
     if isinstance(ofi, Unknown):
@@ -210,7 +219,7 @@ def _not_known(report: FlowReport) -> list[str]:
         waiting["large trades"] = _lacking(large, why(large.why_null))
     elif large.threshold_quote is None:
         waiting["large trades"] = _few(large.why_null, large.reference_n, limits.large_trade_min_n, "aggregate trades")
-    # Names with equal reasons are joined.
+    # Values with the same reason share one entry.
     alike = dict[str, list[str]]()
     for name, reason in waiting.items():
         alike.setdefault(reason, []).append(name)

@@ -1,4 +1,4 @@
-"""Opening lines of every live market page: spread, depth, flow, cost; and the times at which its parts were read."""
+"""First lines of every live market page (spread, depth, flow, cost), and the line with the times of the data."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,10 @@ EMPTY = "the book is empty"
 
 
 def glance_lines(rules: SymbolRules, touch: TouchReport | None, flow: TakerFlow | None, no_book: str) -> list[str]:
-    """Return the lines that readers look for first; an unknown value has its reason in its own line."""
+    """Return one line each on spread, depth, flow and cost.
+
+    An unknown value is replaced by the reason.
+    """
     unknown = f"unknown, {no_book if touch is None else no_mid(touch)}"
     spread = depth = cost = unknown
     mid = None if touch is None else touch.top.mid
@@ -39,7 +42,7 @@ def no_mid(touch: TouchReport) -> str:
 def data_line(
     moments: Mapping[str, int | None], *, closed_ms: int | None = None, closed: str = "closed candles"
 ) -> str:
-    """Return the time of each part of a page; closed data also has its distance from the newest part."""
+    """Return the time of each part of a page; for closed candles also how much older they are."""
     known = {name: at_ms for name, at_ms in moments.items() if at_ms is not None}
     parts = [data_times(known)] if known else []
     if closed_ms is not None:
@@ -60,7 +63,7 @@ def _flow(flow: TakerFlow | None) -> str:
 
 
 def _reach(rules: SymbolRules, mid: float | None) -> str:
-    """Return the band in which depth is counted: three ticks if they are wider than ten basis points."""
+    """Return the price band of the depth: ten basis points, or three ticks if that is more."""
     is_coarse = mid is not None and BAND_TICKS * PriceGrid.of(rules).tick_bps(mid) > NEAR_BPS
     return f"(within {BAND_TICKS} ticks)" if is_coarse else f"(within {NEAR_BPS} bps)"
 

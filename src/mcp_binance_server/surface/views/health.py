@@ -1,4 +1,4 @@
-"""A market's health against its own last hour, as Markdown."""
+"""Health of a market compared with its own last hour, as Markdown."""
 
 from typing import Any
 
@@ -17,18 +17,21 @@ PARTS: dict[HealthPart, str] = {"spread": "spread", "depth": "depth of the thinn
 
 
 def health_title(report: HealthReport) -> str:
-    """Return the word and its score, `Thin (71)`, or that health is not judged."""
+    """Return the grade and the score, `Thin (71)`; without enough history, `not judged`."""
     now = report.now
     return "not judged" if now is None else f"{now.word} ({now.score:.0f})"
 
 
 def health_words(report: HealthReport) -> str:
-    """Return the word and its score, or the progress of the history that they need."""
+    """Return the grade and the score; without enough history, its progress."""
     return _lacking(report) if report.now is None else health_title(report)
 
 
 def health_rows(report: HealthReport) -> list[str]:
-    """Return the parts, the cause of a low score, and values outside the score; without a score the reason."""
+    """Return the components of the score and the cause of a low one.
+
+    Without a score, return the reason.
+    """
     made_good = _resilience(report)
     if report.now is None:
         lines = [f"_{pulled_words(report)}_"]
@@ -45,7 +48,7 @@ def health_rows(report: HealthReport) -> list[str]:
 
 
 def pulled_words(report: HealthReport) -> str:
-    """Return the part that pulled the score down, or the reason why there is no score."""
+    """Return the component that lowered the score, or the reason why there is no score."""
     now = report.now
     if now is None:
         return _lacking(report).capitalize()
@@ -66,7 +69,7 @@ def health_line(report: HealthReport) -> str:
 
 
 def health_metrics(report: HealthReport) -> dict[str, Metric]:
-    """Return the score, its word and parts, and further values that do not count in it."""
+    """Return the score, its grade and components, and values that do not count in it."""
     now, top = report.now, report.top
     ticks = None if top.spread is None else report.grid.ticks(top.spread)
     return {

@@ -1,4 +1,4 @@
-"""Liquidity and volume by price as Markdown."""
+"""Liquidity and volume by price, as Markdown."""
 
 from decimal import Decimal
 
@@ -67,7 +67,7 @@ PLACES = {"inside": "inside the value area", "above": "above the value area", "b
 
 
 def liquidity_page(report: LiquidityReport) -> str:
-    """Render a map of liquidity; a section without data has the reason."""
+    """Render the liquidity map of a market; a section without data has the reason."""
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Liquidity Map",
@@ -94,7 +94,7 @@ def liquidity_page(report: LiquidityReport) -> str:
 
 
 def thin_line(report: ThinRangeReport) -> str:
-    """Return the thin traded ranges of a window in one line, with a standing size if it is unusual."""
+    """Return the thinly traded ranges of a period in one line, and a large standing size if it is unusual."""
     opening = f"{plain(report.rules.symbol)}, last {span(report.requested_ms)}:"
     now = report.reading
     told = f" Measured from {measured_from(report.rules, now)}." if now is not None and now.is_mid else ""
@@ -127,7 +127,7 @@ def _price_line(report: LiquidityReport) -> str:
 
 
 def _data(report: LiquidityReport) -> str:
-    """Return the times of the parts; requested data ends with a closed minute, streamed data with a second."""
+    """Return the times of a page's data: candles up to the last closed minute, streams to the second."""
     thin = report.thin
     moments = {
         "price": report.reading.at_ms if report.reading else None,
@@ -167,7 +167,7 @@ def _thin(report: LiquidityReport) -> list[str]:
 
 
 def _widest(found: ThinRanges) -> str:
-    """Return the width of the widest empty stretch, and the reason why it does not count."""
+    """Return the width of the widest range without trades, and the reason why it does not count."""
     if not found.widest:
         return "no stretch with hardly any trading between traded prices"
     widest = f"the widest stretch with hardly any trading is {found.widest:.2f} sigma of the window"
@@ -186,7 +186,7 @@ def _thin_row(report: LiquidityReport, found: ThinRange) -> str:
 
 
 def _usual(found: ThinRange) -> str:
-    """Return the volume in the bins relative to as many median bins; a small share is not shown as none."""
+    """Return the volume in a range relative to the median of its bins; a small share is not shown as zero."""
     return f"{share(found.of_median, 0)} of usual" if found.of_median >= LITTLE else "under 1% of usual"
 
 
@@ -204,7 +204,7 @@ def _too_little(report: ThinRangeReport) -> str:
 
 
 def standing_line(rules: SymbolRules, report: StandingReport) -> str:
-    """Return the judgement of the largest standing size in one line, and how often similar sizes are seen here."""
+    """Return in one line how unusual the largest standing size is, and how often similar sizes occur here."""
     if report.unknown is not None:
         return f"not judged: {no_stream(report.unknown)}"
     if report.changed is not None:
@@ -225,7 +225,7 @@ def standing_line(rules: SymbolRules, report: StandingReport) -> str:
 
 
 def standing_metric(rules: SymbolRules, report: StandingReport) -> Metric:
-    """Return the largest standing size with its rank and base rate, or the reason why it is not judged."""
+    """Return the largest standing size with rank and base rate, or the reason why there is not enough data."""
     if report.unknown is not None:
         return Metric(value=None, confidence="none", why_null=report.unknown.why_null)
     verdict = report.verdict
@@ -272,7 +272,7 @@ def _costs(report: LiquidityReport) -> list[str]:
     costs = report.costs
     if costs is None:
         return [f"_Unavailable: {plain(report.no_book)}_"]
-    # An amount beyond both sides adds nothing to the line below.
+    # If the amount exceeds both sides of the book, the line below already says so.
     rows = [_cost_row(report.rules, row) for row in costs.rows if row.buy.complete or row.sell.complete]
     bids, asks = (compact_money(each, report.rules.quote) for each in (costs.held_bids, costs.held_asks))
     held = f"_The known book holds {bids} of bids and {asks} of asks_"
@@ -301,7 +301,7 @@ def _guidance(report: LiquidityReport) -> list[str]:
 
 
 def no_stop(found: StopReport) -> str:
-    """Return the reason why there is no stop."""
+    """Return the reason why there is no stop price."""
     if found.why_null == "no_trades":
         return "there is no current price"
     if found.why_null == "insufficient_bars":
@@ -334,7 +334,7 @@ def _noise(noise: Noise, horizon_ms: int) -> str:
 
 
 def profile_line(report: ProfileReport) -> str:
-    """Return a profile in one line."""
+    """Return a volume profile in one line."""
     profile, rules = report.profile, report.rules
     opening = f"{plain(rules.symbol)} volume profile, last {report.requested_ms // HOUR_MS} h:"
     if profile.poc is None or profile.val is None or profile.vah is None:

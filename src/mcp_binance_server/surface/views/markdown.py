@@ -1,4 +1,4 @@
-"""Elements of pages: tables, numbers, limits, and the age of data."""
+"""Building blocks of pages: tables, numbers, times, and warnings about the age of data."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,53 +13,53 @@ from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.words import shown
 
 DOLLAR_LIKE = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "BUSD", "DAI", "USD"})
-# No price of the exchange has more decimals.
+# The exchange writes no price with more decimals.
 FINEST = 8
-# A smaller distance computed in floats is a rounding error, not a distance in the market.
+# Smaller distances are rounding errors of float arithmetic.
 BPS_NOISE = Decimal("1e-10")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_{}[]<>|#"})
 
 NO_STEP = Decimal(0)
-# A volume of five digits is exact to a hundredth of a per cent; more would make long candle lists a fifth longer.
+# Five digits are exact to a hundredth of a percent; more would make long lists of candles a fifth longer.
 VOLUME_DIGITS = 5
 
-# A ticker's close time is the time of the answer; with this lag it is not current.
+# A ticker's close time is the time of the answer; with more delay than this the data is not current.
 STALE_MS = 60_000
-# Parts of one page that were read further apart than this do not belong to one time.
+# If the parts of a page were read further apart than this, the page shows the distance.
 APART_MS = 5_000
 OPENINGS = ("*Stale: ", "*Not trading now: ", "*Contradiction: ")
 WITNESSES: dict[Witness, str] = {"book": "the middle of the book", "candle": "the close of the newest candle"}
 
 
 def price(value: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
-    """Format a price with the decimals of its tick, at least two, so that different prices never look alike."""
+    """Format a price with the decimals of its tick, at least two, so that different prices look different."""
     return _written(value, price_places(tick, value), quote, signed=signed)
 
 
 def average(value: Decimal, quote: str, tick: Decimal) -> str:
-    """Format a mean of prices: it lies between two ticks and gets one more decimal, unless that is zero."""
+    """Format an average of prices, which may lie between two ticks: one more decimal, unless it is zero."""
     return _written(value, average_places(tick, value), quote)
 
 
 def price_places(tick: Decimal, value: Decimal) -> int:
-    """Return the decimals of a price; without a tick from the exchange, those of the price itself."""
+    """Return the number of decimals of a price; if the tick is unknown, those of the price itself."""
     return max(2, decimals_of(tick) if tick else min(FINEST, decimals_of(value)))
 
 
 def average_places(tick: Decimal, value: Decimal) -> int:
-    """Return the decimals of a mean of prices."""
+    """Return the number of decimals of an average of prices."""
     places = price_places(tick, value)
     return places if round_to_places(value, places) == round_to_places(value, places + 1) else places + 1
 
 
 def money(amount: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
     """Format an amount of the quote asset, which has no tick: `$50,234.56`, or `0.03101 BTC` for a coin."""
-    # From 1 upwards two decimals are enough; below 1 only the tick size shows which digits matter.
+    # Two decimals are enough from 1 upwards; below 1, the tick shows how many digits matter.
     return _written(amount, 2 if abs(amount) >= 1 else max(2, decimals_of(tick)), quote, signed=signed)
 
 
 def compact_money(value: float, quote: str) -> str:
-    """Format a large amount in short form, `$8.2M`, and a small one with two significant digits: `0.042 BTC`."""
+    """Format an amount in short form: `$8.2M`, or with two significant digits `0.042 BTC`."""
     size, unit = next(
         ((size, unit) for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if abs(value) >= size), (1.0, "")
     )
@@ -68,12 +68,12 @@ def compact_money(value: float, quote: str) -> str:
 
 
 def bps(value: float | Decimal, places: int = 2) -> str:
-    """Format a distance in basis points; a small one gets enough decimals for two digits."""
+    """Format a distance in basis points, with at least two significant digits."""
     return f"{value:z.{bps_places(value, places)}f}"
 
 
 def bps_places(value: float | Decimal, places: int) -> int:
-    """Return the decimals for a distance: a spread of 0.002 bps must not become zero."""
+    """Return the number of decimals of a distance, so that a spread of 0.002 bps is not shown as zero."""
     exact = value if isinstance(value, Decimal) else Decimal(repr(value))
     return max(places, 1 - exact.adjusted()) if abs(exact) > BPS_NOISE else places
 
@@ -93,7 +93,7 @@ def amount(value: Decimal, places: int = 2) -> str:
 
 
 def percent(value: Decimal) -> str:
-    """Format a signed percentage: one decimal if nothing is lost, else two."""
+    """Format a signed percentage with two decimals, or with one if the second is zero."""
     two = round_to_places(value, 2)
     one = round_to_places(value, 1)
     shown = (one if one == two else two) + 0  # adding zero turns -0.0 into 0.0
@@ -107,23 +107,23 @@ def instant(epoch_ms: int) -> str:
     return f"{_minute(minutes)}:{seconds:02d}.{ms:03d}Z"
 
 
-@lru_cache(maxsize=256)  # a list of a thousand trades covers a few minutes
+@lru_cache(maxsize=256)  # cached, because a list of a thousand trades covers a few minutes
 def _minute(minutes: int) -> str:
     return f"{datetime.fromtimestamp(minutes * 60, UTC):%Y-%m-%dT%H:%M}"
 
 
 def stamp(epoch_ms: int) -> str:
-    """Format a time as prompts do: to the second, with UTC."""
+    """Format a time to the second with UTC, as in prompts."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def time_of_day(epoch_ms: int) -> str:
-    """Format a time with a known date: `14:23:45`."""
+    """Format the time of day, if the date is known: `14:23:45`."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%H:%M:%S}"
 
 
 def date_and_hour(epoch_ms: int) -> str:
-    """Format the time of an hourly bar: `10-17 14:00`."""
+    """Format the time of an hourly candle: `10-17 14:00`."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%m-%d %H:%M}"
 
 
@@ -154,14 +154,14 @@ def span(duration_ms: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape foreign text, so that it can neither format nor break the page."""
+    """Escape text from outside, so that it cannot change the format of the page."""
     return shown(text).translate(_SPECIAL)
 
 
 def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
-    """Format all significant digits: the decimals of the step, and no zeros beyond them."""
+    """Format all digits of a number: at least the decimals of `step`, and no further zeros."""
     written = str(value)
-    if "E" in written:  # takes a quarter of the time; few values come with an exponent
+    if "E" in written:  # four times faster than always formatting, because few values have an exponent
         written = f"{value:f}"
     whole, _, fraction = written.partition(".")
     fraction = fraction.rstrip("0")
@@ -171,7 +171,7 @@ def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
 
 
 def exact_average(value: Decimal, tick: Decimal) -> str:
-    """Format a mean of prices for programs, with the digits that pages show."""
+    """Format an average of prices for structured data, with the same digits as on pages."""
     return exact(round_to_places(value, average_places(tick, value)), tick)
 
 
@@ -186,24 +186,24 @@ def _rounding(digits: int) -> Context:
 
 
 def next_step(tool: str, **arguments: str | int | list[str] | None) -> str:
-    """Format a tool call; arguments that are None are left out."""
+    """Format a tool call; arguments of None are left out."""
     said = {name: value for name, value in arguments.items() if value is not None}
     return f"{tool} {json.dumps(said, ensure_ascii=False)}"
 
 
 def counted(count: int, limit: int | None = None, total: int | None = None) -> str:
-    """Return the number of rows shown, their total, and the limit: `2 of 12 shown, limit 2`."""
+    """Format the number of rows shown, their total and the limit: `2 of 12 shown, limit 2`."""
     shown = f"{count} shown" if total is None else f"{count} of {total} shown"
     return shown if limit is None else f"{shown}, limit {limit}"
 
 
 def with_more(lines: list[str], more: str | None) -> str:
-    """Join the lines of a list; the next step is the last line, where it is read."""
+    """Join lines, with the call for further rows as the last line, where models read it."""
     return "\n".join([*lines, f"More: {more}"] if more else lines)
 
 
 def doubts(view: MarketView, close: Price | None = None) -> list[str]:
-    """Return all doubts about a market's numbers, one sentence each; empty if there are none."""
+    """Return all warnings about a market's data, one sentence each."""
     found = [*status_doubts(view.rules), *stale_doubts(view)]
     ticker = view.ticker
     if ticker.has_traded:
@@ -213,25 +213,25 @@ def doubts(view: MarketView, close: Price | None = None) -> list[str]:
 
 
 def stale_doubts(view: MarketView) -> list[str]:
-    """Return doubts about a market whose last 24 hours are old or empty."""
+    """Return warnings if the last 24 hours of a market are old or without trades."""
     found = [] if view.ticker.has_traded else ["Stale: no trades in the last 24 hours"]
     return [*found, f"Stale: the exchange's data is {span(view.age_ms)} old"] if view.age_ms > STALE_MS else found
 
 
 def data_times(times: Mapping[str, int]) -> str:
-    """Return the read time of each part of a page, and the distance between them if it matters."""
+    """Return the time of each part of a page, and how far apart they are if it matters."""
     written = ", ".join(f"{name} {time_of_day(at_ms)}" for name, at_ms in times.items())
     apart_ms = max(times.values()) - min(times.values())
     return f"{written} ({span(apart_ms)} apart)" if apart_ms > APART_MS else written
 
 
 def status_doubts(rules: SymbolRules) -> list[str]:
-    """Return a doubt if a market is closed."""
+    """Return a warning if a market is not trading."""
     return [] if rules.is_trading else [f"Not trading now: status {plain(rules.status)}"]
 
 
 def contradictions(rules: SymbolRules, apart: Iterable[Disagreement]) -> list[str]:
-    """Return one sentence for each pair of prices that cannot both be current."""
+    """Return a warning for each price that contradicts the last price: both cannot be current."""
     return [
         f"Contradiction: the last price {price(each.last, rules.quote, rules.tick)} is {percent(each.percent)} from "
         f"{WITNESSES[each.witness]}, {average(each.other, rules.quote, rules.tick)}"
@@ -240,16 +240,16 @@ def contradictions(rules: SymbolRules, apart: Iterable[Disagreement]) -> list[st
 
 
 def doubt_lines(found: Iterable[str]) -> list[str]:
-    """Format doubts as the lines of a page."""
+    """Format warnings as lines of a page."""
     return [f"*{each}*" for each in found]
 
 
 def with_doubts(page: str, found: Iterable[str]) -> str:
-    """Insert doubts above the last line of a page, which has the time of its data."""
+    """Insert warnings above the last line of a page, which shows the time of its data."""
     lines = page.split("\n")
     return "\n".join([*lines[:-1], *doubt_lines(found), lines[-1]])
 
 
 def doubts_in(page: str) -> list[str]:
-    """Return the doubts on a page."""
+    """Return the warnings on a page."""
     return [line.strip("*") for line in page.split("\n") if line.startswith(OPENINGS)]

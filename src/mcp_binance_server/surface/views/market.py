@@ -52,7 +52,7 @@ _WORD = re.compile(r"[A-Za-z0-9_ ]*")
 
 
 def once_a_moment(render: Callable[[MarketView], ShownT]) -> Callable[[MarketView], ShownT]:
-    """Decorate a renderer: its result is cached by ticker while the view and its doubts stay the same."""
+    """Decorator of a renderer: caches its result per ticker, as long as the view and its warnings do not change."""
     made: dict[int, tuple[MarketView, list[str], ShownT]] = {}
 
     @wraps(render)
@@ -76,7 +76,7 @@ def once_a_moment(render: Callable[[MarketView], ShownT]) -> Callable[[MarketVie
 
 @once_a_moment
 def market_page(view: MarketView) -> str:
-    """Render the last 24 hours of a symbol, in the lines and order of the resources contract."""
+    """Render the 24-hour statistics of a symbol, in the fixed format of this resource."""
     ticker = view.ticker
     symbol = plain(ticker.symbol)
     lines = [
@@ -102,7 +102,7 @@ def market_page(view: MarketView) -> str:
 
 @once_a_moment
 def ticker_page(view: MarketView) -> str:
-    """Render the page of a symbol, and further lines that are not in the contract."""
+    """Render the 24-hour statistics of a symbol, with additional lines after the fixed format."""
     ticker = view.ticker
     lines = [
         market_page(view),
@@ -117,11 +117,11 @@ def ticker_page(view: MarketView) -> str:
 
 
 def ticker_table(board: TickerBoard, limit: int | None = None) -> str:
-    """Render the last 24 hours of several symbols, one line each."""
+    """Render the 24-hour statistics of several symbols, one line each."""
     head = ("Symbol", "Status", "Last Price", "24h Change", "Change Percent", "High", "Low", "Bid", "Ask", "Volume",
             "Quote Volume", "As of")  # fmt: skip
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    # a line directly below a table would become one of its rows
+    # the blank line ends the table; otherwise the next line would become a row
     lines += [*(_ticker_line(view) for view in board.views), ""]
     lines += doubt_lines(board_doubts(board))
     if board.missing:
@@ -132,12 +132,12 @@ def ticker_table(board: TickerBoard, limit: int | None = None) -> str:
 
 
 def board_doubts(board: TickerBoard) -> list[str]:
-    """Return the doubts about each ticker of a table."""
+    """Return the warnings about each ticker in a table."""
     return [f"{plain(view.ticker.symbol)}: {each}" for view in board.views for each in doubts(view)]
 
 
 def average_page(seen: Observation[AveragePrice]) -> str:
-    """Render the exchange's own average price."""
+    """Render the exchange's average price."""
     rules = seen.rules
     shown = average(seen.value.price, rules.quote, rules.tick)
     line = f"**{plain(rules.symbol)} average price** over the last {seen.value.minutes} minutes: {shown}"
@@ -145,7 +145,7 @@ def average_page(seen: Observation[AveragePrice]) -> str:
 
 
 def clock_page(reading: Sourced[ClockCheck]) -> str:
-    """Render the exchange's clock and the difference from ours."""
+    """Render the exchange's time and the difference from our clock."""
     check = reading.value
     return "\n".join(
         [
@@ -158,20 +158,20 @@ def clock_page(reading: Sourced[ClockCheck]) -> str:
 
 
 def clock_words(check: ClockCheck) -> str:
-    """Return the difference between our clock and the exchange's in words."""
+    """Return the difference between our clock and the exchange's, in words."""
     ahead = check.difference_ms
     ours = f"{abs(ahead)} ms {'ahead of' if ahead > 0 else 'behind'}" if ahead else "equal to"
     return f"{ours} the exchange's, give or take {check.round_trip_ms / 2:g} ms"
 
 
 def footer(at_ms: int | None, origin: Origin, host: str) -> str:
-    """Return the time and the source of the data in one line."""
+    """Return the time and source of the data in one line."""
     when = "" if at_ms is None else f"As of {instant(at_ms)}; "
     return f"*{when}source: {source(origin, host)}; host {plain(host)}*"
 
 
 def source(origin: Origin, host: str) -> str:
-    """Return the source of data in words for a reader."""
+    """Return the source of the data in words."""
     if origin == "rerouted":
         return f"Binance API v3, public data host {host} (the main host does not serve this location)"
     return SOURCES[origin]
@@ -194,21 +194,21 @@ def _ticker_line(view: MarketView) -> str:
 
 
 def shown_price(view: MarketView, value: Decimal, *, signed: bool = False) -> str:
-    """Format a price of this market, or return `n/a` if there is none."""
+    """Format a price of this market; `n/a` if there were no trades."""
     if not value and not view.ticker.has_traded:
-        return NOTHING  # the exchange sends zeros for a silent market; they must not look like a price
+        return NOTHING  # without trades the exchange sends zeros, which are no prices
     return price(value, view.rules.quote, view.rules.tick, signed=signed)
 
 
 def current_price(view: MarketView) -> str:
-    """Format the price that a page measures from, or return `n/a` if there is none."""
+    """Format the reference price of a page; `n/a` if there is none."""
     if view.reading is None:
         return shown_price(view, view.ticker.last_price)
     return reading_words(view.rules, view.reading)
 
 
 def reading_words(rules: SymbolRules, reading: PriceReading) -> str:
-    """Format a price; a mid price comes with the last trade and its age."""
+    """Format a reference price; a mid price is followed by the last trade and its age."""
     last = price(reading.last, rules.quote, rules.tick)
     if not reading.is_mid:
         return last
@@ -219,7 +219,7 @@ def reading_words(rules: SymbolRules, reading: PriceReading) -> str:
 
 
 def measured_from(rules: SymbolRules, reading: PriceReading) -> str:
-    """Format the price for a sentence: `price $1.42`, or `mid $1.43 (last trade $1.40, 4 min ago)`."""
+    """Format a reference price for a sentence: `price $1.42`, or `mid $1.43 (last trade $1.40, 4 min ago)`."""
     last = price(reading.last, rules.quote, rules.tick)
     if not reading.is_mid:
         return f"price {last}"
@@ -234,7 +234,7 @@ def elapsed(duration_ms: int) -> str:
 
 
 def shown_average(view: MarketView, value: Decimal) -> str:
-    """Format a mean of this market's prices, or return `n/a` if there is none."""
+    """Format an average price of this market; `n/a` if there were no trades."""
     nothing = not value and not view.ticker.has_traded
     return NOTHING if nothing else average(value, view.rules.quote, view.rules.tick)
 
@@ -250,12 +250,12 @@ def _quote_volume(view: MarketView) -> str:
 
 
 def rule_values(rules: SymbolRules) -> dict[str, Rule]:
-    """Return every rule of the exchange by its name; None is a disabled rule."""
+    """Return all trading rules by name; a disabled rule is None."""
     return {item.name: _rule(getattr(rules, item.name)) for item in fields(rules) if item.name not in HEAD}
 
 
 def rules_page(rules: SymbolRules) -> str:
-    """Render a symbol and the rules in force."""
+    """Render a symbol with its enabled trading rules."""
     lines = [
         f"# {plain(rules.symbol)} trading rules",
         f"**Status**: {_word(rules.status)}",
@@ -301,5 +301,5 @@ def _shown(value: Rule) -> str:
 
 
 def _word(text: str) -> str:
-    # STOP_LOSS_LIMIT is an argument of other calls: a backslash in it would be copied into them.
+    # Not escaped: models copy STOP_LOSS_LIMIT into calls, and a backslash would be copied too.
     return text if _WORD.fullmatch(text) else plain(text)

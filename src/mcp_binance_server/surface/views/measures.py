@@ -1,4 +1,4 @@
-"""Measures in words and in tables, with the thresholds that applied to them."""
+"""Measures as text and tables, with the thresholds that were used."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
@@ -55,7 +55,7 @@ WHY: dict[str, str] = {
 
 
 def context_member(basis: Basis, rules: SymbolRules) -> dict[str, Any]:
-    """Return the basis of an answer, as its `context`."""
+    """Return the data behind the measures of an answer (period, sources, age), as its `context`."""
     window = basis.window
     context: dict[str, Any] = {
         "window": {
@@ -83,7 +83,7 @@ def context_member(basis: Basis, rules: SymbolRules) -> dict[str, Any]:
 
 
 def metric_member(metric: Metric) -> dict[str, Any]:
-    """Return one measure; empty members are left out, except an unknown value."""
+    """Return a measure as structured data; empty members are left out, but a missing value is null."""
     member: dict[str, Any] = {"value": metric.value}
     said = {
         "unit": metric.unit,
@@ -99,12 +99,12 @@ def metric_member(metric: Metric) -> dict[str, Any]:
 
 
 def base_rate_member(seen: BaseRate) -> dict[str, Any]:
-    """Return the base rate of similar events, with Wilson's interval."""
+    """Return how often similar events occurred, with Wilson's confidence interval."""
     return {"k": seen.k, "n": seen.n, "low": round(seen.low, P_PLACES), "high": round(seen.high, P_PLACES)}
 
 
 def not_judged_member(waiting: NotJudged) -> dict[str, Any]:
-    """Return the available and the required length of the symbol's own past."""
+    """Return how much history of the symbol there is, and how much is needed."""
     said: dict[str, Any] = {"have": waiting.have, "need": waiting.need, "unit": waiting.unit}
     if waiting.why is not None:
         said["why"] = waiting.why
@@ -114,18 +114,18 @@ def not_judged_member(waiting: NotJudged) -> dict[str, Any]:
 
 
 def base_rate_words(seen: BaseRate, unit: str = "minutes") -> str:
-    """Return how often similar events were seen: `seen in 3 of the last 240 minutes (1.3 %)`."""
+    """Format how often similar events occurred: `seen in 3 of the last 240 minutes (1.3 %)`."""
     percent = Decimal(100 * seen.k) / seen.n if seen.n else Decimal(0)
     return f"seen in {seen.k} of the last {seen.n} {unit} ({percent.quantize(Decimal('0.1'), ROUND_HALF_UP)} %)"
 
 
 def changed_words(seen: BaseRate) -> str:
-    """Return the text for a changed market: an event this frequent within the hour is no longer an exception."""
+    """Return the text for an event so frequent in the last hour that it is no longer unusual."""
     return f"unusual in {seen.k} of the last {seen.n} minutes: compare with the hours before"
 
 
 def not_judged_words(waiting: NotJudged) -> str:
-    """Return the progress of the symbol's own past: `not judged: 12 of 49 minutes`."""
+    """Return how much history there is: `not judged: 12 of 49 minutes`."""
     if waiting.why is not None:
         return f"not judged: {why(waiting.why)}"
     return f"not judged: {waiting.have} of {waiting.need} {waiting.unit}"
@@ -137,7 +137,7 @@ def why(metric_or_code: str | None) -> str:
 
 
 def collecting(progress: Progress) -> str:
-    """Return the progress of a measure: `Collecting: 12 of 30 s (40 %), ready about 14:24:13 UTC`."""
+    """Return the progress of a measure's data: `Collecting: 12 of 30 s (40 %), ready about 14:24:13 UTC`."""
     have, need = progress.have_ms // 1000, -(-progress.need_ms // 1000)
     done = share(progress.have_ms / progress.need_ms, 0) if progress.need_ms else "0%"
     return f"Collecting: {have} of {need} s ({done}), ready about {time_of_day(progress.ready_ms)} UTC"
@@ -155,47 +155,47 @@ def _progress(progress: Progress) -> dict[str, Any]:
 
 
 def number(value: float | None, places: int = 4) -> float | None:
-    """Round a ratio or a distance to the digits that are not noise."""
+    """Round a ratio or distance to its meaningful digits."""
     return None if value is None else round(value, places) + 0.0
 
 
 def basis_points(value: float | None, places: int = 3) -> float | None:
-    """Round a distance in basis points; a distance other than zero never becomes zero."""
+    """Round a distance in basis points; only zero becomes zero."""
     return None if value is None else number(value, bps_places(value, places))
 
 
 def written(value: float | None, step: Decimal) -> str | None:
-    """Format a computed price or quantity as text, to the decimals of its step."""
+    """Format a computed price or quantity with the decimals of its step."""
     return None if value is None else exact(round_to_places(Decimal(repr(value)), decimals_of(step)), step)
 
 
 def written_average(value: float | None, tick: Decimal) -> str | None:
-    """Format a computed mean of prices as text."""
+    """Format a computed average of prices."""
     return None if value is None else exact_average(Decimal(repr(value)), tick)
 
 
 def threshold_words(thresholds: Thresholds) -> str:
-    """Return the differences from the defaults: `wall_z 4 (default 3.5)`."""
+    """Return the thresholds that differ from their defaults: `wall_z 4 (default 3.5)`."""
     return "; ".join(f"{each.name} {each.value} (default {each.default})" for each in changes(thresholds)) or UNCHANGED
 
 
 def threshold_line(thresholds: Thresholds) -> str:
-    """Return the threshold line at the end of a page of the live market."""
+    """Return the line on thresholds at the end of a live market page."""
     return f"_Thresholds: {threshold_words(thresholds)}_"
 
 
 def changed_lines(thresholds: Thresholds) -> list[str]:
-    """Return the threshold line, or no line if all thresholds are defaults."""
+    """Return the line on thresholds; no line if all are defaults."""
     return [f"Thresholds: {threshold_words(thresholds)}"] if changes(thresholds) else []
 
 
 def in_percent(share: float) -> str:
-    """Format a share with the digits it has: `5%`, `2.5%`."""
+    """Format a share as a percentage without trailing zeros: `5%`, `2.5%`."""
     return f"{plain_number(round(share * 100, 6))}%"
 
 
 def measure_lines(measures: Members, rules: SymbolRules) -> list[str]:
-    """Return the measures as tables: single values in one table, values with rows in one table each."""
+    """Return measures as tables: one for all single values, and one for each list of values."""
     single = {name: each for name, each in measures.items() if not _has_rows(each["value"])}
     units = {**UNITS, "base": plain(rules.base), "quote": plain(rules.quote)}
     lines = table(COLUMNS, [_row(name, each, units) for name, each in single.items()])
@@ -206,7 +206,7 @@ def measure_lines(measures: Members, rules: SymbolRules) -> list[str]:
 
 
 def basis_line(context: Mapping[str, Any], network: str, thresholds: str) -> str:
-    """Return the basis of the measures in one line, from the `context` of an answer."""
+    """Return the data behind the measures in one line, from the `context` of an answer."""
     window = context["window"]
     parts = [network]
     if window["ms"] or window["requested_ms"]:
@@ -228,12 +228,12 @@ def basis_line(context: Mapping[str, Any], network: str, thresholds: str) -> str
 
 
 def words(name: str) -> str:
-    """Format a name as words."""
+    """Replace the underscores of a name by blanks."""
     return name.replace("_", " ")
 
 
 def titled(name: str) -> str:
-    """Format the name of a measure for the start of a line."""
+    """Format the name of a measure as the start of a line."""
     return name.upper() if name in SHORT else words(name).capitalize()
 
 
@@ -320,7 +320,7 @@ def _seconds(duration_ms: float) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a table without its empty columns."""
+    """Return a table without empty columns."""
     listed = [*rows]
     kept = [place for place in range(len(head)) if any(row[place] for row in listed)]
     written = [[row[place] for place in kept] for row in [head, *listed]]

@@ -1,4 +1,4 @@
-"""The page of a microstructure analysis: volume profile, order book, unusual events, and market health."""
+"""Page of a microstructure analysis: volume profile, order book, anomalies, market health."""
 
 from decimal import Decimal
 
@@ -18,12 +18,12 @@ from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 PLACES = {"inside": "inside value area", "above": "above value area", "below": "below value area"}
 ROWS = {"value_area_one_row": "one-row rule", "value_area_two_row": "two-row rule"}
-# The word "usual" needs a whole hour of the symbol's own past.
+# The word "usual" requires an hour of the symbol's history.
 USUAL_MINUTES = 60
 
 
 def microstructure_page(report: MicrostructureReport) -> str:
-    """Render the analysis; a section without data has the reason."""
+    """Render the analysis; a section without data shows the reason."""
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Market Microstructure Analysis",
@@ -44,7 +44,7 @@ def microstructure_page(report: MicrostructureReport) -> str:
 
 
 def _first(report: MicrostructureReport) -> list[str]:
-    """Return the lines that readers look for first, and whether the market is as usual."""
+    """Return spread, depth, flow and cost, and whether the market is as usual."""
     part = report.market
     book = part.book if part is not None else None
     lines = glance_lines(report.rules, book, report.flow, plain(report.no_market))
@@ -138,7 +138,7 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
 
 
 def _paid(part: MarketPart) -> list[str]:
-    """Return the spread that takers really paid, next to the quoted one, once there are enough trades."""
+    """Return the spread that takers paid next to the quoted one, if there are enough trades."""
     paid = paid_line(part.paid)
     return [] if paid is None else ["", f"**Takers paid** (last 5 min): {paid}"]
 
@@ -153,7 +153,7 @@ def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
 
 
 def recommendation(part: MarketPart) -> str:
-    """Return one sentence on the health and its weakest part; the cost of an order is shown above it."""
+    """Return the market's health and its weakest component in one sentence."""
     if part.book.cost is None:
         return f"No judgement, {no_mid(part.book)}: a market order may not be filled."
     return f"{_conditions(part)}."

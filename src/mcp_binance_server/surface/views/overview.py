@@ -1,4 +1,4 @@
-"""Whole markets in brief, as Markdown: breadth, largest moves and volumes, funding."""
+"""Summary of whole markets as Markdown: breadth, largest moves and volumes, funding."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -20,20 +20,20 @@ NO_FORECAST = "Changes cover the last 24 hours and do not forecast the next."
 
 
 def overview_page(overview: MarketOverview) -> str:
-    """Render the state of the market for a model; all numbers are from two boards."""
+    """Render the state of the whole market for a model, from one table of spot and one of futures."""
     return "\n".join(
         [f"# Market overview against {plain(overview.quote)}", "", *overview_lines(overview), "", _footers(overview)]
     )
 
 
 def market_index(overview: MarketOverview, addresses: Iterable[str], *, listed: int, trading: int) -> str:
-    """Render the list of market pages, and the markets in brief."""
+    """Render the list of market pages, and a summary of each market."""
     head = ["# Markets", "", f"**Trading Pairs**: {trading:,} trading now, {listed:,} listed", "", *addresses]
     return "\n".join([*head, "", *overview_lines(overview), "", _footers(overview)])
 
 
 def overview_lines(overview: MarketOverview) -> list[str]:
-    """Render each market, missing data, and the limits of the numbers."""
+    """Render each market, the missing data, and the limits of the numbers."""
     lines = _market_lines(overview, overview.spot)
     if overview.perpetual is not None:
         lines += ["", *_market_lines(overview, overview.perpetual)]

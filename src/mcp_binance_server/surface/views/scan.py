@@ -1,4 +1,4 @@
-"""A screened market as Markdown, and its numbers in the format of both text and structure."""
+"""Result of a market scan as Markdown, and the format of its numbers."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -10,10 +10,10 @@ from mcp_binance_server.domain.board import BoardView
 from mcp_binance_server.surface.views.markdown import counted, exact, instant, plain, span, with_more
 from mcp_binance_server.surface.views.market import NOTHING, source
 
-# A funding rate is about a hundredth of a percent.
+# A funding rate is about 0.01 %, so it needs more decimals.
 FUNDING_PLACES = 4
 PLACES = {"count": 0, "percent": 2, "bps": 2, "ratio": 2, "score_0_100": 1}
-# The other units are part of a column's name.
+# All other units are part of the column's name.
 SIGNS = {"percent": "%", "ratio": "\N{MULTIPLICATION SIGN}"}
 WHOLE_FROM = 1_000
 FUTURES_SOURCE = "Binance USDⓈ-M futures API v1"
@@ -26,7 +26,7 @@ def written_price(row: ScanRow) -> str:
 
 
 def written_value(ref: ColumnRef, value: float | None) -> str | None:
-    """Format a column's value with the digits that its unit needs."""
+    """Format a value with the decimals that its unit needs."""
     if value is None:
         return None
     if ref.column == "funding_rate":
@@ -37,20 +37,20 @@ def written_value(ref: ColumnRef, value: float | None) -> str | None:
 
 
 def with_unit(ref: ColumnRef, quote: str) -> str:
-    """Return the name of a column and, if the name does not contain it, its unit: `change_24h %`."""
+    """Return the name of a column, followed by its unit if the name does not contain it: `change_24h %`."""
     sign = plain(quote) if ref.spec.unit in ("price", "quote") else SIGNS.get(ref.spec.unit)
     return str(ref) if sign is None else f"{ref} {sign}"
 
 
 def unit_notes(report: ScanReport) -> list[str]:
-    """Return the units of a screen's values, as in the header of its table, for readers without the table."""
+    """Return the units of all columns, for structured data, which has no table header."""
     columns = report.columns if report.rows or report.losers else ()
     named = ((str(ref), with_unit(ref, report.question.quote)) for ref in columns)
     return [words for name, words in named if words != name]
 
 
 def scan_notes(report: ScanReport) -> list[str]:
-    """Return notes on a screen: the scope of its numbers, the pairs left out, and the pairs still waiting."""
+    """Return notes on a scan: how many pairs were considered, left out, or are still waiting."""
     asked = report.question
     kind = "" if asked.underlying is None or asked.market == "spot" else f"{asked.underlying} "
     least = exact(Decimal(repr(asked.min_volume)))
@@ -78,24 +78,24 @@ def scan_notes(report: ScanReport) -> list[str]:
 
 
 def board_source(view: BoardView) -> str:
-    """Return the source of a board."""
+    """Return the source of a market table."""
     is_futures = view.board.market == "perpetual" and view.origin == "configured"
     return FUTURES_SOURCE if is_futures else source(view.origin, view.board.host)
 
 
 def board_footer(view: BoardView) -> str:
-    """Return the time and the source of a board in one line."""
+    """Return the time and source of a market table in one line."""
     board = view.board
     return f"*As of {instant(board.at_ms)}; source: {board_source(view)}; host {plain(board.host)}*"
 
 
 def age_words(view: BoardView) -> str | None:
-    """Return the age of an old board and the reason; None if the board is current."""
+    """Return the age of an old market table and the reason; None if it is current."""
     return None if view.failure is None else f"Stale: the board is {span(view.age_ms)} old; {plain(view.failure)}"
 
 
 def scan_page(report: ScanReport, more: str | None) -> str:
-    """Render a screen as a table, or as two tables of the largest rises and falls."""
+    """Render a scan as one table, or as two tables of the largest gains and losses."""
     asked = report.question
     table = partial(scan_table, report.columns, asked.quote)
     old = f", {span(report.view.age_ms)} old" if report.view.failure else ""
@@ -115,7 +115,7 @@ def scan_page(report: ScanReport, more: str | None) -> str:
 
 
 def scan_table(columns: Sequence[ColumnRef], quote: str, rows: Iterable[ScanRow]) -> list[str]:
-    """Render rows under a header of names and units; `None.` if there are no rows."""
+    """Render rows with a header of names and units; `None.` without rows."""
     rows = [*rows]
     if not rows:
         return ["None."]
@@ -133,7 +133,7 @@ def _cell(ref: ColumnRef, value: float | None) -> str:
     written = written_value(ref, value)
     if written is None:
         return NOTHING
-    # Ten digits need separators to be readable.
+    # Numbers of ten digits need thousands separators.
     return f"{int(written):,}" if ref.spec.unit in ("quote", "count") and written.isdigit() else written
 
 

@@ -1,4 +1,4 @@
-"""Tools that read the order book and the tape."""
+"""Tools that read order books and recent trades."""
 
 from decimal import Decimal
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Tools that measure live order books."""
+"""Tools that compute metrics of live order books."""
 
 from decimal import Decimal
 from typing import Annotated, Any, Literal

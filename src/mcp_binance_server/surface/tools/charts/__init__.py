@@ -1,1 +1,1 @@
-"""The chart tools."""
+"""Chart tools."""

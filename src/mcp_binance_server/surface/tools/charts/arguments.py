@@ -1,4 +1,4 @@
-"""The configuration argument of the chart tools: `config` as an object, or `chart` as JSON text."""
+"""Configuration arguments of the chart tools: `config` as an object, or `chart` as JSON text."""
 
 import json
 from typing import Any, Self, cast
@@ -10,9 +10,10 @@ from mcp_binance_server.surface.arguments import Arguments
 
 
 class ChartArguments(Arguments):
-    """Exactly one of `config` and `chart`.
+    """A chart configuration in exactly one of `config` and `chart`.
 
-    LangChain reserves the argument name `config`, and strict modes cannot declare an object with free members.
+    `chart` exists because LangChain reserves the name `config`, and strict modes cannot declare an object with free
+    members.
     """
 
     config: dict[str, Any] | None = Field(default=None, description="Chart config")

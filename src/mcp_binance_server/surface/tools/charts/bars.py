@@ -1,4 +1,4 @@
-"""The tool by which a chart's page requests its bars."""
+"""Tool that gives the live chart's page its bars."""
 
 from pydantic import ConfigDict
 
@@ -14,7 +14,10 @@ class GetChartBars(ChartArguments):
 
 
 class BarsAnswer(Answer):
-    """Members from charts/render/bars.py; only the page reads them, so no schema lists them."""
+    """Bars of a chart.
+
+    Further members come from charts/render/bars.py; the schema omits them, because only the page reads them.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -24,7 +27,7 @@ class BarsAnswer(Answer):
 
 
 async def get_chart_bars(context: Context, arguments: GetChartBars) -> ToolAnswer:
-    # Imported lazily: a server without charts should not start slower.
+    # Imported late, so that a server without charts starts faster.
     from mcp_binance_server.charts.render.bars import live_members, whole_members  # noqa: PLC0415
     from mcp_binance_server.charts.render.spec import LegendRow  # noqa: PLC0415
 

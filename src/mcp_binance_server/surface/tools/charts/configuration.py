@@ -1,4 +1,4 @@
-"""Tools that turn words into a chart configuration, and validate a configuration."""
+"""Tools that convert a description in words into a chart configuration, and validate configurations."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ Theme = Literal["light", "dark"]
 ChartRange = Annotated[str | dict[str, str | None], WithJsonSchema({"type": ["string", "object"]})]
 
 PlanLevel = Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"]
-# A caller fixes the first few errors; a list of thousands does not help.
+# Number of errors returned; a list of thousands would not help the caller.
 MOST_ERRORS = 50
 MOST_SUGGESTIONS = 20
 
@@ -102,7 +102,7 @@ def construction_answer(made: "Construction") -> ConstructionAnswer:
 
 
 async def construct_chart_config(context: Context, arguments: ConstructChartConfig) -> ToolAnswer:
-    # Imported lazily, together with the parser of words.
+    # Imported late, like the parser of descriptions.
     from mcp_binance_server.charts.language.preferences import Preferences  # noqa: PLC0415
 
     wanted = arguments.preferences or ChartPreferences()

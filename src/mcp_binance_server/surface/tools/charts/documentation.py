@@ -1,4 +1,4 @@
-"""The tool that lists the drawing options of chart-img.com."""
+"""Tool that lists the drawing options of chart-img.com."""
 
 from typing import Annotated, Any, Literal
 
@@ -43,7 +43,7 @@ class StudyRow(Row):
     api_name: str
 
 
-# A client that validates answers need not validate an equal list twice.
+# The list is sent twice under two names; the schema describes it once, so that clients validate it once.
 Same = Annotated[list[StudyRow], WithJsonSchema({"type": "array", "items": {"type": "object"}})]
 
 
@@ -109,7 +109,7 @@ def study_row(study: CatalogueStudy) -> StudyRow:
 
 
 def documentation_data(documentation: Documentation, section: Section) -> DocumentationData:
-    """Return one section; the members of other sections are present but empty."""
+    """Return one section of the documentation; the other sections are empty."""
     catalogue = documentation.catalogue
     has_indicators, has_parameters = section in {"indicators", "all"}, section in {"parameters", "all"}
     indicators = [study_row(each) for each in catalogue.indicators] if has_indicators else []

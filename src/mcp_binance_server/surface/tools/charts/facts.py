@@ -1,4 +1,4 @@
-"""Tools that list what can be charted: exchanges, and the symbols of each exchange."""
+"""Tools that list the exchanges and symbols that charts support."""
 
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ def _failure_too(schema: dict[str, Any]) -> None:
 
 
 class FactsAnswer(Answer):
-    """An answer that states the age of its facts."""
+    """An answer with the time of its facts."""
 
     model_config = CAMEL | ConfigDict(json_schema_extra=_failure_too)
 

@@ -1,4 +1,4 @@
-"""The tool that draws a chart."""
+"""Tool that draws a chart."""
 
 import sys
 from base64 import b64encode
@@ -53,7 +53,10 @@ class ApiResponse(Row):
 
 
 class ImageAnswer(Answer):
-    """Members of the contract. They are sent as text, since a structure would hide the picture from a model."""
+    """Data about a picture, sent as text.
+
+    Clients hide a picture from the model if the answer has structured data.
+    """
 
     model_config = CAMEL
 
@@ -81,7 +84,7 @@ def image_answer(image: ChartImage) -> ImageAnswer:
 
 
 def attachments(image: ChartImage) -> tuple[types.ContentBlock, ...]:
-    """Return the picture for display, and links to stored pictures for later requests."""
+    """Return the picture as content to show, and links to stored pictures."""
     attached: list[types.ContentBlock] = []
     if image.data is not None:
         attached.append(types.ImageContent(data=base64_of(image.data), mime_type=f"image/{image.format}"))
@@ -96,7 +99,7 @@ def base64_of(data: bytes) -> str:
 
 
 def chart_meta(image: ChartImage, config: dict[str, Any]) -> dict[str, Any]:
-    """Return the initial data of the chart's page: the legend, and the configuration unless it is too long."""
+    """Return metadata for the live chart's page: the legend, and the configuration unless it is too long."""
     legend = [{"name": row.name, "values": row.values} for row in image.legend]
     facts: dict[str, Any] = {
         "renderer": image.renderer,
@@ -106,7 +109,7 @@ def chart_meta(image: ChartImage, config: dict[str, Any]) -> dict[str, Any]:
     }
     meta = {CHART_KEY: facts}
     if _size(meta) > MOST_META:
-        del facts["config"]  # the page gets it from the call
+        del facts["config"]  # the page can read it from the call
     while _size(meta) > MOST_META:
         legend.pop()
     return meta

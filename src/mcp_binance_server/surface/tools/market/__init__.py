@@ -1,1 +1,1 @@
-"""Tools for prices, candles, symbols and a market's health."""
+"""Tools for prices, candles, symbols and market health."""

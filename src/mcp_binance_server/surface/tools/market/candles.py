@@ -81,7 +81,7 @@ async def get_klines(context: Context, arguments: GetKlines) -> ToolAnswer:
     seen = await context.market.candles(
         arguments.symbol, arguments.interval, arguments.limit, arguments.start, arguments.end
     )
-    # The candles of a past period are complete; the state of the market now does not matter.
+    # Candles of a past period are complete, so the current state of the market needs no check.
     quiet = arguments.end is None and is_quiet(seen.value.candles, seen.at_ms)
     await context.pace.step()
     answer = klines_answer(seen)

@@ -1,4 +1,4 @@
-"""Tools that find anomalies in a live market, and score its health."""
+"""Tools that find anomalies in a live market and score its health."""
 
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context

@@ -1,4 +1,4 @@
-"""Tools for current prices, and the exchange's clock."""
+"""Tools for current prices and for the exchange's clock."""
 
 from decimal import Decimal
 from typing import Annotated, Self
@@ -41,7 +41,7 @@ class GetTicker(Arguments):
 
 
 class TickerAnswer(Answer):
-    """Money as decimal strings, exactly as sent by the exchange; null if nothing was traded in a day."""
+    """Decimal text exactly as the exchange wrote it; null if there were no trades within 24 hours."""
 
     symbol: str
     status: str
@@ -70,7 +70,7 @@ class TickersAnswer(ListAnswer):
 
 
 class GetTickerAnswer(TickerAnswer, TickersAnswer):
-    """The members of both answers, for the schema."""
+    """Members of both answers; it exists only for the schema."""
 
 
 @once_a_moment

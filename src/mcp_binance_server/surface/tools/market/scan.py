@@ -1,4 +1,4 @@
-"""The tool that scans a whole market: the largest moves, and pairs that meet conditions."""
+"""Tool that scans a whole market for the largest moves, or for pairs that meet conditions."""
 
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -77,7 +77,7 @@ def asked_screen(arguments: ScanMarket) -> ScanQuestion:
     """Parse the arguments of a scan.
 
     Raises:
-        InvalidArguments: a condition or a column does not exist in this market.
+        InvalidArguments: this market does not have a requested condition or column.
     """
     market, quote = arguments.market, fold(arguments.quote)
     if market == "spot" and arguments.underlying == "tradfi":

@@ -1,4 +1,4 @@
-"""Tools that read the exchange's list of symbols from our cache."""
+"""Tools that list symbols and their trading rules, from the cached symbol table."""
 
 from typing import Annotated
 
@@ -104,7 +104,7 @@ def search_answer(found: list[SymbolRules], arguments: SearchSymbols) -> SearchS
 
 
 def more_symbols(found: list[SymbolRules], arguments: SearchSymbols) -> str | None:
-    """Return the next call: for all matches or, if there are too many, for those of one quote asset."""
+    """Return the call for further rows: all matches or, if there are too many, those of one quote asset."""
     is_most = arguments.limit == MOST_SYMBOLS
     if len(found) <= arguments.limit or (is_most and arguments.quote is not None):
         return None

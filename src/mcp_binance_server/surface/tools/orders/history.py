@@ -320,12 +320,12 @@ def _more_orders(view: OrdersOfSymbol, arguments: GetAllOrders) -> str | None:
 
 
 def _following(view: AccountFills, arguments: GetAccountTrades) -> dict[str, Any] | None:
-    """Return the arguments of the next page: later trades if a start was given, else earlier ones."""
+    """Return the arguments of the next page: later trades if `start` was given, otherwise earlier ones."""
     if not view.fills or not (view.older or view.newer):
         return None
     given = arguments.model_dump(mode="json", exclude_none=True)
     if arguments.order_id is not None:
-        # The exchange cannot page by time here; for an order with a thousand trades, page by its symbol.
+        # With an order ID the exchange cannot page by time. An order with a thousand trades must be read by symbol.
         return None if arguments.limit == MOST_ROWS else {**given, "limit": MOST_ROWS}
     if view.newer:
         return {**given, "start": instant(view.fills[-1].time_ms + 1)}

@@ -1,4 +1,4 @@
-"""The tool that previews an order and sends nothing."""
+"""Tool that previews an order without sending it."""
 
 from decimal import Decimal
 from typing import Literal, Self
@@ -19,7 +19,7 @@ from mcp_binance_server.surface.views.orders.preview import CHECKED, NO_KEY, pre
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
 
-# Clients that know Binance send these; they are accepted, but not listed.
+# Accepted but not listed: models that know Binance's API send these.
 TimeInForce = Literal["GTC", "IOC", "FOK"]
 
 
@@ -46,7 +46,7 @@ class PreviewOrder(Arguments):
 
 
 class PreviewAnswer(Answer):
-    """Money as decimal strings; `order` can be sent as it is, `changes` lists its rounded amounts."""
+    """Amounts are decimal text. `order` has the parameters to send, and `changes` the amounts that were rounded."""
 
     sent: bool = False
     symbol: str

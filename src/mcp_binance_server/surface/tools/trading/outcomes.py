@@ -1,4 +1,4 @@
-"""Answers of tools about an order that was placed, cancelled or left waiting."""
+"""Answers of the tools that place or cancel orders."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -22,7 +22,7 @@ OutcomeName = Literal[
 
 
 class OrderOutcome(Answer):
-    """Money as decimal strings; `journal` is the state in our own record, `status` the state at the exchange."""
+    """Amounts are decimal text. `journal` is the order's state in our journal, `status` its state at the exchange."""
 
     outcome: OutcomeName
     summary: str
@@ -52,8 +52,8 @@ async def trading_of(context: Context) -> TradingService:
     """Return the trading service for the caller's account.
 
     Raises:
-        LookupError: a trading tool was called although there is no trading service.
-        TradingNotReady: the caller's account could not be opened yet.
+        LookupError: trading is off.
+        TradingNotReady: the caller's account is not open yet.
         AppError: the exchange refuses the caller's key, or does not answer.
     """
     if context.trading is None:
@@ -62,10 +62,10 @@ async def trading_of(context: Context) -> TradingService:
 
 
 async def decided(context: Context, question: Callable[[], Awaitable[Question]]) -> Decision:
-    """Ask the user if possible, and count the decision.
+    """Ask the user a question if the client supports it, and count the decision in the metrics.
 
     Raises:
-        AnswerNeeded: the call will be repeated with the answer.
+        AnswerNeeded: the client must repeat the call with the answer.
     """
     decision = "impossible" if context.asker is None else await context.asker.ask(await question())
     (await trading_of(context)).figures.answers[decision] += 1
@@ -73,7 +73,7 @@ async def decided(context: Context, question: Callable[[], Awaitable[Question]])
 
 
 def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step: str) -> OrderOutcome:
-    """Return the state of an order, with the outcome of a call."""
+    """Return the state of an order as the answer of a call."""
     intent, average = placed.intent, placed.intent.average_price
     return OrderOutcome(
         outcome=outcome,

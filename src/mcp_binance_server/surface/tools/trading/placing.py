@@ -1,4 +1,4 @@
-"""The tool that places an order: only a previewed one, only once, and only after every necessary approval."""
+"""Tool that places an order: it must be previewed and approved, and is sent only once."""
 
 from functools import partial
 from typing import Annotated
@@ -69,7 +69,7 @@ async def _question(context: Context, found: Agreement) -> Question:
 
 
 async def _waiting(context: Context, found: Agreement, *, is_asked: bool) -> ToolAnswer:
-    """Report that nothing is sent before approval: by a form that is shown again, or by a signature."""
+    """Report that nothing was sent, because the order still needs approval by a form or a signature."""
     trading, kept, terms = await trading_of(context), found.kept, found.kept.terms
     has_approver = trading.policy.confirm.approver is not None
     is_shown = False

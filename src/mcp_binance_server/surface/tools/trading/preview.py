@@ -1,4 +1,4 @@
-"""The tool that previews an order with trading on: it keeps the preview, and explains how to place it."""
+"""Tool that previews an order when trading is on: it stores the preview, and explains how to place it."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -75,14 +75,14 @@ class PreviewTradableOrder(PreviewOrder):
 
     @property
     def wish(self) -> OrderWish:
-        """Options of the order: a pair, its exits, and the order that it replaces."""
+        """Return the options of an order: an OCO pair, exits, and the order that it replaces."""
         is_pair = self.type == OCO
         stop = self.stop_price if is_pair else self.stop_loss
         return OrderWish(is_pair, _price(self.take_profit), _price(stop), self.replaces)
 
     @property
     def plain(self) -> "PreviewTradableOrder":
-        """The order without its options; of an OCO pair, the LIMIT_MAKER order."""
+        """Return the order without its options; for an OCO pair this is the LIMIT_MAKER order."""
         return self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None}) if self.type == OCO else self
 
 

@@ -1,4 +1,4 @@
-"""A page for an order that waits for a signature: in the user's client, or in a browser of this machine."""
+"""Approval page of an order that waits for a signature, opened by the client or in a local browser."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,19 +12,19 @@ from mcp_binance_server.trading.judgement.terms import KeptPreview
 
 
 async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[[], Awaitable[Question]]) -> bool:
-    """Return True if a page of the order is open, or the user has agreed to open it.
+    """Return True if an approval page is open, or if the user agrees to open it.
 
     Raises:
-        OrderDeclined: the user refused the page, and with it the order.
-        AnswerNeeded: the call will be repeated after the user has decided.
+        OrderDeclined: the user has refused to open the page, which declines the order.
+        AnswerNeeded: the client must repeat the call with the user's decision.
     """
     trading, asker = await trading_of(context), context.asker
-    # Only a user of this very machine can open its addresses.
+    # The page is served on loopback, so only a user of this machine can open it.
     if trading.pages is None or trading.trader.of is None or trading.trader.of.is_known:
         return False
     try:
         await trading.require_patience()
-    except AskedTooOften:  # no window after several refusals; the terminal remains
+    except AskedTooOften:  # after several refusals no page is offered; the order can be approved in a terminal
         return False
     by_client = asker is not None and asker.able.pages
     page = await trading.pages.of(kept.preview_id, by_client=by_client)
@@ -41,6 +41,6 @@ async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[
 
 
 def close_page(trading: TradingService, kept: KeptPreview) -> None:
-    """Close the page of an order that does not wait any more."""
+    """Close the approval page of an order that no longer waits."""
     if trading.pages is not None:
         trading.pages.close(kept.preview_id)

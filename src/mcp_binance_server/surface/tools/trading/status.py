@@ -1,4 +1,4 @@
-"""Tools that report the state of trading, and that stop it; no tool starts it."""
+"""Tools that report the state of trading, and stop it; trading cannot be started by a tool."""
 
 from typing import Annotated
 
@@ -115,7 +115,7 @@ GET_TRADING_STATUS = ToolSpec(
     run=get_trading_status,
     read_only=True,
     open_world=False,
-    # The tool only reads an account; previews need this scope too, so every trading caller has it.
+    # The scope is `account:read`, because the tool only reads. Previews need it too, so every trading caller has it.
     own_scope="account:read",
     toolset=TRADE,
 )

@@ -1,4 +1,4 @@
-"""Tools that exist only with trading on: those that trade, and variants of other tools that report more."""
+"""Tools that exist only when trading is on: order tools, and extended variants of other tools."""
 
 from typing import Any
 

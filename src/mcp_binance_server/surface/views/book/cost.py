@@ -1,4 +1,4 @@
-"""Texts on the spread and the cost of a market order."""
+"""Texts about the spread and about the cost of market orders."""
 
 from decimal import Decimal
 
@@ -7,13 +7,13 @@ from mcp_binance_server.analytics.book.metrics import BPS
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, money
 
-# From this many basis points per tick, distances are counted in ticks.
+# If a tick is at least this many basis points, distances are given in ticks first.
 COARSE_TICK_BPS = 1.0
 FEE = f"plus {TAKER_FEE_BPS} bps taker fee"
 
 
 def spread_words(tick: float, mid: float | None, spread: float | None) -> str:
-    """Return the spread as text: one tick is its minimum, and if ticks are coarse it is counted in ticks."""
+    """Format the spread in ticks and basis points; one tick is its minimum."""
     if mid is None or spread is None:
         return "n/a"
     ticks, relative = round(spread / tick), bps(spread / mid * BPS)
@@ -25,7 +25,7 @@ def spread_words(tick: float, mid: float | None, spread: float | None) -> str:
 
 
 def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:
-    """Return the size up to which a market order is cheap, or else its minimum cost.
+    """Return the largest cheap market order, or the minimum cost if no order is cheap.
 
     The sentence starts in lower case, so that it can follow another: `market orders up to $61,000 cost under 2 bps now
     …`.
@@ -43,7 +43,10 @@ def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:
 
 
 def _sum(rules: SymbolRules, value: float, cost: MarketOrderCost) -> str:
-    """Format an amount with two significant digits, rounded down; other assets than dollars also get it in dollars."""
+    """Format an amount with two significant digits, rounded down.
+
+    If the asset is not a dollar, the amount in dollars follows.
+    """
     shown = _money(rules, _two_digits(value), rules.quote)
     if rules.quote in DOLLAR_LIKE or cost.dollars is None:
         return shown

@@ -1,4 +1,4 @@
-"""The order book and the tape as comma-separated rows."""
+"""Order book and recent trades as rows of comma-separated values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ NO_SPREAD = "No spread: a side is empty"
 
 @dataclass(frozen=True, slots=True)
 class BookSummary:
-    """Distance between the sides, None if one is empty, and the total quantity of each side."""
+    """Spread, mid price and total quantity per side of a book; spread and mid are None if a side is empty."""
 
     spread: Decimal | None
     mid: Decimal | None
@@ -50,7 +50,7 @@ class BookSummary:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether the book has hardly any quotes: a side is empty, or the sides are a hundredth of the price apart."""
+        """Whether the book is nearly empty: a side has no quotes, or the spread is a hundredth of the price."""
         return self.spread_bps is None or self.spread_bps > WIDE_BPS
 
 
@@ -58,14 +58,14 @@ Rows = list[list[str]]
 
 
 def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> Rows:
-    """Return price and quantity of each level as text, best first."""
+    """Return price and quantity of each level as text, best price first."""
     return [[exact(level.price, rules.tick), exact(level.quantity)] for level in levels]
 
 
 def book_page(
     seen: Observation[BookSnapshot], totals: BookSummary, sides: tuple[Rows, Rows], limit: int, more: str | None
 ) -> str:
-    """Render both sides from their formatted rows, next to each other, best first."""
+    """Render bids and asks next to each other, best price first, from their formatted rows."""
     rules, book = seen.rules, seen.value
     base = plain(rules.base)
     lines = [
@@ -82,7 +82,7 @@ def book_page(
 
 
 def order_book_page(seen: Observation[BookSnapshot], found: Iterable[str]) -> str:
-    """Render a book as a page of its own, with the doubts about it."""
+    """Render a book as a page, with warnings about its data."""
     rules, book = seen.rules, seen.value
     symbol, base = plain(rules.symbol), plain(rules.base)
     totals = BookSummary.of(book)
@@ -130,30 +130,30 @@ def _best(rules: SymbolRules, side: tuple[PriceLevel, ...]) -> str:
 
 
 def level_rows(bids: Rows, asks: Rows) -> list[str]:
-    """Return rows with both sides next to each other, best first, under a header."""
+    """Return a header and rows with bids and asks next to each other, best price first."""
     pairs = zip_longest(bids, asks, fillvalue=["", ""])
     return ["bid_quantity,bid,ask,ask_quantity", *(f"{bid[1]},{bid[0]},{ask[0]},{ask[1]}" for bid, ask in pairs)]
 
 
 def trade_rows(rules: SymbolRules, trades: tuple[Trade, ...]) -> Rows:
-    """Return each trade as TRADE_COLUMNS, newest last."""
+    """Return the values of TRADE_COLUMNS for each trade, newest last."""
     return [
         [instant(each.time_ms), exact(each.price, rules.tick), exact(each.quantity), aggressor(each)] for each in trades
     ]
 
 
 def aggressor(trade: Trade) -> str:
-    """Return the side that crossed the spread: if the buyer's order was waiting, the seller crossed it."""
+    """Return the taker side of a trade: if the buyer is the maker, the seller has crossed the spread."""
     return "sell" if trade.buyer_is_maker else "buy"
 
 
 def traded(trades: tuple[Trade, ...], side: str) -> Decimal:
-    """Return the quantity that one side took."""
+    """Return the quantity that takers on one side traded."""
     return sum((each.quantity for each in trades if aggressor(each) == side), Decimal(0))
 
 
 def tape_page(seen: Observation[tuple[Trade, ...]], rows: Rows, limit: int, more: str | None) -> str:
-    """Render trades from their formatted rows, newest last."""
+    """Render trades, newest last, from their formatted rows."""
     rules, trades = seen.rules, seen.value
     last = price(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
     lines = [

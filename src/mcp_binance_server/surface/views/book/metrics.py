@@ -1,4 +1,4 @@
-"""Order books as metrics and in one line: their measures, the cost of an order, and the quality of the feed."""
+"""Order books as metrics and as single lines: measures, cost of an order, quality of the data."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -25,7 +25,7 @@ OPENING: dict[NoFeed | None, str] = {
 
 
 def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
-    """Return the basis of the measures of one book."""
+    """Return the time, source and quality of the data behind the measures of a book."""
     book = view.snapshot
     return Basis(
         window=Window(view.as_of_ms, view.as_of_ms),
@@ -42,7 +42,7 @@ def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
 
 
 def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
-    """Return every measure of a book; in a broken book each has the reason for its missing value."""
+    """Return all measures of a book; in a broken book each value is missing, with the reason."""
     rules, top = view.rules, report.top
     trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
 
@@ -82,9 +82,9 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
 
 
 def _microprice(report: BookReport, rules: SymbolRules, trust: Confidence) -> Metric:
-    """Return the fitted microprice; None with a reason if there is no fit, or if it does not beat the mid.
+    """Return the fitted microprice, or the reason why there is none.
 
-    The weighted mid is a measure of its own.
+    There is none without a fit, or if the fit is not better than the mid price. The weighted mid is a separate measure.
     """
     fitted, top = report.microprice, report.top
     if fitted is None or isinstance(fitted, Unknown):
@@ -100,7 +100,7 @@ def _microprice(report: BookReport, rules: SymbolRules, trust: Confidence) -> Me
 
 
 def _illiquidity(report: BookReport) -> Metric:
-    """Return Amihud's measure, which is comparable among symbols of one quote asset."""
+    """Return Amihud's illiquidity measure, which can be compared among symbols with the same quote asset."""
     seen = report.illiquidity
     if seen is None or isinstance(seen, Unknown):
         code = "insufficient_bars" if seen is None else seen.why_null
@@ -117,7 +117,7 @@ def _illiquidity(report: BookReport) -> Metric:
 
 
 def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
-    """Return the result of one order; nothing beyond the known levels is estimated."""
+    """Return the cost of one order; quantities beyond the known levels are unfilled and not estimated."""
     rules, taken = view.rules, report.walk
     trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
     step = QUOTE_STEP if taken.unit == "quote" else rules.step
@@ -144,7 +144,7 @@ def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
 
 
 def book_line(view: BookView, report: BookReport) -> str:
-    """Return a book in one line."""
+    """Return a book's main measures in one line."""
     top, rules = report.top, view.rules
     if top.mid is None or top.spread is None or top.spread_bps is None:
         return f"{_heading(view)}: {why(top.why_null)}."
@@ -179,12 +179,12 @@ def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str
 
 
 def compact_levels(levels: tuple[PriceLevel, ...], tick: Decimal, step: Decimal) -> list[list[int]]:
-    """Return levels as whole numbers on two scales."""
+    """Return each level as two integers: price in ticks, quantity in steps."""
     return [[int(level.price / tick), int(level.quantity / step)] for level in levels]
 
 
 def scale_of(step: Decimal, values: Sequence[Decimal]) -> Decimal:
-    """Return the step if all values are multiples of it, else the power of ten that they need."""
+    """Return the step if all values are multiples of it, otherwise the power of ten that fits them all."""
     if step and not any(value % step for value in values):
         return step
     return Decimal(1).scaleb(-max(map(decimals_of, values), default=0))

@@ -1,1 +1,1 @@
-"""Perpetuals as members of an answer and as Markdown."""
+"""Perpetual futures as structured data and as Markdown."""

@@ -1,4 +1,4 @@
-"""A perpetual's report as members of an answer; every number is rounded here, once for both channels."""
+"""Report on a perpetual as structured data; numbers are rounded here, and the page uses the same values."""
 
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ from mcp_binance_server.surface.views.market import SOURCES
 Members = dict[str, Any]
 
 SOURCE = "Binance USDⓈ-M futures"
-# A perpetual without an end is listed with an end in the year 2100.
+# The exchange lists perpetuals with a delivery date in the year 2100.
 NO_END_MS = 4_102_444_800_000
 NOTES = (
     "Rates, shares, changes and apr are in percent; at a settlement longs pay shorts when funding is positive; apr is "
@@ -29,7 +29,7 @@ NOTES = (
 
 
 def members(report: DerivativesReport) -> Members:
-    """Return the sections of a report for programs: percent, bps and ranks as numbers, amounts as decimal text."""
+    """Return the sections of a report: percent, bps and ranks as numbers, amounts as decimal text."""
     return {
         "symbol": report.contract.symbol,
         "contract": _contract(report),
@@ -47,12 +47,12 @@ def members(report: DerivativesReport) -> Members:
 
 
 def age_doubts(report: DerivativesReport) -> list[str]:
-    """Return a warning if the exchange's own data is old."""
+    """Return a warning if the data is old."""
     return [f"Stale: the exchange's data is {span(report.age_ms)} old"] if report.age_ms > STALE_MS else []
 
 
 def rounded(value: Decimal | float | None, places: int) -> float | None:
-    """Round in the same way as the pages; a zero has no sign."""
+    """Round as the pages do, without a negative zero."""
     if value is None:
         return None
     exactly = value if isinstance(value, Decimal) else Decimal(repr(value))
@@ -145,7 +145,7 @@ def _why_null(spot: PerpVsSpot) -> str:
 def _positioning(report: DerivativesReport) -> Members:
     shares = {kind: _share(each) for kind, each in report.shares.items()}
     first = next(iter(shares.values()), None)
-    # Most are of the same hour and window, which are then given once.
+    # Shares usually have the same time and window, which are then written once.
     alike = {
         name: first[name]
         for name in ("at", "window")

@@ -1,4 +1,4 @@
-"""A perpetual as a page, and in one line for the page of its spot pair."""
+"""Perpetual futures as a page, and as one line for the page of the spot pair."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -14,7 +14,7 @@ SHARE_KINDS: tuple[ShareKind, ...] = ("accounts_all", "top_accounts", "top_posit
 
 
 def derivatives_page(told: Mapping[str, Any], doubts: Iterable[str] = ()) -> str:
-    """Render the members as a page, with the doubts about them."""
+    """Render the sections of a report as a page, with warnings about the data."""
     funding, interest, listened = told["funding"], told["open_interest"], told["liquidations"]
     lines = [
         f"# {plain(told['symbol'])} Perpetual",

@@ -1,4 +1,4 @@
-"""Pages of orders and of the account's own trades."""
+"""Pages of orders and of an account's trades."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -45,7 +45,7 @@ FILL_COLUMNS = ("Trade ID", "Order ID", "Symbol", "Side", "Price", "Qty", "Value
 
 
 def open_orders_page(view: OpenOrders) -> str:
-    """Render the open orders in the lines and order of the resources contract."""
+    """Render the open orders in the fixed format of this resource."""
     lines = ["# Open Orders", ""]
     if not view.orders:
         lines += ["No open orders found.", "", f"*Last updated: {instant(view.as_of_ms)}*"]
@@ -68,7 +68,7 @@ def open_orders_page(view: OpenOrders) -> str:
 
 
 def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, more: str | None) -> str:
-    """Render the open orders that a tool returns."""
+    """Render the open orders for a tool."""
     table = order_table(shown, view.rules, TOOL_COLUMNS) if shown else [NO_OPEN_ORDERS]
     summary = ["", *open_summary(view)] if shown else []
     told = counted(len(shown), limit, len(view.orders))
@@ -76,7 +76,7 @@ def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, mor
 
 
 def open_summary(view: OpenOrders) -> list[str]:
-    """Return the number of open orders and the value still to be executed; market orders have no price."""
+    """Return the number of open orders and their unexecuted value; orders without a price have no value."""
     return [
         f"**Total Open Orders**: {len(view.orders)}",
         f"**Total Value**: {_total(view.value_by_quote)}",
@@ -85,18 +85,18 @@ def open_summary(view: OpenOrders) -> list[str]:
 
 
 def unvalued_notes(view: OpenOrders) -> list[str]:
-    """Return the number of open orders that are not in any total."""
+    """Return how many open orders are missing from the total value."""
     return [f"{len(view.unvalued)} without a price or on a symbol not listed now"] if view.unvalued else []
 
 
 def history_text(view: OrderHistory, limit: int, more: str | None) -> str:
-    """Render the newest orders of several symbols for a tool, with all columns and the next step."""
+    """Render the newest orders of several symbols for a tool, with all columns and the call for further rows."""
     told = counted(len(view.orders), limit)
     return with_more([history_page(view, TOOL_COLUMNS), told], more)
 
 
 def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
-    """Render the newest orders of several symbols, and the symbols that are not among them."""
+    """Render the newest orders of several symbols as a page, with the symbols that were not asked or did not answer."""
     table = order_table(view.orders, view.rules, columns) if view.orders else [NO_ORDERS]
     asked = ", ".join(plain(each) for each in view.asked) or NOTHING_ASKED
     lines = [
@@ -117,7 +117,7 @@ def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
 
 
 def history_notes(view: OrderHistory) -> list[str]:
-    """Return notes on the rows: the symbols asked, the cost of that, and missing data."""
+    """Return notes on the orders: which symbols were queried, at what cost, and missing data."""
     empty = [] if view.orders else [NO_ORDERS]
     nowhere = [] if view.asked else [NOTHING_ASKED]
     return [*empty, *nowhere, BY_SYMBOL, history_cost(view)]
@@ -137,12 +137,12 @@ def orders_text(view: OrdersOfSymbol, limit: int, more: str | None) -> str:
 
 
 def no_orders(view: OrdersOfSymbol) -> list[str]:
-    """Return a line with the symbol if there are no orders."""
+    """Return a line that there are no orders of the symbol; no line if there are."""
     return [] if view.orders else [f"No orders found on {plain(view.rules.symbol)}."]
 
 
 def order_text(view: OneOrder) -> str:
-    """Render all data of the exchange on one order."""
+    """Render all data that the exchange has on one order."""
     order, rules = view.order, view.rules
     average = order.average_price
     lines = [
@@ -168,7 +168,7 @@ def order_text(view: OneOrder) -> str:
 
 
 def fills_text(view: AccountFills, limit: int, more: str | None) -> str:
-    """Render the account's trades of one or several symbols, newest last."""
+    """Render an account's trades of one or several symbols, newest last."""
     one = view.one
     columns = tuple(name for name in FILL_COLUMNS if one is None or name != "Symbol")
     rows = [_fill_row(fill, view.rules[fill.symbol], columns) for fill in view.fills]
@@ -192,13 +192,13 @@ def order_table(
 
 
 def newest(orders: tuple[Order, ...], limit: int) -> tuple[Order, ...]:
-    """Return the newest orders in their original sequence."""
+    """Return the newest `limit` orders, without changing their sequence."""
     kept = {each.order_id for each in sorted(orders, key=lambda order: (order.created_ms, order.order_id))[-limit:]}
     return tuple(each for each in orders if each.order_id in kept)
 
 
 def order_price(order: Order, rules: SymbolRules | None) -> str:
-    """Format the price at which an order works; without a limit price, its trigger or its average fill price."""
+    """Format the price of an order: its limit, or else its trigger or `market`, with the average fill price."""
     limit = _exact(order.price) if order.price else ""
     stop = f"stop {_exact(order.stop_price)}" if order.stop_price else ""
     if limit:
@@ -209,7 +209,7 @@ def order_price(order: Order, rules: SymbolRules | None) -> str:
 
 
 def quantity(value: Decimal, rules: SymbolRules | None) -> str:
-    """Format a quantity as it was sent, without the zeros below the symbol's step."""
+    """Format a quantity without the zeros beyond the symbol's step."""
     needed = decimals_of(value)
     sent = max(0, -int(value.as_tuple().exponent))
     step = decimals_of(rules.step) if rules else needed
@@ -256,7 +256,7 @@ def _head(columns: tuple[str, ...]) -> list[str]:
 
 
 def _exact(price: Decimal) -> str:
-    # A limit price is the owner's own number: unlike a market price it is never rounded.
+    # A limit price was chosen by the user, so it is never rounded as market prices are.
     return f"{round_to_places(price, max(2, decimals_of(price))):,f}"
 
 

@@ -1,4 +1,4 @@
-"""The page of a previewed order that was not sent."""
+"""Page of an order preview; nothing was sent."""
 
 from decimal import Decimal, localcontext
 
@@ -21,7 +21,7 @@ BNB_DISCOUNT = "The fee is lower if paid in BNB"
 
 def preview_page(tried: PreviewedOrder) -> str:
     """Render the answer of `preview_order`."""
-    with localcontext(prec=DIGITS):  # enough digits to write even an absurd order
+    with localcontext(prec=DIGITS):  # enough digits for any order, even an absurd one
         return "\n".join(_lines(tried))
 
 
@@ -47,7 +47,7 @@ def _lines(tried: PreviewedOrder) -> list[str]:
 
 
 def preview_notes(tried: PreviewedOrder) -> list[str]:
-    """Return notes on the basis of a preview's numbers."""
+    """Return notes on how a preview's numbers were computed."""
     notes = ["Price rules are checked at the mid price; Binance uses its own average price"]
     notes.append(BNB_DISCOUNT)
     if tried.venue.simulated:

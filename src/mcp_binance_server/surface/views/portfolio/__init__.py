@@ -1,1 +1,1 @@
-"""Holdings of an account as Markdown."""
+"""An account's holdings as Markdown."""

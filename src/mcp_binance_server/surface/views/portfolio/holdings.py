@@ -31,7 +31,7 @@ NOTHING = "n/a"
 
 
 def balances_page(view: AccountView) -> str:
-    """Render the balances in the lines and order of the resources contract."""
+    """Render the balances in the fixed format of this resource."""
     holdings = view.account.holdings
     lines = [
         "# Account Balances",
@@ -48,7 +48,7 @@ def balances_page(view: AccountView) -> str:
 
 
 def account_page(view: AccountView, key: KeyRights | None, limit: int, more: str | None) -> str:
-    """Render the rights, fees and the first balances of an account."""
+    """Render the permissions, fees and first balances of an account."""
     account = view.account
     shown = account.holdings[:limit]
     lines = [
@@ -69,7 +69,10 @@ def account_page(view: AccountView, key: KeyRights | None, limit: int, more: str
 
 
 def positions_page(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
-    """Render the holdings other than stablecoins with value and weight; a spot account has no other positions."""
+    """Render the holdings other than stablecoins, with value and weight.
+
+    A spot account has no positions in the sense of futures.
+    """
     positions = [each for each in portfolio.holdings if not each.is_stable]
     stable = [each for each in portfolio.holdings if each.is_stable]
     unpriced = ", ".join(f"{amount(each.total, BALANCE_PLACES)} {plain(each.asset)}" for each in portfolio.excluded)
@@ -112,7 +115,7 @@ def _value(holdings: Iterable[Holding]) -> str:
 
 
 def _price(value: Decimal | None) -> str:
-    # A route can join two markets, so there is no single tick; the price itself gives its decimals.
+    # The price can be a product of two markets without a common tick, so its own decimals are used.
     return price(value or Decimal(0), DOLLAR, NO_STEP)
 
 
@@ -134,7 +137,7 @@ def balance_table(balances: Iterable[Balance]) -> list[str]:
 
 
 def rights(view: AccountView) -> list[str]:
-    """Return the rights of the account; on the testnet a missing right needs no correction."""
+    """Return the permissions of the account; a missing one is marked if the testnet is the reason."""
     account = view.account
     refused = "No (Testnet)" if view.venue.is_testnet else "No"
     return [
@@ -145,7 +148,7 @@ def rights(view: AccountView) -> list[str]:
 
 
 def key_rights(key: KeyRights) -> list[str]:
-    """Return the key's own rights that matter if the key is lost."""
+    """Return the permissions of the API key that are dangerous if the key is stolen."""
     return [
         f"**Key May Withdraw**: {'Yes' if key.withdrawals else 'No'}",
         f"**Key Bound to Addresses**: {'Yes' if key.ip_restricted else 'No'}",
@@ -153,23 +156,23 @@ def key_rights(key: KeyRights) -> list[str]:
 
 
 def note(venue: Venue, on_testnet: str) -> str:
-    """Return the contract's note on the testnet; elsewhere the network and the host that answered."""
+    """Return the fixed note on the testnet; on other networks, the network and the host that answered."""
     told = f"*Note: {on_testnet}*" if venue.is_testnet else _answered(venue)
     return "\n".join([told, *_noted(venue)])
 
 
 def source(venue: Venue, as_of_ms: int) -> list[str]:
-    """Return the time of the answer, and the network and host that answered."""
+    """Return the time of the answer, with the network and host that answered."""
     return [f"*Last updated: {instant(as_of_ms)}*", _answered(venue), *_noted(venue)]
 
 
 def word(text: str) -> str:
-    """Format one of the exchange's constants; underscores inside a word are not formatting."""
+    """Format one of the exchange's constants; underscores inside words are not escaped."""
     return text if text.replace("_", "").isalnum() else plain(text)
 
 
 def venue_notes(venue: Venue) -> list[str]:
-    """Return notes on an exchange that its name does not contain."""
+    """Return notes on an exchange, such as paper, whose name does not explain it."""
     return [*([SIMULATED] if venue.simulated else []), *([venue.note] if venue.note else [])]
 
 
@@ -195,7 +198,7 @@ def _percent(fraction: Decimal) -> str:
 def holdings_page(
     report: PortfolioReport, venue: Venue, limit: int, more: str | None, below: Iterable[str] = ()
 ) -> str:
-    """Render the account's value and risks, followed by other lines on the same holdings."""
+    """Render an account's value and risks, followed by further lines."""
     held = (*report.portfolio.holdings, *report.portfolio.excluded)
     risks = {each.asset: each for each in report.risk.assets}
     stable = report.portfolio.stablecoin_share
@@ -218,7 +221,7 @@ def holdings_page(
 
 
 def unmeasured(report: PortfolioReport) -> str | None:
-    """Return the reason why there is no risk measure; None if there is one."""
+    """Return the reason why there are no risk measures; None if there are."""
     risk = report.risk
     if risk.tail.var is not None and risk.var_value is not None:
         return None

@@ -1,4 +1,4 @@
-"""Cost and profit by the account's own trades, as Markdown, and the sentences for both channels."""
+"""Cost and profit of holdings, from the account's trades, as Markdown and as sentences."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -32,7 +32,7 @@ Way = Callable[[AssetProfit], Gain]
 
 
 def profit_notes(profit: AccountProfit) -> list[str]:
-    """Return the sentences that both channels use."""
+    """Return the sentences that text and structured data have in common."""
     empty = [] if profit.trades else [NO_TRADES]
     unread = [ASK_AGAIN] if profit.prices_left else []
     return [
@@ -45,7 +45,7 @@ def profit_notes(profit: AccountProfit) -> list[str]:
 
 
 def profit_lines(profit: AccountProfit, limit: int) -> list[str]:
-    """Render the profit as the last part of a portfolio."""
+    """Render cost and profit as the last section of a portfolio."""
     shown = [each for each in profit.assets if each.is_counted][:limit]
     unexplained = [each for each in profit.assets if not each.is_explained][:limit]
     both = [
@@ -75,7 +75,7 @@ def has_unexplained(profit: AccountProfit) -> bool:
 
 
 def dollars(value: Decimal | None, *, signed: bool = False) -> str:
-    """Format an amount to the cent, or with two digits if it is smaller."""
+    """Format an amount to the cent, or with two digits if it is less than a cent."""
     return NOT_KNOWN if value is None else money(value, DOLLAR, CENT, signed=signed)
 
 
@@ -124,7 +124,7 @@ def _average_row(each: AssetProfit) -> tuple[str, ...]:
 
 
 def average_price(each: AssetProfit) -> str:
-    """Format the average cost of one unit of an asset; below a dollar with all decimals of the exchange's prices."""
+    """Format the average cost per unit; below a dollar, with all decimals that prices of the exchange have."""
     value = each.average_price
     return NOT_KNOWN if value is None else money(value, DOLLAR, CENT if value >= 1 else SMALLEST)
 
@@ -152,7 +152,7 @@ def _unexplained_table(rows: Iterable[AssetProfit]) -> list[str]:
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]], last: tuple[str, ...] = ()) -> list[str]:
-    """Return a table with aligned columns, readable without rendering as well."""
+    """Return a table with aligned columns, which is readable as plain text too."""
     cells = [columns, *rows, *([last] if last else [])]
     wide = [max(len(row[place]) for row in cells) for place in range(len(columns))]
     head, *body = [f"| {' | '.join(map(str.ljust, row, wide))} |" for row in cells]

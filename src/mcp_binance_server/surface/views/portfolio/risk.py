@@ -1,4 +1,4 @@
-"""The page of a portfolio's risk: the contract's lines first, then the measurements."""
+"""Page of a portfolio's risk: the fixed format first, then the measurements."""
 
 from decimal import Decimal
 
@@ -33,7 +33,7 @@ ADVICE: dict[Advice, str] = {
 
 
 def portfolio_page(report: PortfolioReport) -> str:
-    """Render the assessment; an empty account gets the contract's own text."""
+    """Render the risk assessment; an empty account has a fixed text."""
     last_line = f"*Last updated: {stamp(report.as_of_ms)}*"
     if not report.portfolio.holdings and not report.portfolio.excluded:
         return "\n".join([*TITLE, *NO_HOLDINGS, "", last_line])
@@ -94,7 +94,7 @@ def _composition(report: PortfolioReport) -> list[str]:
 
 def _class(asset: AssetRisk) -> str:
     volatility = asset.volatility
-    # A stablecoin is stable by its name; any other class that was not measured is marked as a default.
+    # Stablecoins are classified by name. Any other class without a measurement is marked as a default.
     assumed = volatility.basis == "default" and volatility.label != CLASSES[0]
     near = f", close to {volatility.near.removesuffix(' volatility')}" if volatility.near else ""
     return f"{volatility.label}, default" if assumed else f"{volatility.label}{near}"

@@ -1,1 +1,1 @@
-"""Orders placed here, as text; the mode comes first, wherever the kind of money could be mistaken."""
+"""Orders of this server as text; the mode (paper, practice or live) comes first."""

@@ -1,4 +1,4 @@
-"""The journal of orders as a page, and the history of one order in words."""
+"""Page of the order journal, and the history of one order in words."""
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
@@ -43,7 +43,7 @@ HISTORY = {
 
 
 def journal_page(page: OrderJournal) -> str:
-    """Render the newest orders that were placed here, newest first."""
+    """Render the newest orders that this server has placed, newest first."""
     mode = mode_word(page.mode, page.venue)
     table = [f"| {' | '.join(COLUMNS)} |", f"|{'|'.join('---' for _ in COLUMNS)}|", *map(_row, page.intents)]
     lines = [
@@ -64,7 +64,7 @@ def history_of(record: OrderRecord) -> list[str]:
 
 
 def record_summary(record: OrderRecord, mode: str) -> str:
-    """Return the state of an order that the exchange does not show."""
+    """Return the state of an order that the exchange does not know."""
     intent = record.intent
     if intent.is_unresolved:
         return (
@@ -75,7 +75,7 @@ def record_summary(record: OrderRecord, mode: str) -> str:
 
 
 def standing_summary(record: OrderRecord, mode: str) -> str:
-    """Return the state of an order list or of an amendment; the exchange has no order with that ID."""
+    """Return the state of an order list or an amendment, which are not orders of their own at the exchange."""
     intent = record.intent
     if intent.is_unresolved or intent.state == "NOT_PLACED":
         return f"{mode}: DO NOT PLACE IT AGAIN. Journal state of {intent.client_order_id}: {HISTORY[intent.state]}."
@@ -83,7 +83,7 @@ def standing_summary(record: OrderRecord, mode: str) -> str:
 
 
 def unasked_summary(record: OrderRecord, mode: str) -> str:
-    """Return the state of an order while the exchange cannot be asked."""
+    """Return the state of an order from the journal, while the exchange does not answer."""
     intent = record.intent
     again = "DO NOT PLACE IT AGAIN. " if intent.is_unresolved else ""
     state = intent.status or HISTORY[intent.state]
@@ -91,13 +91,13 @@ def unasked_summary(record: OrderRecord, mode: str) -> str:
 
 
 def record_page(record: OrderRecord, summary: str, mode: TradingMode, venue: Venue, as_of_ms: int) -> str:
-    """Render an order that is only in the journal."""
+    """Render an order that only the journal knows."""
     about = f"**Order**: {terms_words(record.intent.terms)}"
     return "\n".join([summary, "", about, *journal_lines(record), "", *where_from(mode, venue, as_of_ms)])
 
 
 def journal_lines(record: OrderRecord) -> list[str]:
-    """Return the journal's lines on an order, in addition to the exchange's."""
+    """Return the journal's lines on an order, which follow those of the exchange."""
     intent = record.intent
     return [
         "## Journal",

@@ -1,4 +1,4 @@
-"""Outcomes of placed, cancelled and waiting orders; the first line has the outcome, and what not to do."""
+"""Outcomes of placed, cancelled and waiting orders; the first line states the outcome, and what must not be done."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -26,7 +26,7 @@ CancelOutcome = Literal["cancelled", "already_over", "not_cancelled", "unknown",
 
 APPROVE = "mcp-binance-server approve {id}"
 CANCEL = "mcp-binance-server cancel {id}"
-# Activity of an order that has no fills yet.
+# State of an order without fills, in words.
 DOES = {
     "PENDING_NEW": "on its way to the market",
     "NEW": "open, nothing filled yet",
@@ -74,7 +74,7 @@ def _refused(placed: PlacedOrder) -> str:
 
 
 def outcome_step(placed: PlacedOrder) -> str:
-    """Return the next call; "" if nothing is left to do."""
+    """Return the call to make next; "" if there is none."""
     intent = placed.intent
     look = next_step("get_order", symbol=intent.terms.symbol, client_order_id=intent.client_order_id)
     match placed.outcome:
@@ -119,14 +119,17 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
 
 
 def waiting_summary(kept: KeptPreview, mode: str, *, has_approver: bool) -> str:
-    """Return the summary of an order that waits for a person."""
+    """Return the summary of an order that waits for approval."""
     if not has_approver:
         return f"{mode}: not sent. Waiting for your answer: the question was not answered in time"
     return f"{mode}: not sent. Waiting for your approval: {APPROVE.format(id=kept.preview_id)}"
 
 
 def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
-    """Return the next step: another question, or a signature; `is_shown` means that a page is open for that."""
+    """Return how a waiting order can be approved: by another question or a signature.
+
+    `is_shown` means that an approval page is open.
+    """
     call = next_step("place_order", preview_id=kept.preview_id)
     again = f"{call} asks again" if is_asked else f"{call} then places it"
     if is_shown:
@@ -135,7 +138,7 @@ def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_sh
 
 
 def waiting_text(kept: KeptPreview, base: str, venue: Venue, told: tuple[str, str], as_of_ms: int) -> str:
-    """Render a waiting order from its summary and its next step."""
+    """Render a waiting order from its summary and next step."""
     terms, (summary, step) = kept.terms, told
     lines = [
         summary,
@@ -150,7 +153,7 @@ def waiting_text(kept: KeptPreview, base: str, venue: Venue, told: tuple[str, st
 
 
 def cancel_outcome(placed: PlacedOrder) -> CancelOutcome:
-    """Return the outcome of a cancel that was sent."""
+    """Return the outcome name of a cancel that was sent."""
     if placed.intent.is_cancelled and placed.intent.final_ms is not None:
         return "cancelled"
     if placed.intent.final_ms is not None:
@@ -177,7 +180,7 @@ def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
 
 
 def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
-    """Return the next call after a cancel."""
+    """Return the call to make after a cancel."""
     if outcome in ("cancelled", "already_over"):
         return ""
     symbol, name = placed.intent.terms.symbol, placed.intent.client_order_id
@@ -188,7 +191,7 @@ def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
 
 
 def cancelled_all_summary(found: CancelledAll) -> str:
-    """Return how many orders of a symbol were cancelled, and how many are left open."""
+    """Return how many orders of a symbol were cancelled and how many are still open."""
     mode, symbol = mode_word(found.mode, found.venue), plain(found.symbol)
     if not found.cancelled and not found.left:
         return f"{mode}: nothing to cancel. No open order on {symbol} was placed by this server."
@@ -197,7 +200,7 @@ def cancelled_all_summary(found: CancelledAll) -> str:
 
 
 def cancelled_all_text(found: CancelledAll, summary: str) -> str:
-    """Render the outcome of a cancel of all orders."""
+    """Render the outcome of cancelling all orders of a symbol."""
     lines = [
         summary,
         "",
@@ -214,7 +217,7 @@ def cancelled_all_text(found: CancelledAll, summary: str) -> str:
 
 
 def leg_words(leg: Leg, rules: SymbolRules) -> str:
-    """Format the state of one order of a list."""
+    """Format the state of one order in an order list."""
     traded = f", {exact(leg.executed)} {plain(rules.base)} for {exact(leg.spent)} {plain(rules.quote)}"
     return f"{leg.client_order_id} {leg.status}{traded if leg.executed else ''}"
 
@@ -237,7 +240,7 @@ def _filled(placed: PlacedOrder) -> str:
 
 
 def _is_placed_here(placed: PlacedOrder) -> bool:
-    """Return whether the commands of this machine know the order; other orders are known only to the exchange."""
+    """Return whether the commands on this machine know the order; an adopted order is known only to the exchange."""
     return placed.intent.state != "ADOPTED"
 
 

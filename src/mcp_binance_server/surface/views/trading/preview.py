@@ -1,4 +1,4 @@
-"""A previewed order that can be placed: its worst cost, its confirmation and its expiry."""
+"""Preview of an order that can be placed: its worst cost, its confirmation, its expiry."""
 
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.surface.views.markdown import instant, next_step, plain
@@ -23,7 +23,7 @@ HEADING = "# Preview, nothing sent: "
 
 
 def preview_summary(shown: TradablePreview) -> str:
-    """Return in one line whether this order can be placed."""
+    """Return in one line whether the previewed order can be placed."""
     mode = mode_word(shown.terms.mode, shown.tried.venue)
     order = order_words(shown.terms, shown.tried.preview.rules.base)
     if shown.kept is None:
@@ -32,7 +32,7 @@ def preview_summary(shown: TradablePreview) -> str:
 
 
 def preview_step(shown: TradablePreview) -> str:
-    """Return the call that places the order, or the alternative."""
+    """Return the call that places the order, or what to do if it cannot be placed."""
     if shown.kept is None:
         stands = next((each.client_order_id for each in shown.denied if each.client_order_id), None)
         if stands is not None:
@@ -43,7 +43,10 @@ def preview_step(shown: TradablePreview) -> str:
 
 
 def denied_words(denied: Denied) -> str:
-    """Return the guard that refuses an order, the refused value and the allowed one; the value can be foreign text."""
+    """Return the check that refuses an order, with the refused and the allowed value.
+
+    The value is escaped, because it may come from outside.
+    """
     if denied.guard in COUNTS:
         return f"{denied.guard}: {limit_reached(denied.guard, denied.limit)}"
     left = "" if denied.left is None else f", {denied.left} left"
@@ -77,9 +80,9 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
 
 
 def tradable_notes(shown: TradablePreview) -> list[str]:
-    """Return notes on the basis of the numbers, and on matches among one's own orders.
+    """Return notes on how the numbers were computed, and on orders that could match each other.
 
-    On paper the market is real and the money is not, and there is no fee discount.
+    On paper, market prices are real, the money is not, and there is no fee discount.
     """
     on_paper = (SIMULATED_MARKET, BNB_DISCOUNT) if shown.terms.mode == "paper" else ()
     told = [each for each in preview_notes(shown.tried) if each not in on_paper]
@@ -90,7 +93,7 @@ def tradable_notes(shown: TradablePreview) -> list[str]:
 
 
 def _order(shown: TradablePreview, tried: str) -> str:
-    """Return the previewed order, or the whole terms if more than that is sent."""
+    """Return the previewed order, or all its terms if more than one order is sent."""
     terms = shown.terms
     is_more = terms.exits is not None or terms.replaces is not None
     return order_words(terms, shown.tried.preview.rules.base) if is_more else tried

@@ -1,4 +1,4 @@
-"""The question to a user before an order is sent: composed of the order's own terms, without foreign text."""
+"""Question to the user before an order is sent, composed only of the order's typed fields."""
 
 from decimal import Decimal, localcontext
 
@@ -20,7 +20,7 @@ FEE_PLACES = Decimal("0.00000001")
 
 
 def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: str, rates: Commission | None) -> str:
-    """Return the question whether to place exactly these terms."""
+    """Return the question whether to place an order with exactly these terms."""
     base, quote = _asset(rules.base), _asset(rules.quote)
     lines = [
         f"{mode}: place this order?{_stake(terms, 'This is real money')}",
@@ -35,7 +35,7 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
 
 
 def cancel_question(wanted: Cancellation, mode: str) -> str:
-    """Return the question whether to cancel a stop."""
+    """Return the question whether to cancel a stop order."""
     terms, rules = wanted.intent.terms, wanted.rules
     lines = [
         f"{mode}: cancel this stop?{_stake(terms, 'It protects real money')}",
@@ -49,7 +49,8 @@ def cancel_question(wanted: Cancellation, mode: str) -> str:
 
 
 def _asset(name: str) -> str:
-    # The maker of a token chooses its name: text that is not a plausible name must not reach a user who decides.
+    # The issuer of a token chooses its name. A name that does not look like an asset must not reach the user who
+    # decides.
     return name if is_plausible(name) else "of its asset"
 
 
@@ -58,7 +59,7 @@ def _stake(terms: Terms, real: str) -> str:
 
 
 def _beside(terms: Terms, quote: str) -> list[str]:
-    """Return the orders that are sent with this one, or cancelled for it."""
+    """Return the orders that are sent or cancelled together with this one."""
     exits = terms.exits
     told: list[str] = []
     if exits is not None and exits.has_entry:

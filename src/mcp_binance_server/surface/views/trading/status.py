@@ -1,4 +1,4 @@
-"""The state of trading as a page: mode, stop, remaining limits, and orders in progress."""
+"""State of trading as a page: mode, stops, remaining limits, and orders in progress."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.words import word
 
 RESUME = "mcp-binance-server resume"
-# Limits of matching on paper; shown in a place that is read before the first order.
+# How paper trading differs from the market; shown where it is read before the first order.
 HONEST = (
     "Paper fills ignore market impact, hidden orders, cancels ahead in the queue, changes in latency and halts. "
     "Real fills can be worse."
@@ -43,12 +43,12 @@ def status_summary(status: TradingStatus) -> str:
 
 
 def whose_stop(stopped: Stopped) -> str:
-    """Return the scope of a stop; a caller sees only its own stop and the one for all accounts."""
+    """Return whether a stop applies to the caller's account or to all; a caller sees no other stops."""
     return "all accounts" if stopped.account == EVERYBODY else "this account"
 
 
 def rules_of(policy: Policy) -> dict[str, str]:
-    """Return the operator's rules for one order, in words."""
+    """Return the operator's rules for a single order, in words."""
     limits = policy.limits
     asset = policy.counting_asset
     return {
@@ -66,7 +66,7 @@ def rules_of(policy: Policy) -> dict[str, str]:
 
 
 def confirmation_of(policy: Policy, mode: TradingMode) -> list[str]:
-    """Return the confirmation that an order needs, by the amount it takes from the limits."""
+    """Return the confirmations that orders need, by amount."""
     confirm, asset = policy.confirm, policy.counting_asset
     approver = "" if confirm.approver else "; no approver is set, so those are refused"
     if confirm.ask == "default" and mode != "live":
@@ -121,22 +121,22 @@ def unread_words(status: TradingStatus) -> str:
 
 
 def following_notes(status: TradingStatus) -> list[str]:
-    """Return a note if news of open orders can be late."""
+    """Return a note if changes of open orders are polled, and may be late."""
     return [POLLED] if status.following == "polled" else []
 
 
 def honest_notes(mode: TradingMode) -> list[str]:
-    """Return the reasons not to mistake paper for the market."""
+    """Return a note on how paper trading differs from the market."""
     return [HONEST] if mode == "paper" else []
 
 
 def lost_words(status: TradingStatus) -> str:
-    """Return the day's loss so far; 0 after a profit."""
+    """Format today's loss so far; 0 if there is a profit."""
     return f"{cents_text(max(0, status.lost_today or 0))} {status.policy.counting_asset}"
 
 
 def open_words(intent: Intent) -> str:
-    """Format one order of the status in a line."""
+    """Format one open order in a line."""
     executed = f", executed {exact(intent.executed)}" if intent.executed else ""
     smaller = "" if intent.amended is None else f" (reduced to {exact(intent.amended)})"
     legs = "".join(
@@ -148,12 +148,12 @@ def open_words(intent: Intent) -> str:
 
 
 def unresolved_words(intent: Intent) -> str:
-    """Format one order whose outcome is not known yet."""
+    """Format one order with an unknown outcome."""
     return f"{open_words(intent)}; DO NOT PLACE IT AGAIN, get_order shows its state"
 
 
 def adopted_words(intent: Intent) -> str:
-    """Format one of our orders that was found at the exchange and not in the journal."""
+    """Format one order that was found at the exchange and is missing from the journal."""
     return f"{open_words(intent)}; counted in the limits. Does another server use this key, or was a journal lost?"
 
 

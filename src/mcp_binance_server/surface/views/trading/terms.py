@@ -1,4 +1,4 @@
-"""Texts on an order in progress: its mode, its terms, and its confirmation."""
+"""Texts about an order: its mode, its terms, and its confirmation."""
 
 from decimal import Decimal
 from typing import Literal
@@ -12,7 +12,7 @@ from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exit
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
-# Network name of the demo's own exchange.
+# Network name of the simulated exchange in a demo.
 OFFLINE = "offline"
 MONEY: dict[TradingMode, str] = {
     "paper": "a paper account, no real money.",
@@ -27,7 +27,7 @@ WAYS: dict[Way, str] = {
     "apart": "the approver's signature",
 }
 BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apart": "the approver"}
-# The confirmation of an order that was found at the exchange is in another journal, or lost.
+# An order that was found at the exchange was confirmed elsewhere, so its confirmation is not known.
 FOUND, BRIEF_FOUND = "not known; found at the exchange, missing from this journal", "not known"
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
 LEG_WORDS = {ENTRY: "entry", ABOVE: "take profit", BELOW: "stop"}
@@ -45,7 +45,7 @@ AFTERWARDS: dict[Way, str] = {
 
 
 def mode_word(mode: TradingMode, venue: Venue) -> str:
-    """Return the mode, with which every answer begins: it names the kind of money."""
+    """Return the mode for the start of every answer; it names the kind of money."""
     match mode:
         case "practice":
             return f"PRACTICE ({plain(venue.network)})"
@@ -56,7 +56,7 @@ def mode_word(mode: TradingMode, venue: Venue) -> str:
 
 
 def account_words(mode: TradingMode, venue: Venue) -> str:
-    """Return the first line of a page about an account: the mode and the kind of money."""
+    """Return the first line of a page about an account: the mode, and the kind of money in words."""
     return f"{mode_word(mode, venue)}: {MONEY[mode]}"
 
 
@@ -81,7 +81,7 @@ def order_words(terms: Terms, base: str) -> str:
 
 
 def exits_words(exits: Exits) -> str:
-    """Format the prices at which a position is closed."""
+    """Format the exit prices of an order."""
     above = "" if exits.take_profit is None else f"take-profit {priced(exits.take_profit)}"
     below = ""
     if exits.stop is not None and exits.stop_limit is not None:
@@ -90,7 +90,7 @@ def exits_words(exits: Exits) -> str:
 
 
 def exit_notes(terms: Terms) -> list[str]:
-    """Return notes on the limits of exits, and on the order that another one replaces."""
+    """Return notes on exits that may not fill, and on the replaced order."""
     exits = terms.exits
     entry = [UNPROTECTED] if exits is not None and exits.has_entry else []
     stop = [JUMPED] if exits is not None and exits.stop is not None else []
@@ -100,7 +100,7 @@ def exit_notes(terms: Terms) -> list[str]:
 
 
 def unprotected_words(intent: Intent, base: str) -> str:
-    """Return the bought amount that no exit sells, in words; "" if there is none."""
+    """Return a warning about a bought amount that no exit order covers; "" if there is none."""
     amount = intent.unprotected
     if not amount:
         return ""
@@ -121,12 +121,12 @@ def _beside(terms: Terms, base: str) -> str:
 
 
 def priced(value: Decimal, tick: Decimal = Decimal(0)) -> str:
-    """Format a price or an amount with all of its digits, at least two decimals."""
+    """Format a price or amount with all of its digits, at least two decimals."""
     return f"{round_to_places(value, price_places(tick, value)):,f}"
 
 
 def averaged(value: Decimal, rules: SymbolRules) -> str:
-    """Format a mean of prices to one decimal beyond the tick."""
+    """Format an average price with one decimal more than the tick."""
     places = price_places(rules.tick, value) + 1
     rounded = round_to_places(value, places)
     shorter = round_to_places(value, places - 1)
@@ -134,7 +134,7 @@ def averaged(value: Decimal, rules: SymbolRules) -> str:
 
 
 def where_from(mode: TradingMode, venue: Venue, as_of_ms: int) -> list[str]:
-    """Return the last lines: the kind of money, the network and host of the orders, and the time."""
+    """Return the last lines of a page: the kind of money, the network and host, and the time."""
     money = (f"*{plain(each)}*" for each in money_notes(mode, venue))
     return [*money, f"*Network {plain(venue.network)}, host {plain(venue.host)}; as of {instant(as_of_ms)}*"]
 
@@ -144,7 +144,7 @@ def _prices(venue: Venue) -> str:
 
 
 def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
-    """Return the notes on money, which the structure and the last lines of a text share."""
+    """Return the notes on the kind of money, for structured data and for the last lines of a text."""
     match mode:
         case "paper":
             return [NO_MONEY.format(prices=_prices(venue)), *([venue.note] if venue.note else [])]
@@ -155,5 +155,5 @@ def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
 
 
 def unformatted(text: str) -> str:
-    """Escape a sentence with foreign text; our own names keep their underscores."""
+    """Escape a sentence that contains text from outside, except for underscores."""
     return plain(text).replace("\\_", "_")

@@ -1,4 +1,4 @@
-"""The tables of a trading analysis: support and resistance, and the levels by two rules."""
+"""Tables of a trading analysis: support and resistance, and entry, stop and target by two rules."""
 
 from mcp_binance_server.analytics.trend.levels import NoLevels, TradeLevels
 from mcp_binance_server.analytics.trend.outlook import Outlook
@@ -8,12 +8,12 @@ from mcp_binance_server.surface.views.markdown import date_and_hour
 from mcp_binance_server.surface.views.market import shown_price
 from mcp_binance_server.surface.views.trend.words import band, code_words, entry_place, level_price, odds, target_place
 
-# Three reasons are enough for a level.
+# Number of reasons shown for a level.
 MOST_REASONS = 3
 
 
 def advice_lines(view: MarketView, outlook: Outlook) -> list[str]:
-    """Return the contract's three lines; the text in brackets is a fact."""
+    """Return the three fixed lines on entry, stop and target; the facts in brackets are additions."""
     levels = outlook.by_range
     if isinstance(levels, NoLevels):
         return [f"*- Entry Point: None by rule ({code_words(levels.why_null)})*"]
@@ -26,7 +26,7 @@ def advice_lines(view: MarketView, outlook: Outlook) -> list[str]:
 
 
 def level_lines(view: MarketView, outlook: Outlook) -> list[str]:
-    """Return the levels to show, and how often the market turned there when the price came back."""
+    """Return the support and resistance levels, and how often the price turned when it came back to them."""
     heading, levels = "## Support and Resistance", outlook.levels
     if levels is None or levels.usual is None:
         return [heading, f"_None by rule ({code_words(levels.why_null if levels else None)})_"]
@@ -69,7 +69,7 @@ def _origin(member: LevelReason) -> str:
 
 
 def rule_lines(view: MarketView, outlook: Outlook) -> list[str]:
-    """Return a row for each rule: if the rules disagree, both are shown."""
+    """Return entry, stop and target in one row per rule, even if the rules disagree."""
     rows = [_rule_row(view, "24h range", outlook.by_range)]
     if outlook.by_atr is not None:
         rows.append(_rule_row(view, "ATR", outlook.by_atr))

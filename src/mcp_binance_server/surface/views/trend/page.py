@@ -1,4 +1,4 @@
-"""The page of a trading analysis: the contract's lines first, then the additions from the bars."""
+"""Page of a trading analysis: the fixed format first, then additions."""
 
 from decimal import Decimal
 
@@ -26,9 +26,10 @@ from mcp_binance_server.surface.views.trend.words import bias_line, opening_sent
 
 
 def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetual: str | None = None) -> str:
-    """Render the analysis; `defaults` is True for a strategy and a risk tolerance that were not given.
+    """Render the analysis.
 
-    The perpetual is not part of the contract: it has one line after the market's own, or none.
+    `defaults` says whether strategy and risk tolerance are defaults. The line on the perpetual is an addition to the
+    fixed format, after the market's own lines.
     """
     view, outlook = report.view, report.outlook
     return "\n".join(

@@ -1,4 +1,4 @@
-"""The size of a trade in words: quantity, bounds and risk, or the reason for no order."""
+"""Position size in words: quantity, limits and risk, or the reason for no order."""
 
 from decimal import Decimal
 
@@ -11,7 +11,7 @@ from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, exact, money,
 from mcp_binance_server.surface.views.market import shown_price
 from mcp_binance_server.surface.views.trend.words import short
 
-# The exchange's maxima are far away in most markets: they are shown only if one of them is the bound.
+# These limits are always shown. The exchange's maxima are seldom reached, and shown only if one of them applies.
 ALWAYS_SHOWN: tuple[LimitName, ...] = ("risk", "free", "exposure", "depth", "volume")
 LIMITS: dict[LimitName, str] = {
     "risk": "risk",
@@ -48,7 +48,7 @@ NO_ACCOUNT = "_Sized without an account: by risk, depth and the exchange's rules
 
 
 def size_lines(report: TradingReport) -> list[str]:
-    """Return the size of the first rule's trade, its risk, and the effect of the stop on a holder."""
+    """Return the size of the trade by the first rule, its risk, and the effect of its stop on a holder."""
     view, size, base = report.view, report.size, plain(report.view.rules.base)
     order = size.verdict
     if isinstance(order, NoOrder):
@@ -83,7 +83,7 @@ def _why(report: TradingReport, refused: NoOrder) -> str:
         "bound": _limit(report, bound.name) if bound else "",
         "most": exact(rules.max_position),
         "orders": str(rules.max_num_orders),
-        # A status is the exchange's word and is escaped; the name of a rule is ours.
+        # The exchange's status is escaped as text from outside; the name of a rule is our own.
         "rule": plain(refused.rule) if refused.why == "closed" else refused.rule,
         "words": refused.rule.replace("_", " "),
     }
@@ -92,7 +92,10 @@ def _why(report: TradingReport, refused: NoOrder) -> str:
 
 
 def _holder(report: TradingReport) -> list[str]:
-    """Return the effect of the stop on a holder of the asset; nothing for an account that has none of it."""
+    """Return what a sale at the stop costs a holder of the asset.
+
+    Nothing is returned for an account without the asset.
+    """
     view, levels, funds = report.view, report.outlook.by_range, report.size.funds
     if isinstance(levels, NoLevels) or (funds is not None and not funds.held):
         return []
