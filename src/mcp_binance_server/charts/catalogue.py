@@ -1,4 +1,7 @@
-"""The catalogue of charts: studies, drawings, styles and exchanges; each fact with its source and age."""
+"""Catalogue of the studies, drawings, styles and exchanges that a chart can use.
+
+Each answer names its source and the time when it was fetched.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +20,10 @@ Source = Literal["live", "cache", "stale", "bundled", "binance"]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Constraints of one value. `type` is Integer, Float, String, Boolean, Color, DateTime, Object or Object[]."""
+    """Constraints on one value.
+
+    `type` is Integer, Float, String, Boolean, Color, DateTime, Object or Object[].
+    """
 
     type: str
     default: Scalar | None = None
@@ -28,14 +34,17 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class StudyInput(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Constraints of one input of a study; `public` is its key in the tools' dialect."""
+    """Constraints on one input of a study. `public` is the input's key in the tools' dialect."""
 
     public: str
     label: str = ""
 
 
 class BodyParameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Constraints of one key of a chart's body; `fields` are the keys of an object or of each object in a list."""
+    """Constraints on one key of a chart's JSON body.
+
+    `fields` are the keys of the object. For a list they are the keys of each of its objects.
+    """
 
     fields: "Mapping[str, BodyParameter]" = {}
     object: Mapping[str, str] = {}
@@ -46,7 +55,11 @@ class BodyParameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaul
 
 
 class CatalogueStudy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One study: `api_name` on the wire, `name` in the tools' dialect, inputs and overrides by wire key."""
+    """One study with its inputs and overrides.
+
+    `api_name` is its name in the service's dialect, `name` in the tools' dialect. The keys of `input` and `override`
+    are those of the service.
+    """
 
     api_name: str
     name: str
@@ -58,18 +71,18 @@ class CatalogueStudy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     override: Mapping[str, Rule] = {}
 
     def wire_key(self, key: str) -> str | None:
-        """Return the wire key of an input written with its public or its wire key."""
+        """Return the service's key of an input. The argument can be the service's key or the public key."""
         if key in self.input:
             return key
         return next((wire for wire, rule in self.input.items() if rule.public == key), None)
 
     def defaults(self) -> dict[str, Scalar]:
-        """Return every input's default by its public key."""
+        """Return the defaults of all inputs, by public key."""
         return {rule.public: rule.default for rule in self.input.values() if rule.default is not None}
 
 
 class Levels(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The numbered levels of a Fib Retracement: override keys `level1`, `level2`, ... each with these fields."""
+    """The numbered levels of a Fib Retracement. Each override key `level1`, `level2`, ... has these fields."""
 
     key_pattern: str
     fields: Mapping[str, str]
@@ -103,7 +116,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChartCatalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=True):
-    """The whole catalogue, with lookups. It has the same shape as the JSON file."""
+    """The whole catalogue with lookup methods. Its fields are those of the JSON file."""
 
     parameters: Mapping[str, BodyParameter]
     plans: Mapping[str, Plan]
@@ -124,11 +137,14 @@ class ChartCatalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
         return msgspec.json.encode(self)
 
     def indicator(self, name: str) -> CatalogueStudy | None:
-        """Return the study with this wire name, tools' name, display name or alias; exact matches only."""
+        """Return the study with this API name, tool name, display name or alias.
+
+        Ignore case if none matches exactly.
+        """
         return self._exactly.get(name) or self._folded.get(name.strip().casefold())
 
     def drawing(self, name: str) -> Drawing | None:
-        """Return the drawing with this wire name; case does not matter."""
+        """Return the drawing with this API name, ignoring case."""
         return self._drawings.get(name.strip().casefold())
 
     def style(self, value: str) -> Style | None:
@@ -136,11 +152,11 @@ class ChartCatalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
         return self._styles.get(value)
 
     def exchange(self, exchange_id: str) -> Exchange | None:
-        """Return the exchange with this ID; case does not matter."""
+        """Return the exchange with this ID, ignoring case."""
         return self._exchanges.get(exchange_id.strip().upper())
 
     def options(self, parameter: str) -> tuple[str, ...]:
-        """Return the allowed values of one parameter of the body, such as `interval` or `timezone`."""
+        """Return the allowed values of a key of the body, such as `interval` or `timezone`."""
         found = self.parameters.get(parameter)
         return tuple(str(option) for option in found.options) if found else ()
 
@@ -179,13 +195,13 @@ def _first(pairs: Iterable[tuple[str, CatalogueStudy]]) -> dict[str, CatalogueSt
 
 @cache
 def bundled_catalogue() -> ChartCatalogue:
-    """Return the catalogue bundled with the package, parsed on first use."""
+    """Return the catalogue bundled with the package. It is parsed on first use."""
     return ChartCatalogue.from_json(files("mcp_binance_server.charts").joinpath("chartimg_catalog.json").read_bytes())
 
 
 @dataclass(frozen=True, slots=True)
 class Held(Generic[T_co]):
-    """Facts with their source and time; `warning` is the reason why they may be out of date."""
+    """A value with its source and time. `warning` explains why it may be outdated."""
 
     value: T_co
     source: Source

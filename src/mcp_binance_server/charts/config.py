@@ -1,4 +1,4 @@
-"""A chart's configuration as JSON: its keys in both dialects, and the problems found in one."""
+"""A chart's JSON configuration: its keys in both dialects, and the problems found in it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from mcp_binance_server.errors import echo
 
 Severity = Literal["error", "warning"]
 
-# The key order of a body; the keys of both dialects are the same at this level.
+# Keys of a body in order. At this level both dialects have the same keys.
 CHART_KEYS: Final = (
     "symbol", "interval", "range", "width", "height", "style", "theme", "scale", "session", "timezone", "format",
     "override", "studies", "drawings", "compare", "shiftLeft", "shiftRight", "watermark", "watermarkSize",
@@ -19,13 +19,13 @@ STUDY_KEYS: Final = ("name", "inputs", "input", "override", "forceOverlay")
 DRAWING_KEYS: Final = ("type", "coordinates", "style", "name", "input", "override", "zOrder")
 
 DEFAULT_SIZE: Final = (1200, 675)
-# Twice the largest plan's limit; later entries of a longer list are not read.
+# Twice the limit of the largest plan. The rest of a longer list is ignored.
 MOST_ITEMS: Final = 100
 LARGEST_NUMBER: Final = 10**15
-# Comparing words takes time, and suggestions are of no use after this many mistakes.
+# Fuzzy matching takes time. After this many mistakes a suggestion no longer helps.
 MOST_GUESSES: Final = 20
 
-# Common keys of other programs that fuzzy matching cannot resolve.
+# Common keys of other programs. They are too different for fuzzy matching.
 _MEANT: Final = {
     "indicators": "studies",
     "indicator": "studies",
@@ -56,13 +56,13 @@ def is_list(value: object) -> TypeGuard[Sequence[object]]:
 
 
 def shown(value: object) -> str:
-    """Return a caller's value in the form that a message can quote."""
+    """Format a caller's value for quoting in a message."""
     if is_object(value):
         return "an object"
     if is_list(value):
         return "a list"
     if isinstance(value, int) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
-        return "a number of that size"  # some are too long to be written out
+        return "a number of that size"  # Python cannot print integers with thousands of digits
     text = echo(value if isinstance(value, str) else str(value))
     return f"'{text[:60]}'" if isinstance(value, str) else text[:60]
 
@@ -71,7 +71,8 @@ def shown(value: object) -> str:
 class Finding:
     """One problem or remark about a configuration.
 
-    `advice` is a suggested fix. `remote_only` marks a chart that chart-img.com refuses and the local renderer can draw.
+    `advice` is a suggested fix. `remote_only` marks a problem for chart-img.com only: the local renderer can draw the
+    chart.
     """
 
     field: str
@@ -83,7 +84,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    """Problems found so far. Reading continues after an error, so that all of them are reported at once."""
+    """Collector of findings. Reading continues after an error, so that one answer reports all errors."""
 
     items: list[Finding] = field(default_factory=list[Finding])
     _guesses: int = field(default=0, init=False)
@@ -95,7 +96,7 @@ class Findings:
         self.items.append(Finding(where, message, "warning", advice))
 
     def unknown_keys(self, given: Mapping[str, object], known: Sequence[str], where: str = "") -> None:
-        """Report unknown keys as errors. The service ignores them, so the chart would silently differ."""
+        """Report unknown keys as errors. The service ignores them and would draw a different chart without notice."""
         for key in given:
             if key not in known:
                 likely = self._meant(key, known)
@@ -103,8 +104,8 @@ class Findings:
                 self.error(f"{where}{echo(key)[:60]}", f"Unknown key `{echo(key)[:60]}`{hint}")
 
     def guess(self, word: str, known: Iterable[str], *, likeness: float = 60) -> str | None:
-        """Return the known word most similar to a misspelled one, or None below `likeness` (100 is equal)."""
-        # Imported late: it is needed only after a mistake.
+        """Return the known word most similar to a misspelled one, or None below a similarity of `likeness` %."""
+        # Imported late: only a mistake needs it.
         from rapidfuzz import fuzz, process  # noqa: PLC0415
 
         self._guesses += 1
@@ -115,7 +116,7 @@ class Findings:
         return by_folded[found[0]] if found else None
 
     def listed(self, value: object, where: str) -> Sequence[object]:
-        """Return a list cut to the longest useful length; null is an empty list."""
+        """Return a list, cut to `MOST_ITEMS`. Null means an empty list."""
         if not is_list(value):
             if value is not None:
                 self.error(where, f"{where} must be a list, not {shown(value)}")
@@ -128,7 +129,7 @@ class Findings:
         meant = _MEANT.get(key)
         if meant and meant.split()[0].rstrip(",") in known:
             return meant
-        # `upColor` for `candleStyle.upColor`
+        # `upColor` means `candleStyle.upColor`.
         return next((each for each in known if each.endswith(f".{key}")), None) or self.guess(key, known)
 
     @property
@@ -140,10 +141,10 @@ class Findings:
         return tuple(each.message for each in self.items if each.severity == "warning")
 
     def raise_errors(self) -> None:
-        """Raise all errors found, if there are any.
+        """Raise an exception with all errors, if there are any.
 
         Raises:
-            InvalidChartConfig: with one entry per error.
+            InvalidChartConfig: there are errors; it has one entry for each.
         """
         if found := self.errors:
             details = [{"field": each.field, "message": each.message} for each in found[:MOST_ITEMS]]

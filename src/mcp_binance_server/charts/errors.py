@@ -1,4 +1,4 @@
-"""Errors of charts; `mcp_binance_server.errors` shows their place in the tree of errors."""
+"""Errors of charts. `mcp_binance_server.errors` shows where they belong in the tree of errors."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,10 +10,7 @@ GUIDE = "guide://document/errors/charts.md"
 
 @dataclass(kw_only=True, eq=False)
 class InvalidChartConfig(AppError):
-    """Invalid configuration.
-
-    `details` has one entry per problem, with field and message; all problems, not only the first.
-    """
+    """Invalid configuration. `details` has one entry with field and message for every problem."""
 
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "invalid_chart_config"
@@ -34,7 +31,10 @@ class InvalidChartConfig(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class ChartServiceError(AppError):
-    """Failure of chart-img.com, in this server's words; `details` has one entry per field named by the service."""
+    """Failure of chart-img.com, in this server's words.
+
+    `details` has one entry for each field that the service named.
+    """
 
     error_type: ClassVar[str] = "chart_service_error"
     guide: ClassVar[str] = GUIDE
@@ -59,7 +59,10 @@ class ChartKeyRefused(ChartServiceError):
 
 @dataclass(kw_only=True, eq=False)
 class ChartLimitReached(ChartServiceError):
-    """A rate limit or quota. `quota` means that the day's images, or the caller's share of them, are used up."""
+    """A rate limit or a quota was reached.
+
+    With `quota` the images of the day, or the caller's share of them, are used up.
+    """
 
     code: ClassVar[int] = -32001
     error_type: ClassVar[str] = "chart_limit_reached"
@@ -85,7 +88,7 @@ class ChartLimitReached(ChartServiceError):
 
     @property
     def concerns_one(self) -> bool:
-        return self.http_status is None  # refused by this server, not by the service
+        return self.http_status is None  # without a status, this server refused it, not the service
 
     def data(self) -> dict[str, Any]:
         return {**AppError.data(self), "retryAfter": self.retry_after_secs}
@@ -135,7 +138,7 @@ class ChartNotDrawn(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class PictureGone(ResourceNotFound):
-    """The picture has expired. Pictures are kept for an hour, and only the newest of them."""
+    """The picture has expired. The store keeps the newest pictures for an hour."""
 
     error_type: ClassVar[str] = "picture_gone"
     guide: ClassVar[str] = GUIDE

@@ -16,7 +16,7 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 SHELF: Final = "pictures"
 Suffix = Literal["png", "jpeg", "svg"]
 
-# Text and thin lines stay clean, at one and a half times the size of the PNG.
+# At this quality text and thin lines stay clean. The file is one and a half times the size of the PNG.
 QUALITY: Final = 85
 MISSING: Final = "JPEG needs Pillow for local drawing: pip install 'mcp-binance-server[jpeg]', or use png"
 JpegEncoder = Callable[[bytes], bytes]
@@ -24,17 +24,17 @@ JpegEncoder = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Store of the newest pictures, at most 64 MiB; the oldest is evicted first."""
+    """Store of the newest pictures. It holds at most 64 MiB and evicts the oldest first."""
 
     engine: StateEngine
     most_bytes: int = MOST_BYTES
 
     def takes(self, data: bytes) -> bool:
-        """Return whether a picture is small enough to be stored."""
+        """Return True if a picture is small enough to be stored."""
         return len(data) <= min(MAX_SHELVED_BYTES, self.most_bytes)
 
     async def keep(self, data: bytes, suffix: Suffix) -> str:
-        """Store a picture for an hour and return its address; equal pictures have the same address.
+        """Store a picture for an hour and return its address. Equal pictures have the same address.
 
         Raises:
             EngineUnavailable: the picture could not be stored.
@@ -61,11 +61,11 @@ def jpeg_encoder() -> JpegEncoder | None:
 
 
 def encode_jpeg(png: bytes) -> bytes:
-    """Return a PNG of the local renderer as JPEG."""
+    """Convert a PNG of the local renderer to JPEG."""
     from PIL import Image  # noqa: PLC0415 - an extra, imported at the first JPEG
 
     written = BytesIO()
     with Image.open(BytesIO(png), formats=["PNG"]) as picture:
-        # Without chroma subsampling: red and green lines one pixel wide would blur.
+        # No chroma subsampling: it would blur red and green lines one pixel wide.
         picture.convert("RGB").save(written, "JPEG", quality=QUALITY, subsampling=0, optimize=True)
     return written.getvalue()

@@ -1,4 +1,4 @@
-"""The plans of chart-img.com, the usage of a chart, and its excess over a plan."""
+"""Plans of chart-img.com, and checks of a chart against the limits of a plan."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ DRAWN_LOCALLY: Final = "No change needed: without a key this pair is drawn local
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A size in pixels, and the numbers of studies and drawings, valid or not."""
+    """Size of a chart in pixels, and its numbers of studies and drawings. Invalid ones count."""
 
     width: int
     height: int
@@ -28,7 +28,7 @@ class Usage:
 
     @property
     def count(self) -> int:
-        """Studies and drawings together, as a plan counts them."""
+        """Number of studies and drawings. A plan limits their sum."""
         return self.studies + self.drawings
 
     @property
@@ -37,7 +37,7 @@ class Usage:
 
 
 def usage_of(config: Mapping[str, object], usual: tuple[int, int]) -> Usage:
-    """Return the usage of a configuration; a missing or invalid side has its usual length."""
+    """Return the usage of a configuration. A missing or invalid width or height has its usual value."""
     width, height = (
         _side(config.get(key), otherwise) for key, otherwise in zip(("width", "height"), usual, strict=True)
     )
@@ -56,7 +56,10 @@ def _length(value: object) -> int:
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One plan. `max_studies` counts studies and drawings together; `open_ended` means "or more by agreement"."""
+    """One plan.
+
+    `max_studies` limits the sum of studies and drawings. `open_ended` means that higher limits can be agreed on.
+    """
 
     name: str = ""
     requests_per_second: int
@@ -72,15 +75,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     open_ended: bool = False
 
     def fits(self, width: int, height: int) -> bool:
-        """Return whether a picture of this size fits the plan."""
+        """Return True if a picture of this size is within the plan."""
         return width <= self.max_width and height <= self.max_height
 
     def exceeded_by(self, usage: Usage) -> bool:
-        """Return whether a chart exceeds the plan's size or its count of studies and drawings."""
+        """Return True if a chart exceeds the size or the number of studies and drawings of the plan."""
         return not self.fits(usage.width, usage.height) or usage.count > self.max_studies
 
     def default_size(self, usual: tuple[int, int]) -> tuple[int, int]:
-        """Return the usual size, or the largest 16:9 size with even sides that the plan allows."""
+        """Return the usual size. If the plan is smaller, return its largest 16:9 size with even sides."""
         if self.fits(*usual):
             return usual
         width = min(self.max_width, self.max_height * 16 // 9) // 2 * 2
@@ -88,8 +91,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 Mark = Literal["forced", "none", "own"]
-# Cheapest first: advice names the first plan that fits. Columns: requests a second, burst, images a day; width, height;
-# studies; storage days; watermark.
+# Sorted by price, because advice names the first plan that fits. Columns: requests a second, burst, images a day;
+# width, height; studies; storage days; watermark.
 _ROWS: Final[tuple[tuple[str, int, int, int, int, int, int, int, Mark], ...]] = (
     ("BASIC", 1, 3, 50, 800, 600, 3, 14, "forced"),
     ("PRO", 10, 15, 500, 1920, 1080, 5, 30, "none"),
@@ -118,17 +121,17 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType({plan.name: plan for plan in
 
 
 def cheapest_plan(usage: Usage) -> Plan | None:
-    """Return the cheapest plan for a usage, or None if no plan is large enough."""
+    """Return the cheapest plan that allows a usage, or None if no plan does."""
     return next((plan for plan in _TABLE if not plan.exceeded_by(usage)), None)
 
 
 def plan_of_limits(
     width: int | None = None, height: int | None = None, *, parameters: int | None = None, known: Plan | None = None
 ) -> Plan:
-    """Return the plan with the limits that a refusal names; unknown numbers make a CUSTOM plan.
+    """Return the plan whose limits a refusal names. Unknown limits make a CUSTOM plan.
 
-    Limits that the refusal omits come from `known`, or from the cheapest plan. ULTRA and ENTERPRISE have the same size;
-    by size alone it is ULTRA, which promises less.
+    Limits that the refusal omits come from `known`, or else from the cheapest plan. ULTRA and ENTERPRISE have the same
+    size. If only the size is given, the result is ULTRA, the lower of both.
     """
     for plan in _TABLE:
         if (width, height) in ((None, None), (plan.max_width, plan.max_height)) and parameters in (
@@ -149,14 +152,14 @@ def plan_of_limits(
 
 
 def check_local(usage: Usage, findings: Findings) -> None:
-    """Report a size above the largest picture; the local renderer has no other limit."""
+    """Report an error for a size above the largest picture. The local renderer has no other limit."""
     if usage.width > LARGEST[0] or usage.height > LARGEST[1]:
         largest = f"{LARGEST[0]}x{LARGEST[1]}"
         findings.error("resolution", f"Resolution {usage.resolution} exceeds the largest picture, {largest}")
 
 
 def check_plan(config: Mapping[str, object], usage: Usage, plan: Plan, findings: Findings) -> tuple[str, ...]:
-    """Report each excess over the plan and return suggestions, the smallest change first."""
+    """Report each exceeded limit of the plan. Return suggestions, the smallest change first."""
     suggestions: list[str] = []
     for where, message in _excesses(usage, plan):
         findings.error(where, message)
@@ -174,18 +177,18 @@ def check_plan(config: Mapping[str, object], usage: Usage, plan: Plan, findings:
 
 
 def check_least(usage: Usage, plan: Plan, findings: Findings) -> None:
-    """Warn about each excess over a plan that may not be the plan of the key."""
+    """Warn about each exceeded limit of a plan that may not be the key's plan."""
     for where, message in _excesses(usage, plan):
         findings.warning(where, f"plan_unknown: {message}, {UNKNOWN}", TELL_THE_PLAN)
 
 
 def doubts(usage: Usage, plan: Plan) -> tuple[str, ...]:
-    """Return the same warnings for a chart that is drawn without validation."""
+    """Return the warnings of `check_least` for a chart that is drawn without validation."""
     return tuple(f"plan_unknown: {message}, {UNKNOWN}" for _, message in _excesses(usage, plan))
 
 
 def key_needed(symbol: str) -> str:
-    """Return the warning for a market that cannot be drawn without a key."""
+    """Return the warning for a market that only chart-img.com draws, if no key is set."""
     return f"needs_key: {symbol} is drawn by chart-img.com only, and CHART_IMG_API_KEY is not set"
 
 
@@ -194,7 +197,7 @@ def _excesses(usage: Usage, plan: Plan) -> Iterator[tuple[str, str]]:
         limit = f"{plan.name} plan limit of {plan.max_resolution}"
         yield "resolution", f"Resolution {usage.resolution} exceeds {limit}"
     if usage.count > plan.max_studies:
-        # Either could be left out. If the studies alone fit, the drawings are the excess.
+        # Removing either would help. Blame the drawings if the studies alone are within the limit.
         where = "drawings" if usage.drawings and usage.studies <= plan.max_studies else "studies"
         yield (
             where,

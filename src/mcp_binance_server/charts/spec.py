@@ -1,4 +1,4 @@
-"""Conversion of a chart's configuration to the local renderer's input; unsupported parts become warnings."""
+"""Conversion of a configuration to the input of the local renderer. Unsupported parts become warnings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,14 +41,14 @@ _NOT_LOCAL_LOOKS: Final = ("showStudyPlotNamesAction", "showSymbolLabelsAction",
 
 
 class Between(msgspec.Struct, frozen=True):
-    """A range between two moments."""
+    """A range between two times."""
 
     start: datetime = msgspec.field(name="from")
     end: datetime = msgspec.field(name="to")
 
 
 class BodyStudy(msgspec.Struct, frozen=True, rename="camel"):
-    """One study; missing inputs have their defaults."""
+    """One study. Missing inputs have their defaults."""
 
     name: str
     input: Mapping[str, Scalar] = {}
@@ -57,7 +57,7 @@ class BodyStudy(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Coordinates(msgspec.Struct, frozen=True, rename="camel"):
-    """The inputs of all kinds of drawings; each kind uses some of them."""
+    """The inputs of all kinds of drawings. Each kind uses some of them."""
 
     moment: datetime | None = msgspec.field(name="datetime", default=None)
     price: float | None = None
@@ -73,7 +73,7 @@ class Coordinates(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BodyDrawing(msgspec.Struct, frozen=True, rename="camel"):
-    """One drawing; the levels of a Fib Retracement are objects among its overrides."""
+    """One drawing. The levels of a Fib Retracement are objects among its overrides."""
 
     name: str
     input: Coordinates
@@ -82,7 +82,7 @@ class BodyDrawing(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ChartBody(msgspec.Struct, frozen=True, rename="camel"):
-    """One chart; missing keys have the service's defaults."""
+    """One chart. Missing keys have the service's defaults."""
 
     symbol: str
     interval: str
@@ -101,21 +101,24 @@ class ChartBody(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class LocalChart:
-    """Candles to load and chart to draw: the candles of `pair` opened until `until_ms`, or the newest if it is None."""
+    """A chart to draw, and the candles to load for it.
+
+    The candles of `pair` have opened by `until_ms`. If it is None, they are the newest ones.
+    """
 
     pair: str
     interval: Interval
     until_ms: int | None
     spec: ChartSpec
     warnings: tuple[str, ...]
-    compare: tuple[str, ...] = ()  # pairs with candles to load as well
+    compare: tuple[str, ...] = ()  # other pairs whose candles are needed for comparison
 
 
 def to_spec(config: Mapping[str, object], *, catalogue: ChartCatalogue, now: datetime) -> LocalChart:
-    """Convert a configuration in either dialect to the renderer's input and its candles.
+    """Convert a configuration in either dialect to a chart of the local renderer.
 
     Raises:
-        InvalidChartConfig: the configuration is invalid, or its symbol or interval is not available at Binance spot.
+        InvalidChartConfig: the configuration is invalid, or Binance spot does not have its symbol or interval.
     """
     reading = read_chart(config, catalogue=catalogue, now=now)
     findings = Findings([each for each in reading.findings if not each.remote_only])
@@ -175,7 +178,7 @@ def _bars(body: ChartBody, now: datetime, warnings: list[str]) -> tuple[int, int
 
 
 def _scale(body: ChartBody, asked: object, warnings: list[str]) -> Scale:
-    """Return a relative scale for compared markets: their prices differ too much for one axis."""
+    """Return a relative scale if markets are compared: their prices differ too much for one axis."""
     if not body.compare or body.scale in {"percent", "indexedTo100"}:
         return body.scale
     if asked is not None:
@@ -199,7 +202,7 @@ def _studies(studies: tuple[BodyStudy, ...], catalogue: ChartCatalogue, warnings
 
 
 def _with_volume(studies: tuple[StudySpec, ...], looks: Looks) -> tuple[StudySpec, ...]:
-    """Add the volume, as trading terminals do, unless the chart already has it or switches it off."""
+    """Add the volume, like trading terminals do. Skip it if the chart already has it or switches it off."""
     if not looks.volume or any(each.name == VOLUME for each in studies):
         return studies
     return (*studies, StudySpec(VOLUME))

@@ -1,4 +1,4 @@
-"""Validation of a configuration: errors, limits of the plan, and suggestions."""
+"""Validation of a configuration: errors, plan limits and suggestions."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ LEAST_HEIGHT: Final = 400
 
 
 def check_practice(body: Mapping[str, object], catalogue: ChartCatalogue, findings: Findings) -> None:
-    """Add warnings about a readable body that could be improved."""
+    """Warn about values that are valid but could be improved."""
     _check_bars(body, catalogue, findings)
     _check_panes(body, catalogue, findings)
     _check_twins(body, findings)
@@ -42,7 +42,7 @@ def check_practice(body: Mapping[str, object], catalogue: ChartCatalogue, findin
 
 
 def bar_count(body: Mapping[str, object]) -> float | None:
-    """Return the number of bars in the range, or None if the service decides."""
+    """Return the number of bars in a range with two times, else None."""
     interval, between = body.get("interval"), body.get("range")
     if not isinstance(interval, str) or not is_object(between):
         return None
@@ -131,11 +131,13 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Conditions for the verdict on a chart.
+    """Conditions under which a chart is validated.
 
-    `asked` means that the caller named the plan. An excess over a plan that `binds` is an error, otherwise a warning.
-    `drawn_here` means that the local renderer draws Binance spot pairs, without plan limits. `draws_jpeg` means that it
-    can write JPEG. `is_listed` returns whether Binance lists a pair, or None if that is unknown now.
+    `asked`: the caller named the plan.
+    `binds`: exceeding the plan is an error, otherwise it is a warning.
+    `drawn_here`: the local renderer draws Binance spot pairs, without plan limits.
+    `draws_jpeg`: the local renderer can write JPEG.
+    `is_listed`: returns whether Binance lists a pair, or None if this is unknown now.
     """
 
     plan: Plan
@@ -162,14 +164,14 @@ class ConfigVerdict:
 
     @property
     def within_limits(self) -> bool:
-        """Whether the count fits; a size that does not fit is an error of its own."""
+        """Whether the number of studies and drawings is within the plan. The size is checked separately."""
         return self.usage.count <= self.plan.max_studies
 
 
 def validate_chart(config: Mapping[str, object], *, catalogue: ChartCatalogue, conditions: Conditions) -> ConfigVerdict:
-    """Return the verdict on a configuration in either dialect; never raise, whatever the content."""
+    """Validate a configuration in either dialect. It never raises, whatever the content."""
     plan, is_spot = conditions.plan, is_binance_spot(config.get("symbol"))
-    # Without a key no plan applies, unless the caller asks about a plan.
+    # Without a key no plan applies, unless the caller named one.
     unplanned = is_spot and conditions.drawn_here and not conditions.asked
     size = plan.default_size(DEFAULT_SIZE) if conditions.binds and not unplanned else DEFAULT_SIZE
     reading = read_chart(config, catalogue=catalogue, now=conditions.now, default_size=size)
@@ -191,7 +193,7 @@ def validate_chart(config: Mapping[str, object], *, catalogue: ChartCatalogue, c
         suggestions = (*suggestions, DRAWN_LOCALLY if unplanned else RENDER_LOCALLY)
     check_practice(reading.body, catalogue, findings)
     found = [_softened(each) if is_spot and conditions.drawn_here else each for each in findings.items]
-    found.sort(key=lambda each: each.severity)  # stable, and "error" comes before "warning"
+    found.sort(key=lambda each: each.severity)  # the sort is stable; "error" sorts before "warning"
     advice = [each.advice for each in found if each.advice]
     return ConfigVerdict(tuple(found), tuple(dict.fromkeys([*suggestions, *advice])), usage, plan)
 

@@ -1,4 +1,4 @@
-"""Translation of a chart between the tools' dialect and the dialect of chart-img.com: one pure function each way."""
+"""Conversion of a chart between the tools' dialect and the service's dialect: one pure function for each direction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _PLAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ChartWire:
-    """The body to post, and notes for the user as "code: sentence"."""
+    """The JSON body to send, and notes for the user. Each note has the form "code: sentence"."""
 
     body: dict[str, object]
     notes: tuple[str, ...]
@@ -31,7 +31,7 @@ class ChartWire:
 
 @dataclass(frozen=True, slots=True)
 class ReadChart:
-    """The readable part of a body, and all findings."""
+    """The valid part of a body, and all findings."""
 
     body: dict[str, object]
     findings: tuple[Finding, ...]
@@ -45,10 +45,10 @@ def to_wire(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ChartWire:
-    """Return a configuration in either dialect, or a mixture, in the dialect of chart-img.com.
+    """Convert a configuration to the service's dialect. It can be in either dialect or a mixture.
 
     Raises:
-        InvalidChartConfig: with every problem; a partial body is never returned.
+        InvalidChartConfig: lists every problem; a partial body is never returned.
     """
     reading = read_chart(config, catalogue=catalogue, now=now, image_format=image_format, default_size=default_size)
     findings = Findings(list(reading.findings))
@@ -57,7 +57,7 @@ def to_wire(
 
 
 def from_wire(body: Mapping[str, object], *, catalogue: ChartCatalogue) -> dict[str, object]:
-    """Return a body of chart-img.com's dialect in the tools' dialect."""
+    """Convert a body in the service's dialect to the tools' dialect."""
     written = {key: body[key] for key in CHART_KEYS if key in body}
     if "studies" in body:
         written["studies"] = write_studies(body["studies"], catalogue)
@@ -74,7 +74,7 @@ def read_chart(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ReadChart:
-    """Read a whole configuration despite errors; `to_wire` and the validator judge the findings."""
+    """Read a whole configuration despite errors. `to_wire` and the validator decide what to do with the findings."""
     findings = Findings()
     findings.unknown_keys(config, CHART_KEYS)
     symbol = read_symbol(config.get("symbol"), catalogue, findings)
@@ -111,7 +111,7 @@ def _moment(span: object, now: datetime, interval: str | None) -> ChartMoments:
     if not is_object(span):
         return ChartMoments(None, now, interval)
     begin, end = (read_instant(span[key], f"range.{key}", Findings()) for key in ("from", "to"))
-    # A range that ends where a bar opens ends with the bar before.
+    # A range ends before the bar that opens at its end.
     last = now if end is None or end >= now else end - timedelta(milliseconds=1)
     return ChartMoments(begin, last, interval)
 

@@ -1,1 +1,1 @@
-"""chart-img.com: its client, rate limits and documentation."""
+"""Client of chart-img.com with its rate limits and the parser of its documentation."""

@@ -1,4 +1,4 @@
-"""Calls to chart-img.com: queued, authenticated by a header, retried for at most 30 seconds."""
+"""HTTP calls to chart-img.com with a queue, an API key in a header, and retries for at most 30 seconds."""
 
 import logging
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ LOG = logging.getLogger(__name__)
 RETRIES = 3
 BACKOFF_MS = 500
 LONGEST_BACKOFF_MS = 8_000
-# Deadlines of one list and of one image, including attempts, queueing and pauses. The whole call can last 45 seconds: a
-# list has two addresses, and a failed image of a Binance pair falls back to the local renderer.
+# Deadlines for a list and for an image. They include retries, queueing and pauses. A tool call has 45 seconds: the rest
+# of it is for the second address of a list, or for drawing a Binance pair locally.
 LONGEST_MS, LONGEST_IMAGE_MS = 20_000, 30_000
-# Time that a pause must leave for the next attempt.
+# Minimum time left for an attempt after a pause.
 LEAST_ATTEMPT_MS = 5_000
-# Server errors worth a retry; 505 and above are permanent.
+# Retryable server errors. Status 505 and above are permanent.
 PASSING = range(500, 505)
 
 
@@ -42,7 +42,10 @@ class ChartImgRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImageCall:
-    """One request: `patience` multiplies the channel's deadline; an image counts against the daily quota."""
+    """One request.
+
+    `patience` multiplies the deadline of the channel. A request with `is_image` counts against the daily quota.
+    """
 
     method: Literal["GET", "POST"]
     path: str
@@ -54,7 +57,7 @@ class ImageCall:
 
 @dataclass
 class ChartImgCaller:
-    """Sender of requests to one address with one key."""
+    """HTTP caller for one base address and one API key."""
 
     address: str
     key: str | None = field(repr=False)
@@ -64,10 +67,11 @@ class ChartImgCaller:
     random: Random = field(default_factory=Random, repr=False)
 
     async def send(self, call: ImageCall) -> HttpAnswer:
-        """Send a call and return its successful answer.
+        """Send a request and return its successful answer.
 
-        Retry a request that was not sent, was rate-limited, lost its connection or met a server error: at most three
-        retries in 30 seconds. Drawing an image twice does no harm. Each attempt that may have drawn an image counts.
+        A request is retried if it was not sent, was rate-limited, lost its connection, or met a server error. There are
+        at most three retries in 30 seconds. Drawing an image twice does no harm. Each attempt that may have drawn an
+        image counts against the quota.
 
         Raises:
             ChartImgRefused: the service answered with an error.
@@ -86,7 +90,7 @@ class ChartImgCaller:
             except ChartLimitReached:
                 if failure is None:
                     raise
-                break  # the earlier failure is more useful than the lack of a slot for the retry
+                break  # report the earlier failure: it says more than the missing slot for a retry
             pause_ms = self._pause_ms(failure, retry, until_ms)
             if pause_ms is None:
                 break
@@ -96,11 +100,11 @@ class ChartImgCaller:
         raise failure or ChartUnavailable(reason="no attempt was made")
 
     def error(self, refusal: ChartImgRefusal) -> ChartServiceError | InvalidChartConfig:
-        """Return the error that reports a refusal to the caller."""
+        """Convert a refusal of the service to an error for the caller."""
         return refusal.error(self.clock.now_ms())
 
     def _pause_ms(self, failure: NoAnswer | ChartImgRefused, retry: int, until_ms: float) -> float | None:
-        """Return the pause before the next attempt in milliseconds, or None for no further attempt."""
+        """Return the pause before the next attempt in milliseconds, or None if there is no further attempt."""
         if retry == RETRIES or not _may_pass(failure):
             return None
         told_secs = failure.refusal.retry_after_secs if isinstance(failure, ChartImgRefused) else None
@@ -156,7 +160,7 @@ def _may_pass(failure: NoAnswer | ChartImgRefused) -> bool:
 
 
 def _may_be_drawn(failure: Exception) -> bool:
-    # The image may have been drawn before the connection broke. Counting one too many is safer than one too few.
+    # The service may have drawn the image before the connection broke. Counting one too many is the safe error.
     if isinstance(failure, NoAnswer):
         return failure.sent
     return isinstance(failure, ChartImgRefused) and failure.refusal.status >= 500

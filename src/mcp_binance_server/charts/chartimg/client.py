@@ -30,7 +30,7 @@ WireT = TypeVar("WireT")
 
 CHART_PATH = "/v2/tradingview/advanced-chart"
 STORAGE_PATH = f"{CHART_PATH}/storage"
-# The documented path, then the path of the contract for a service without the documented one.
+# The documented path, then a fallback path from this server's API contract.
 EXCHANGES_PATHS = ("/v3/tradingview/exchange/list", "/v3/tradingview/exchanges")
 SYMBOLS_PATHS = ("/v3/tradingview/exchange/{}", "/v3/tradingview/exchange/{}/symbols")
 IMAGE_CAP = LIST_CAP = 8 * 1024 * 1024
@@ -51,7 +51,7 @@ class ImageFile:
 
 
 def read_image(data: bytes) -> ImageFile | None:
-    """Return format and size of a file, or None if it is neither PNG nor JPEG, or is truncated."""
+    """Return the format and size of an image file, or None unless it is a complete PNG or JPEG."""
     if data.startswith(PNG_MAGIC) and data.endswith(PNG_END) and data[12:16] == b"IHDR":
         width, height = struct.unpack_from(">II", data, 16)
         return ImageFile("png", width, height)
@@ -61,7 +61,7 @@ def read_image(data: bytes) -> ImageFile | None:
 
 
 def checked_image(content_type: str, data: bytes) -> ImageFile:
-    """Return format and size of an image answer after checking it against its content type.
+    """Return the format and size of an image answer after checking it against its content type.
 
     Raises:
         ChartUnavailable: the body is not an image, has another format, is truncated, or has an impossible size.
@@ -94,7 +94,7 @@ class _ExchangesWire(msgspec.Struct):
 
 
 class ListedSymbolWire(msgspec.Struct):
-    """One symbol as listed by the service."""
+    """One symbol in the service's list."""
 
     symbol: str
     description: str = ""
@@ -117,7 +117,7 @@ class _StoredWire(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class RemotePicture:
-    """An image with its properties and the service's remarks; `warnings` are "code: sentence"."""
+    """An image, its properties and the service's remarks. Each warning has the form "code: sentence"."""
 
     data: bytes = field(repr=False)
     image: ImageFile
@@ -128,7 +128,7 @@ class RemotePicture:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Address, expiry and size of an image stored by the service."""
+    """An image stored by the service: its address, expiry and size."""
 
     url: str
     expires_at: str | None
@@ -148,7 +148,7 @@ class _Posted:
 
 @dataclass(frozen=True, slots=True)
 class ChartImgClient:
-    """The four calls of the service. Each refusal updates the known limits of the key's plan."""
+    """Client for the four calls of the service. A refusal updates the known limits of the key's plan."""
 
     caller: ChartImgCaller
     plans: PlanMemory
@@ -168,7 +168,7 @@ class ChartImgClient:
         return tuple(dict.fromkeys(each for each in map(word, ids) if _EXCHANGE_ID.fullmatch(each)))
 
     async def symbols(self, exchange: str, search: str = "") -> tuple[ListedSymbolWire, ...]:
-        """Return the symbols of an exchange, filtered by a search text if one is given.
+        """Return the symbols of an exchange that match an optional search text.
 
         Raises:
             ChartServiceError: the service did not return the list, or does not know the exchange.
@@ -264,7 +264,7 @@ class ChartImgClient:
 
 
 def fitting_size(size: tuple[int, int], plan: Plan) -> tuple[int, int]:
-    """Return the largest even size with the same aspect ratio that a plan allows."""
+    """Scale a size down to the limits of a plan. The aspect ratio stays, and both sides are even numbers."""
     scale = min(1.0, plan.max_width / size[0], plan.max_height / size[1])
     width, height = (max(least, int(side * scale) // 2 * 2) for side, least in zip(size, SMALLEST_SIZE, strict=True))
     return width, height

@@ -69,7 +69,7 @@ BUNDLED_EXAMPLES: Final = (
 
 
 def merged_catalogue(parsed: ParsedDocumentation, bundled: ChartCatalogue) -> ChartCatalogue:
-    """Return the catalogue of the parsed page. Facts missing from the page come from the bundled catalogue."""
+    """Return the catalogue of a parsed page. Facts that the page lacks come from the bundled catalogue."""
     return ChartCatalogue(
         parameters=_parameters(parsed, bundled.parameters),
         plans={name: _plan(name, plan, bundled.plans.get(name)) for name, plan in parsed.plans.items()},
@@ -164,7 +164,7 @@ def _parameter(rule: ParsedRule, known: BodyParameter | None) -> BodyParameter:
 
 
 def _plan(name: str, parsed: ParsedPlan, known: Plan | None) -> Plan:
-    # Limits of an unknown plan that the page leaves out default to those of the cheapest plan.
+    # The page can omit limits. For an unknown plan they default to the limits of the cheapest plan.
     start, limits = known or PLANS["BASIC"], parsed.limits
     width, height = limits.get("max_width", start.max_width), limits.get("max_height", start.max_height)
     return Plan(
@@ -185,7 +185,7 @@ def _plan(name: str, parsed: ParsedPlan, known: Plan | None) -> Plan:
 
 @dataclass
 class DocumentationSource:
-    """The documentation page at one address, as a catalogue."""
+    """Catalogue source that reads the documentation page at one address."""
 
     address: str
     channel: Channel = field(repr=False)
@@ -197,14 +197,17 @@ class DocumentationSource:
         self._name = f"charts:documentation:{self.address}"
 
     async def read(self, *, force: bool = False) -> Held[Documentation]:
-        """Return the documentation and its source: from the cache, fetched, stale or bundled, in this order."""
+        """Return the documentation and its source.
+
+        The sources are tried in this order: fresh cache, network, stale cache, bundled copy.
+        """
         try:
             return await self._keeper.read(self._name, self._fetch, force=force)
         except ChartServiceError as failure:
             return _bundled(f"could not be fetched: {failure.message}")
 
     def catalogue(self) -> ChartCatalogue:
-        """Return the newest catalogue in memory, without any request."""
+        """Return the newest catalogue in memory. No request is sent."""
         known = self._keeper.last
         return bundled_catalogue() if known is None else known.catalogue
 
@@ -215,12 +218,12 @@ class DocumentationSource:
             raise ChartUnavailable(reason=failure.reason) from None
         if answer.status != 200 or "text/html" not in answer.headers.get("content-type", ""):
             raise ChartUnavailable(reason=f"HTTP {answer.status}, no documentation")
-        # A page at the size limits takes half a second to parse; a thread keeps the event loop free.
+        # A page at the size limit takes half a second to parse: a thread keeps the event loop free.
         return msgspec.json.encode(await anyio.to_thread.run_sync(_read_page, answer.body))
 
 
 def _read_page(body: bytes) -> Documentation:
-    # Imported late: it is needed once a day.
+    # Imported late: a fetch happens once a day.
     from mcp_binance_server.charts.chartimg.docs_parser import UnreadablePage, parse_documentation  # noqa: PLC0415
 
     try:

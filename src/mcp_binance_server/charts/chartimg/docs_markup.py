@@ -1,7 +1,7 @@
-"""HTML as a flat list of headings, quotes, code and tables, read in one linear pass.
+"""HTML page as a flat list of headings, quotes, code blocks and tables, read in one linear pass.
 
-A tree is not needed: the documentation is flat. A tree would also be dangerous: an HTML5 tree builder searches the
-whole stack of open elements at each tag, so 200,000 nested elements keep it busy for minutes.
+The documentation is flat, so a tree is not needed. A tree would also be dangerous: at each tag, an HTML5 tree builder
+searches the whole stack of open elements. A page with 200,000 nested elements would keep it busy for minutes.
 """
 
 import html
@@ -25,7 +25,7 @@ _EMOJI_STYLE = "\ufe0f"
 
 
 class UnreadablePage(ValueError):
-    """The page cannot be the documentation; the message is the reason."""
+    """The page cannot be the documentation. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; the header is the first row made of header cells, in lower case."""
+    """A table: rows of cells. The header is the first row of header cells, in lower case."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -59,7 +59,7 @@ def read_blocks(page: str) -> list[Block]:
     """Return the blocks of a page in order.
 
     Raises:
-        UnreadablePage: the page is too large or has too many tags to be the documentation.
+        UnreadablePage: the page is too large or has too many tags.
     """
     if len(page) > MOST_CHARACTERS:
         raise UnreadablePage(f"it is larger than {MOST_CHARACTERS} characters")
@@ -81,7 +81,7 @@ def read_blocks(page: str) -> list[Block]:
 
 
 def plain(text: str) -> str:
-    """Return text with resolved entities, without emoji, and with single spaces."""
+    """Resolve entities, remove emoji and collapse white space in a text."""
     resolved = visible(_unescaped(text))
     if not resolved.isascii():
         kept = (each for each in resolved if unicodedata.category(each) not in _DROPPED_CATEGORIES)
@@ -94,7 +94,7 @@ def _unescaped(text: str) -> str:
         return text
     try:
         return html.unescape(text)
-    except ValueError:  # a character reference of thousands of digits
+    except ValueError:  # the character reference has thousands of digits
         return text
 
 
@@ -105,7 +105,7 @@ def _after(page: str, end: str, place: int) -> int:
 
 @dataclass(slots=True)
 class _MarkupReader:
-    """State of the parser: the element whose text is collected, and the open table."""
+    """Parser state: the element whose text is collected, and the open table."""
 
     blocks: list[Block] = field(default_factory=list[Block])
     _wanted: str = ""
@@ -132,7 +132,7 @@ class _MarkupReader:
             self._collect(name)
             self._row_is_header = self._row_is_header or name == "th"
         elif _HEADING.fullmatch(name):
-            self._end_table()  # a table's end tag is missing; a heading cannot be inside a table
+            self._end_table()  # the table's end tag is missing: a heading cannot be inside a table
             self._collect(name)
         elif name in {"pre", "blockquote"}:
             self._collect(name)

@@ -1,4 +1,4 @@
-"""Parser of chart-img.com's documentation page; it relies on headings and column names, never on positions."""
+"""Parser of chart-img.com's documentation page. It finds facts by headings and column names, not by position."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,18 @@ FEWEST_INDICATORS = 50
 MOST_INDICATORS = 1_000
 FEWEST_PLANS = 3
 LONGEST_NAME = 80
-# The heading above a table gives its kind: "Parameter input", "Parameter override".
+# The heading above a table gives its kind, such as "Parameter input" or "Parameter override".
 _INPUT, _OVERRIDE, _STYLE, _Z_ORDER = "parameter input", "parameter override", "parameter style", "parameter zorder"
-_BODY, _ZONES, _EXAMPLE = "request body", "timezone", "request examp"  # one heading of the original is cut off there
+# "request examp": this heading is truncated on the page
+_BODY, _ZONES, _EXAMPLE = "request body", "timezone", "request examp"
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedItem:
-    """One indicator, drawing or style: its name, its keys, and whether its example shares the price's pane."""
+    """One indicator, drawing or style with its keys.
+
+    `overlay` means that the page's example draws it in the same pane as the price.
+    """
 
     name: str
     inputs: Mapping[str, ParsedRule]
@@ -39,7 +43,7 @@ class ParsedItem:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocumentation:
-    """The facts of the page that this server uses."""
+    """The facts on the page that this server uses."""
 
     indicators: tuple[ParsedItem, ...]
     drawings: tuple[ParsedItem, ...]
@@ -52,7 +56,7 @@ class ParsedDocumentation:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A block and the headings above it."""
+    """A block with the headings above it."""
 
     block: Block
     chapter: str

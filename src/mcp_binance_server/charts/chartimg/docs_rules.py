@@ -1,4 +1,4 @@
-"""Parser of table cells: types, defaults, limits and options of a key; numbers of a plan."""
+"""Parser of table cells: types, defaults, limits and options of keys, and the limits of plans."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ _LABEL = re.compile(r"[^(\[]*+")
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _COUNT = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,9})(\+?)")
 _SIZE = re.compile(r"([0-9]{2,5}) ?[x\u00d7*] ?([0-9]{2,5})")
-# Misspelled keys of the page and their correct names.
+# Misspelled keys on the page, with their correct names.
 _TYPOS = {"interavl": "interval"}
-# Words in a column's name and the limit they stand for. The first match wins, so longer words come first.
+# Words in a column name and the limit that they mean. The first match wins, so longer words come first.
 _PLAN_COLUMNS = (
     ("custom watermark", "custom_watermark"),
     ("watermark", "forced_watermark"),
@@ -54,14 +54,14 @@ class ParsedRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParsedPlan(msgspec.Struct, frozen=True):
-    """The numbers of one plan on the page; a number missing there is missing here."""
+    """The limits of one plan on the page. Limits that the page omits are missing."""
 
     limits: Mapping[str, int]
     open_ended: bool
 
 
 def rules_of(table: Table) -> dict[str, ParsedRule]:
-    """Return the rules of a table with the columns parameter, type, required, default, description."""
+    """Parse a table with the columns parameter, type, required, default and description."""
     found: dict[str, ParsedRule] = {}
     for row in table.rows:
         cells = dict(zip(table.header, row, strict=False))
@@ -72,7 +72,7 @@ def rules_of(table: Table) -> dict[str, ParsedRule]:
 
 
 def plan_rows(blocks: Iterable[Block]) -> dict[str, ParsedPlan]:
-    """Return every plan of the tables that have a column "plan", merged by plan name."""
+    """Return the plans of all tables with a column "plan". Rows with the same plan name are merged."""
     plans: dict[str, ParsedPlan] = {}
     for table in blocks:
         if not isinstance(table, Table) or "plan" not in table.header:
@@ -104,7 +104,7 @@ def _rule(cells: Mapping[str, str]) -> ParsedRule:
 
 
 def _type(text: str) -> str:
-    # "Color2196F3" is a colour with its sample attached, "DateTime (ISO8601)" a moment.
+    # "Color2196F3" is a colour with its sample attached. "DateTime (ISO8601)" is a time.
     parts = [next((each for each in _TYPES if part.strip().startswith(each)), "") for part in text.split("/")]
     return "|".join(filter(None, parts)) or "String"
 

@@ -1,4 +1,4 @@
-"""Cache of rarely fetched facts: fresh until their TTL, stale as a fallback, fetched by one caller at a time."""
+"""Cache of rarely fetched facts with single-flight fetches. A stale value is the fallback after a failure."""
 
 import logging
 import zlib
@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 STALE_MS = 30 * 24 * 60 * 60 * 1000
-# Pause after a failed fetch, in milliseconds; also for forced reads.
+# Milliseconds without a new fetch after a failure. Forced reads wait as well.
 PAUSE_MS = 60 * 1000
 
 
@@ -31,7 +31,10 @@ class _Packed(msgspec.Struct, array_like=True):
 
 @dataclass
 class Keeper(Generic[T]):
-    """Cache of one kind of facts by name: packed in the shared state engine, the last value also decoded in memory."""
+    """Cache of facts of one kind, keyed by name.
+
+    The shared state engine stores them as bytes. This process also keeps the last decoded value.
+    """
 
     engine: StateEngine
     clock: Clock
@@ -45,9 +48,9 @@ class Keeper(Generic[T]):
         self._failures = Expiring()
 
     async def read(self, name: str, fetch: Callable[[], Awaitable[bytes]], *, force: bool = False) -> Held[T]:
-        """Return the facts: from the cache if fresh, else fetched, else stale.
+        """Return facts from the fresh cache, from a fetch, or from the stale cache.
 
-        `force` skips only the fresh cache entry.
+        `force` skips only the fresh cache.
 
         Raises:
             ChartServiceError: the cache is empty, and the last fetch failed.
@@ -67,7 +70,7 @@ class Keeper(Generic[T]):
 
     @property
     def last(self) -> T | None:
-        """The value read last in this process, or None."""
+        """The last value read in this process, or None."""
         return None if self._decoded is None else self._decoded[1]
 
     async def _fetched(self, name: str, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
@@ -80,7 +83,7 @@ class Keeper(Generic[T]):
 
     async def _refresh(self, name: str, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
         try:
-            with acting_for(""):  # the fetch serves all parties, so it is charged to none
+            with acting_for(""):  # The fetch serves all parties, so no party is charged.
                 packed = self._packed(await fetch())
         except ChartServiceError as failure:
             LOG.warning("%s: %s", name, failure.message)

@@ -1,4 +1,7 @@
-"""Classification of chart-img.com's refusals by status and message. The message can be in any of four keys."""
+"""Classification of chart-img.com's error answers by status and message.
+
+The message can be under any of four keys.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +24,7 @@ from mcp_binance_server.errors import echo
 Kind = Literal["auth", "resolution", "parameters", "invalid", "rate", "quota", "not_found", "refused", "upstream"]
 
 DAY_SECS = 24 * 60 * 60
-# The contract's example value; the service documents no header for it.
+# Default wait, from the example of the API contract. The service documents no header for the wait.
 USUAL_WAIT_SECS = 60
 MOST_DETAILS = 20
 _QUOTA = "limit exceeded"
@@ -30,7 +33,7 @@ _WORDS = ("message", "error", "msg", "errors")
 
 @dataclass(frozen=True, slots=True)
 class ChartImgRefusal:
-    """An error answer: its kind, its message, and its messages about single fields."""
+    """An error answer of the service: its kind, its message, and messages about single fields."""
 
     kind: Kind
     status: int
@@ -39,7 +42,10 @@ class ChartImgRefusal:
     retry_after_secs: int | None
 
     def error(self, now_ms: int) -> ChartServiceError | InvalidChartConfig:
-        """Return the matching error for the caller; `now_ms` gives the rest of the day for a used-up quota."""
+        """Return the matching error for the caller.
+
+        For a used-up quota the wait lasts from `now_ms` to the end of the day.
+        """
         status = self.status
         match self.kind:
             case "auth":
@@ -63,7 +69,7 @@ def secs_of_day_left(now_ms: int) -> int:
 
 
 def read_refusal(answer: HttpAnswer) -> ChartImgRefusal:
-    """Parse an error answer. A body that is not JSON is never quoted."""
+    """Parse an error answer. Only a JSON body is quoted."""
     try:
         body = msgspec.json.decode(answer.body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -110,6 +116,6 @@ def _details(body: object) -> Iterator[dict[str, str]]:
 
 
 def _field_of(text: str) -> str:
-    # "Invalid Symbol", "Invalid Interval": the field is the last word.
+    # The field is the last word of "Invalid Symbol" or "Invalid Interval".
     word = text.lower().rpartition(" ")[2]
     return word if word in {"symbol", "interval", "range"} else "config"

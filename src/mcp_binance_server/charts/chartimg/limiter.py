@@ -1,4 +1,4 @@
-"""Rate limit and daily image quota of chart-img.com, shared fairly among parties."""
+"""Rate limit and daily image quota of chart-img.com, shared fairly among the parties of this server."""
 
 from collections import deque
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from mcp_binance_server.state.engine import Admission, StateEngine
 LONGEST_WAIT_MS = 5_000
 
 DAY_MS = 24 * 60 * 60 * 1000
-# At the start of a day one tenth of its images is reserved for new parties; the reserve shrinks with the time left.
+# At the start of a day one tenth of the images is reserved for new parties. The reserve shrinks with the time left.
 NEWCOMERS_PART = 10
-# Image count above any plan's, used without a known limit.
+# Daily image count used if the limit is unknown. It is above the limit of any plan.
 MOST_IMAGES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Requests a second, burst size, and images a day; None without a known daily limit."""
+    """Requests per second, burst size and images per day. `per_day` is None if unknown."""
 
     per_second: float
     burst: int
@@ -51,10 +51,10 @@ class _WaitingCall:
 
 
 class PacedTurns:
-    """Round-robin queue of parties with a rate limit.
+    """Rate-limited round-robin queue of parties.
 
-    The queue holds as many requests as get a turn within five seconds. One more evicts the last request of the party
-    with the most waiting requests. A party with no more than an equal share is never evicted.
+    The queue holds as many requests as can be sent within five seconds. When it is full, a new request evicts the last
+    request of the party with the longest queue. A party with at most an equal share is never evicted.
     """
 
     def __init__(self, clock: Clock, pace: Callable[[], Pace]) -> None:
@@ -66,11 +66,11 @@ class PacedTurns:
         self._queues: dict[str, deque[_WaitingCall]] = {}
 
     def close_for(self, duration_ms: float) -> None:
-        """Pause all turns for a while."""
+        """Pause the whole queue for a while."""
         self._closed_until_ms = max(self._closed_until_ms, self._clock.monotonic_ms() + duration_ms)
 
     async def take(self) -> None:
-        """Wait for a turn of the current party.
+        """Wait until the current party can send a request.
 
         Raises:
             ChartLimitReached: the wait would exceed five seconds.
@@ -106,7 +106,7 @@ class PacedTurns:
             self._next_ms = max(self._next_ms, now) + step_ms
 
     def _dismiss_one(self, asks: str) -> None:
-        """Evict the last request of the party with the most waiting; in a tie, of the asking party."""
+        """Evict the last request of the party with the longest queue. In a tie, evict that of the asking party."""
         most = max(self._queues, key=lambda party: (len(self._queues[party]), party == asks))
         last = self._queues[most][-1]
         last.is_refused = True
@@ -120,7 +120,7 @@ class PacedTurns:
             self._queues.pop(one.party, None)
 
     def _ms_until_turn(self, now: float) -> float:
-        # Each turn reserves one step after the previous one; a burst can be reserved ahead of time.
+        # Each request reserves one step after the previous one. A burst can reserve steps ahead of time.
         pace = self._pace()
         return max(0.0, self._next_ms - (pace.burst - 1) * pace.step_ms - now, self._closed_until_ms - now)
 
@@ -135,9 +135,10 @@ class PacedTurns:
 
 
 def plan_pace(plans: PlanMemory, *, per_second: float | None = None, per_day: int | None = None) -> Pace:
-    """Return the pace of the current plan, unless a setting overrides it.
+    """Return the pace of the current plan. Settings override it.
 
-    A plan that does not bind sets the rate, which is safe, but not the daily limit: a larger plan has more images.
+    A plan that does not bind is a lower bound. Its rate is used, because that is safe. Its daily limit is not used,
+    because the key's real plan can have more images.
     """
     in_use = plans.current()
     plan = in_use.plan
@@ -147,7 +148,7 @@ def plan_pace(plans: PlanMemory, *, per_second: float | None = None, per_day: in
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """One image of the daily quota."""
+    """One image taken from the daily quota."""
 
     pool: str
     image: str
@@ -155,9 +156,9 @@ class Booking:
 
 @dataclass
 class Limiter:
-    """Queue and daily image count for chart-img.com. A request waits up to five seconds.
+    """Request queue and daily image count for chart-img.com.
 
-    Turns rotate among the parties, and images are divided among them.
+    A request waits at most five seconds. Parties take turns, and the day's images are divided among them.
     """
 
     clock: Clock
@@ -169,7 +170,7 @@ class Limiter:
         self._turns = PacedTurns(self.clock, self.pace)
 
     async def take_turn(self) -> None:
-        """Wait until a request can be sent.
+        """Wait until the next request can be sent.
 
         Raises:
             ChartLimitReached: the wait would exceed five seconds.
@@ -181,14 +182,15 @@ class Limiter:
         self._turns.close_for(duration_ms)
 
     async def book_image(self) -> Booking:
-        """Take one image from the daily quota before requesting it; all processes share the count.
+        """Take one image from the daily quota before it is requested. All processes share the count.
 
         Raises:
             ChartLimitReached: the daily quota is used up, or the rest is reserved for other parties.
             EngineUnavailable: the shared count cannot be reached.
         """
         now_ms, per_day = self.engine.now_ms(), self.pace().per_day
-        # The start of the service's day is undocumented; 00:00 UTC is assumed, and the service's answer decides.
+        # The service does not document when its day starts. This server assumes 00:00 UTC; the service's answer
+        # decides.
         booking = Booking(_pool(now_ms), uuid4().hex)
         left_secs = secs_of_day_left(now_ms)
         admission = await self._taken(booking, per_day, left_secs * 1000)
@@ -210,12 +212,12 @@ class Limiter:
         return await self.engine.take_share(pool, image, party=party, ttl_ms=left_ms, cap=per_day, newcomers=kept)
 
     async def give_back(self, booking: Booking) -> None:
-        """Return an image that was certainly not drawn; it stays counted if the shared count cannot be reached."""
+        """Return an undrawn image to the quota. It stays counted if the shared count cannot be reached."""
         with suppress(EngineUnavailable):
             await self.engine.leave(booking.pool, booking.image)
 
     async def images_left(self) -> int | None:
-        """Return the images left today, or None if the limit or the count is unknown."""
+        """Return the number of images left today, or None if the limit or the count is unknown."""
         per_day = self.pace().per_day
         if per_day is None:
             return None

@@ -1,4 +1,4 @@
-"""The exchanges and symbols of chart-img.com: fetched once an hour, cached and sorted for display."""
+"""Exchanges and symbols of chart-img.com, fetched once an hour, cached, and sorted for display."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ NO_KEY: Final = "CHART_IMG_API_KEY is not set, so this is the server's built-in 
 
 @dataclass
 class Listings:
-    """Both lists. The exchanges have a bundled fallback; the symbols have none."""
+    """Lists of exchanges and of symbols. Only the exchanges have a bundled fallback."""
 
     client: ChartImgClient
     engine: StateEngine = field(repr=False)
@@ -34,7 +34,7 @@ class Listings:
         self._prefix = f"charts:{self.client.caller.address}"
 
     async def exchanges(self) -> Held[tuple[Exchange, ...]]:
-        """Return the exchanges by type and name; details that the service omits come from the bundled catalogue."""
+        """Return the exchanges by type and name. Details that the service omits come from the bundled catalogue."""
         if not self.client.has_key:
             return Held(_sorted(bundled_catalogue().exchanges), "bundled", BUNDLED_AT_MS, NO_KEY)
         try:
@@ -61,7 +61,7 @@ class Listings:
 
 
 def described(exchange_id: str) -> Exchange:
-    """Return the bundled facts of an exchange; of an unknown one only its ID."""
+    """Return the bundled facts about an exchange. An unknown exchange has only its ID."""
     known = bundled_catalogue().exchange(exchange_id)
     return known or Exchange(id=exchange_id, name=exchange_id, type="unknown", description="")
 

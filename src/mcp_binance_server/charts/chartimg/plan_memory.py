@@ -1,4 +1,4 @@
-"""The plan of chart-img.com in use: configured, learned from answers, or assumed."""
+"""The chart-img.com plan in use: configured, learned from answers, or assumed."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _PARAMETERS: Final = re.compile(r"Parameter Limit \((\d{1,4})\)")
 class PlanInUse:
     """A plan and its source.
 
-    A plan that does not bind is the least that the key can have: chart-img.com may allow more.
+    A plan with `binds` is known to be the key's plan. Otherwise it is a lower bound: chart-img.com may allow more.
     """
 
     plan: Plan
@@ -27,18 +27,21 @@ class PlanInUse:
 
     @property
     def default_size(self) -> tuple[int, int]:
-        """Default size of a chart."""
+        """Default size of a chart in pixels."""
         return self.plan.default_size(DEFAULT_SIZE) if self.binds else DEFAULT_SIZE
 
     @property
     def limit(self) -> Plan | None:
-        """The plan as a hard limit, or None if it does not bind."""
+        """The plan as a hard limit, or None if it is only a lower bound."""
         return self.plan if self.binds else None
 
 
 @dataclass
 class PlanMemory:
-    """Limits learned from answers, kept for a day; they override the settings. Without a key no plan binds."""
+    """Plan limits learned from the service's answers and kept for a day.
+
+    Learned limits override the settings. Without a key no plan binds.
+    """
 
     clock: Clock
     configured: Plan | None = None
@@ -49,7 +52,7 @@ class PlanMemory:
     _good_until_ms: float = field(default=0, init=False)
 
     def learn(self, refusal: str) -> bool:
-        """Learn the limit that a refusal names; return True if it named one."""
+        """Learn the limit named by a refusal. Return False if it names none."""
         size, parameters = _RESOLUTION.search(refusal), _PARAMETERS.search(refusal)
         if size is None and parameters is None:
             return False
@@ -63,7 +66,7 @@ class PlanMemory:
         return True
 
     def learn_drawn(self, drawn: Usage) -> None:
-        """Learn from a drawn chart the least that the plan allows."""
+        """Raise the known minimum of the plan if the service has drawn a chart beyond it."""
         self._forget_if_old()
         if not self.current().plan.exceeded_by(drawn):
             return
@@ -74,7 +77,7 @@ class PlanMemory:
         self._good_until_ms = self.clock.monotonic_ms() + KEPT_MS
 
     def current(self) -> PlanInUse:
-        """Return the plan to assume now."""
+        """Return the plan in use now."""
         self._forget_if_old()
         if self._drawn is not None:
             return PlanInUse(cheapest_plan(self._drawn) or PLANS["ENTERPRISE"], "learned", binds=False)

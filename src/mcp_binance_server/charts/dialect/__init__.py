@@ -1,1 +1,1 @@
-"""The parts of a chart: read from either dialect, and written in the tools' dialect."""
+"""Readers and writers of the parts of a chart. They read both dialects and write the tools' dialect."""

@@ -1,4 +1,4 @@
-"""Drawings and their coordinates."""
+"""Drawings and their coordinates in both dialects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from mcp_binance_server.charts.config import DRAWING_KEYS, Findings, is_list, is
 from mcp_binance_server.charts.dialect.times import bar_open, bars_before, write_instant
 from mcp_binance_server.charts.dialect.values import object_of, read_overrides, read_value
 
-# The service's keys for a point's time and price.
+# The service's keys for the time and price of a point.
 _ENDS: Final = {"start": ("startDatetime", "startPrice"), "end": ("endDatetime", "endPrice")}
 _POSITION: Final = {"entry": "entryPrice", "target": "targetPrice", "stop": "stopPrice"}
 _TIMES: Final = {"start": "startDatetime", "end": "endDatetime"}
 
-# Common names of a drawing, letters only; the service's own names are recognised as well.
+# Common names of each drawing, letters only. The service's own names are accepted as well.
 _CALLED: Final = {
     "Horizontal Line": "hline level support resistance",
     "Vertical Line": "vline",
@@ -31,7 +31,7 @@ _CALLED: Final = {
 }
 _BY_WORD: Final = {word: name for name, words in _CALLED.items() for word in words.split()}
 RETRACEMENT: Final = "Fib Retracement"
-USUAL_BARS: Final = 200  # of a chart without a range
+USUAL_BARS: Final = 200  # bars in a chart without a range
 POSITIONS: Final = frozenset({"Long Position", "Short Position"})
 _COLOUR: Final = {
     "Arrow Marker": "arrowColor",
@@ -40,12 +40,12 @@ _COLOUR: Final = {
     "Text": "textColor",
     "Callout": "backgroundColor",
 }
-# The numbers are an assumption: the documentation gives only their bounds.
+# Assumed numbers: the documentation gives only their minimum and maximum.
 _DASHES: Final = {"solid": 0, "dotted": 1, "dashed": 2}
 
 
 def flatten(value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object] | None:
-    """Return coordinates by the service's keys, or None after reporting that they cannot be read."""
+    """Convert coordinates to the service's keys. Report an error and return None if they are invalid."""
     if value is None:
         return {}
     if isinstance(value, int | float) and not isinstance(value, bool) and "price" in drawing.input:
@@ -65,7 +65,7 @@ def flatten(value: object, drawing: Drawing, where: str, findings: Findings) -> 
 
 
 def unflatten(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the service's flat inputs as coordinates."""
+    """Convert the service's flat inputs to nested coordinates."""
     names = {wire: ours for ours, wire in (*_POSITION.items(), ("time", "datetime"))}
     has_points = "startPrice" in given
     coordinates: dict[str, object] = {}
@@ -80,7 +80,7 @@ def unflatten(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def spoken(wire: str, drawing: Drawing) -> str:
-    """Return the key of a service input in the coordinates."""
+    """Return the coordinate key of a service input, such as `start.price`."""
     for end, (time, price) in _ENDS.items():
         if wire in {time, price} and "startPrice" in drawing.input:
             return f"{end}.{'time' if wire == time else 'price'}"
@@ -98,7 +98,7 @@ def _of_points(value: object, drawing: Drawing) -> object:
 def _parts(key: str, value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object]:
     if key in drawing.input:
         return {key: value}
-    # A retracement lies between two prices; without times it spans the chart.
+    # A retracement needs two prices. Without times it spans the chart.
     if key in _ENDS and drawing.api_name == "Fib Retracement" and isinstance(value, int | float):
         return {_ENDS[key][1]: value}
     if key in _ENDS and "startPrice" in drawing.input:
@@ -130,9 +130,9 @@ def _wanted(drawing: Drawing) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChartMoments:
-    """The first and last moment of a chart, and its interval if known: the source of drawings' default times.
+    """First and last time of a chart, and its interval if known: the default times of drawings.
 
-    A position begins at the last bar, a retracement spans the chart.
+    A position starts at the last bar. A retracement spans the chart.
     """
 
     first: datetime | None
@@ -154,7 +154,7 @@ class ChartMoments:
 
 
 def drawing_named(name: object, catalogue: ChartCatalogue) -> Drawing | None:
-    """Return the drawing with a type or name; case, spaces and dashes do not matter."""
+    """Return the drawing with this type or name, ignoring case, spaces and dashes."""
     letters = "".join(letter for letter in name.casefold() if letter.isalpha()) if isinstance(name, str) else ""
     by_letters = {each.api_name.replace(" ", "").casefold(): each for each in catalogue.drawings}
     return by_letters.get(letters) or catalogue.drawing(_BY_WORD.get(letters, ""))
@@ -163,14 +163,14 @@ def drawing_named(name: object, catalogue: ChartCatalogue) -> Drawing | None:
 def read_drawings(
     value: object, catalogue: ChartCatalogue, moment: ChartMoments, findings: Findings
 ) -> list[dict[str, object]]:
-    """Read the list of drawings into the service's dialect."""
+    """Convert the list of drawings to the service's dialect."""
     listed = findings.listed(value, "drawings")
     read = [_drawing(each, catalogue, moment, f"drawings[{place}]", findings) for place, each in enumerate(listed)]
     return [each for each in read if each is not None]
 
 
 def write_drawings(drawings: object) -> list[dict[str, object]]:
-    """Return the service's drawings in the tools' dialect."""
+    """Convert the service's drawings to the tools' dialect."""
     return [_public(each) for each in drawings if is_object(each)] if is_list(drawings) else []
 
 

@@ -1,4 +1,4 @@
-"""Studies: names and inputs, between both dialects."""
+"""Studies in both dialects: names and inputs."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,11 +10,11 @@ from mcp_binance_server.charts.config import STUDY_KEYS, Findings, is_list, is_o
 from mcp_binance_server.charts.dialect.values import object_of, read_number, read_overrides, read_value
 from mcp_binance_server.errors import echo
 
-# Inputs that count bars. The documentation allows negative values for some, which no study can draw.
+# Inputs that count bars. The documentation allows negative values for some of them, but no study can draw those.
 LENGTHS: Final = frozenset({"length", "smoothing", "di", "wma"})
-# Multipliers documented as whole numbers; traders also use fractions such as 1.5.
+# Multipliers. The documentation says whole numbers, but traders also use fractions such as 1.5.
 MULTIPLIERS: Final = frozenset({"mult", "factor", "deviations"})
-# Names of inputs in other programs.
+# Names of these inputs in other programs.
 _CALLED: Final = {
     "period": ("length",),
     "periods": ("length",),
@@ -29,14 +29,17 @@ _CALLED: Final = {
 
 
 def read_studies(value: object, catalogue: ChartCatalogue, findings: Findings) -> list[dict[str, object]]:
-    """Read the list of studies into the service's dialect; defaults are left out, so doubtful keys are rarely sent."""
+    """Convert the list of studies to the service's dialect.
+
+    Defaults are left out, so that keys with an uncertain spelling are rarely sent.
+    """
     listed = findings.listed(value, "studies")
     read = [_study(each, catalogue, f"studies[{place}]", findings) for place, each in enumerate(listed)]
     return [each for each in read if each is not None]
 
 
 def write_studies(studies: object, catalogue: ChartCatalogue) -> list[dict[str, object]]:
-    """Return the service's studies in the tools' dialect."""
+    """Convert the service's studies to the tools' dialect."""
     return [_public(each, catalogue) for each in studies if is_object(each)] if is_list(studies) else []
 
 

@@ -1,4 +1,4 @@
-"""Symbols, and symbols to compare with."""
+"""Symbols of a chart, and symbols to compare with."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MOST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class BinancePair:
-    """A Binance pair in the API's spelling. A perpetual is a different market from the spot pair of its name."""
+    """A Binance pair in the API's spelling. The perpetual and the spot pair of one name are different markets."""
 
     symbol: str
     perpetual: bool
@@ -32,20 +32,20 @@ def binance_pair(symbol: str) -> BinancePair | None:
     text = fold(symbol)
     if found := _BINANCE.fullmatch(text):
         return BinancePair(found["pair"], found["perpetual"] is not None)
-    # Binance also lists names in other alphabets; its symbol list decides which ones exist.
+    # Binance also lists names in other alphabets. Its symbol list decides which pairs exist.
     other = text.removeprefix(_HOME)
     is_listable = other != text and not other.isascii() and is_plausible(other)
     return BinancePair(other, perpetual=False) if is_listable else None
 
 
 def is_binance_spot(symbol: object) -> bool:
-    """Return whether a symbol is a Binance spot pair, which the local renderer can draw."""
+    """Return True if a symbol is a Binance spot pair. The local renderer can draw only those."""
     pair = binance_pair(symbol) if isinstance(symbol, str) else None
     return pair is not None and not pair.perpetual
 
 
 def read_symbol(value: object, catalogue: ChartCatalogue, findings: Findings) -> str | None:
-    """Read a symbol or a formula; case does not matter."""
+    """Read a symbol or a formula, ignoring case."""
     if value is None:
         findings.error("symbol", "symbol is required, as EXCHANGE:SYMBOL, such as BINANCE:BTCUSDT")
         return None
@@ -66,13 +66,13 @@ def _check_exchange(text: str, catalogue: ChartCatalogue, findings: Findings) ->
     exchange, _, rest = text.partition(":")
     if ":" in rest or not catalogue.exchanges or catalogue.exchange(exchange):
         return
-    # The bundled list of exchanges is incomplete; only a likely typo is worth a warning.
+    # The bundled list of exchanges is incomplete, so an unknown exchange is only reported if it resembles a known one.
     if likely := findings.guess(exchange, [each.id for each in catalogue.exchanges], likeness=80):
         findings.warning("symbol", f"symbol_unverified: unknown exchange {exchange}", f"Did you mean {likely}:{rest}?")
 
 
 def _is_formula(text: str) -> bool:
-    """Return whether terms, operators and brackets form valid arithmetic with at least one symbol."""
+    """Return True if the terms, operators and brackets are valid arithmetic with at least one symbol."""
     place, depth, wants_term, has_symbol = 0, 0, True, False
     while place < len(text):
         token = _TOKEN.match(text, place)

@@ -10,7 +10,7 @@ from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import Findings, is_object, shown
 from mcp_binance_server.domain.periods import EPOCH, moment_of
 
-# An epoch in seconds, read as milliseconds, would be in 1970.
+# Epochs in seconds are rejected: read as milliseconds they would lie in 1970.
 _EARLIEST_EPOCH_MS: Final = 10**11
 _LATEST_EPOCH_MS: Final = 4 * 10**12
 _MONDAY: Final = datetime(1970, 1, 5, tzinfo=UTC)
@@ -23,12 +23,12 @@ _SPANS: Final = {
     "W": timedelta(weeks=1),
 }
 
-# One-second bars exist only in the local renderer.
+# Only the local renderer has one-second bars.
 LOCAL_ONLY: Final = "1s"
 _WRITTEN: Final = re.compile(r"(?P<count>[0-9]{0,4})(?P<unit>[a-zA-Z]?)")
 _MINUTES_A_DAY: Final = 1440
 
-# With a named range the service chooses the interval itself; ALL has no other form.
+# With a named range the service chooses the interval itself. ALL has no form with two times.
 EVERYTHING: Final = "ALL"
 TO_DATE: Final = {"DTD": "1D", "WTD": "1W", "MTD": "1M", "YTD": "1Y"}
 _SPAN: Final = re.compile(r"(?P<count>[0-9]{1,5})(?P<unit>[DWYdwyM])")
@@ -36,12 +36,12 @@ _DAYS: Final = {"D": 1, "W": 7}
 
 
 def write_instant(moment: datetime) -> str:
-    """Return a moment as ISO 8601 in UTC with milliseconds."""
+    """Format a time as ISO 8601 in UTC with milliseconds."""
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 def read_instant(value: object, where: str, findings: Findings) -> datetime | None:
-    """Read an ISO 8601 text (UTC unless it names a zone) or milliseconds since 1970."""
+    """Parse ISO 8601 or milliseconds since 1970. ISO 8601 without a time zone is UTC."""
     if isinstance(value, int) and not isinstance(value, bool):
         if _EARLIEST_EPOCH_MS <= value <= _LATEST_EPOCH_MS:
             return moment_of(value)
@@ -62,7 +62,10 @@ def _iso(text: str) -> datetime | None:
 
 
 def months_before(moment: datetime, months: int) -> datetime | None:
-    """Subtract calendar months, or return None before 1970; the 31st becomes the last day of a shorter month."""
+    """Subtract calendar months; return None before 1970.
+
+    The 31st becomes the last day of a shorter month.
+    """
     year, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
     if year < EPOCH.year:
         return None
@@ -70,7 +73,7 @@ def months_before(moment: datetime, months: int) -> datetime | None:
 
 
 def bars_before(moment: datetime, interval: str, bars: int) -> datetime:
-    """Return the opening time of the bar that is `bars` bars before the bar of this moment."""
+    """Return the opening time of the bar that lies `bars` bars before the current bar."""
     count, unit = int(interval[:-1]), interval[-1]
     if unit in _MONTHS:
         earlier = months_before(bar_open(moment, interval), bars * count * _MONTHS[unit])
@@ -79,7 +82,7 @@ def bars_before(moment: datetime, interval: str, bars: int) -> datetime:
 
 
 def bar_open(moment: datetime, interval: str) -> datetime:
-    """Return the opening time of the bar that contains this moment, in UTC."""
+    """Return the opening time, in UTC, of the bar that contains a time."""
     count, unit = int(interval[:-1]), interval[-1]
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit in _MONTHS:
@@ -94,7 +97,7 @@ def bar_open(moment: datetime, interval: str) -> datetime:
 
 
 def bars_between(start: datetime, end: datetime, interval: str) -> int:
-    """Return the number of bars between two moments, including the partial ones."""
+    """Return the number of bars between two times. Partial bars count."""
     count, unit = int(interval[:-1]), interval[-1]
     first = bar_open(start, interval)
     if unit in _MONTHS:
@@ -104,19 +107,22 @@ def bars_between(start: datetime, end: datetime, interval: str) -> int:
 
 
 def bars_opened(start: datetime, end: datetime, interval: str) -> int:
-    """Return the number of bars that open between two moments, at least one: the last fifty are always fifty."""
+    """Return the number of bars that open between two times, at least one.
+
+    A bar cut by the start does not count: "the last fifty bars" are always fifty.
+    """
     is_cut = bar_open(start, interval) < start
     return max(1, bars_between(start, end, interval) - is_cut)
 
 
 def span_of(interval: str) -> timedelta:
-    """Return the duration of a bar. Months count as 30 days and years as 365, close enough to count bars."""
+    """Return the duration of a bar. Months count as 30 days and years as 365, which is close enough to count bars."""
     count, unit = int(interval[:-1]), interval[-1]
     return count * (_SPANS.get(unit) or timedelta(days={"M": 30, "Y": 365}[unit]))
 
 
 def read_interval(value: object, catalogue: ChartCatalogue, findings: Findings) -> str | None:
-    """Read an interval: `1d`, `D`, `60m` and `240` are accepted; only m (minutes) and M (months) differ by case."""
+    """Parse an interval such as `1d`, `D`, `60m` or `240`. Case matters only for m (minutes) and M (months)."""
     offered = catalogue.options("interval")
     if value is None:
         findings.error("interval", f"interval is required, one of {', '.join(offered)}")
@@ -164,7 +170,10 @@ def _minutes(count: int) -> str | None:
 def read_range(
     value: object, interval: str | None, now: datetime, findings: Findings
 ) -> str | dict[str, object] | None:
-    """Read a range in either dialect. Its start is aligned to the bars of `interval`; its default end is now."""
+    """Read a range in either dialect.
+
+    The start is aligned to the bars of `interval`. The default end is now.
+    """
     if is_object(value):
         return _between(value, now, findings)
     text = value.strip() if isinstance(value, str) else ""

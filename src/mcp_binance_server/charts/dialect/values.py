@@ -1,4 +1,4 @@
-"""Values of inputs and overrides."""
+"""Values of inputs and overrides in both dialects."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _LEVEL: Final = re.compile(r"level([1-9][0-9]?)")
 
 
 def read_value(value: object, rule: Rule, where: str, findings: Findings) -> Scalar | None:
-    """Return the value in the service's form, or None after reporting an error."""
+    """Convert a value to the service's form. Report an error and return None if it is invalid."""
     match rule.type:
         case "Integer":
             return _in_bounds(_whole(value, where, findings), rule, where, findings)
@@ -40,14 +40,14 @@ def read_value(value: object, rule: Rule, where: str, findings: Findings) -> Sca
 
 
 def read_number(value: object, where: str, findings: Findings) -> int | float | None:
-    """Return a finite number. Text, booleans, infinity and NaN are errors."""
+    """Return a finite number. Text, booleans, infinity and NaN are reported as errors."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_NUMBER:
         return value
     return _refuse(value, "a number", where, findings)
 
 
 def read_colour(value: object, where: str, findings: Findings) -> str | None:
-    """Return a colour as `rgb()` or `rgba()`, the only form the service accepts; `#rrggbb` is converted."""
+    """Return a colour as `rgb()` or `rgba()`. The service accepts no other form, so `#rrggbb` is converted."""
     text = value.strip() if isinstance(value, str) else ""
     if found := _HEX.fullmatch(text):
         digits = found[1] if len(found[1]) > 3 else "".join(2 * digit for digit in found[1])
@@ -85,7 +85,7 @@ def _in_bounds(value: int | float | None, rule: Rule, where: str, findings: Find
 
 
 def _text(value: object, rule: Rule, where: str, findings: Findings) -> str | None:
-    # Half of a surrogate pair is not a character: it can be neither sent nor drawn.
+    # A lone surrogate is not a character: it can be neither sent nor drawn.
     if not isinstance(value, str) or len(value) > LONGEST_TEXT or _SURROGATE.search(value):
         return _refuse(value, f"text of at most {LONGEST_TEXT} characters", where, findings)
     if not rule.options or value in rule.options:
@@ -108,7 +108,7 @@ def _refuse(value: object, wanted: str, where: str, findings: Findings) -> None:
 def read_overrides(
     value: object, rules: Mapping[str, Rule], where: str, findings: Findings, levels: Levels | None = None
 ) -> dict[str, object]:
-    """Read an object of overrides; unknown keys are errors."""
+    """Read an object of overrides. Unknown keys are errors."""
     given = object_of(value, where, findings)
     numbered = {key: _level(each, levels, f"{where}.{key}", findings) for key, each in _levels(given, levels).items()}
     plain = {key: each for key, each in given.items() if key not in numbered}
@@ -118,7 +118,7 @@ def read_overrides(
 def read_fields(
     given: Mapping[str, object], rules: Mapping[str, Rule], where: str, findings: Findings
 ) -> dict[str, object]:
-    """Read the values of an object by the rule of each key; null counts as left out."""
+    """Read each value of an object by the rule of its key. Null means that the key is missing."""
     findings.unknown_keys(given, tuple(rules), f"{where}.")
     read: dict[str, object] = {}
     for key, rule in rules.items():
@@ -130,7 +130,10 @@ def read_fields(
 
 
 def read_chart_override(value: object, style: str, catalogue: ChartCatalogue, findings: Findings) -> dict[str, object]:
-    """Read the overrides of the whole chart; its `style` object accepts the keys of the chart's own style."""
+    """Read the overrides of the whole chart.
+
+    The object `style` accepts the override keys of the chart's own style.
+    """
     given = object_of(value, "override", findings)
     parameter = catalogue.parameters.get("override")
     fields: Mapping[str, BodyParameter] = {**(parameter.fields if parameter else {}), **LOCAL}
@@ -146,7 +149,7 @@ def read_chart_override(value: object, style: str, catalogue: ChartCatalogue, fi
 
 
 def object_of(value: object, where: str, findings: Findings) -> Mapping[str, object]:
-    """Return an object, or an empty one after reporting an error; null is not an error."""
+    """Return an object. Report an error and return an empty one for any other value except null."""
     if is_object(value):
         return value
     if value is not None:

@@ -1,1 +1,1 @@
-"""Natural language to a chart: a trader's text becomes a configuration with reasons and warnings."""
+"""Natural language to charts: a trader's text becomes a configuration with reasons and warnings."""

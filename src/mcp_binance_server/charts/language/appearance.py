@@ -1,4 +1,4 @@
-"""Appearance in a text: style, theme, scale, session, timezone, size, format, and elements shown or hidden."""
+"""Appearance in a text: style, theme, scale, session, timezone, size, format, and visible elements."""
 
 import re
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _FORMATS: Final = {
     "png": r"(?:as |in )?(?:an? )?png(?: (?:format|image))?",
     "jpeg": r"(?:as |in )?(?:an? )?jpe?g(?: (?:format|image))?",
 }
-# Names of elements, their switches, and the default of each switch.
+# Names of chart elements, with their switches and the default of each switch.
 _SWITCHES: Final = {
     r"vertical grid(?: ?lines)?": {"showVertGrid": True},
     r"horizontal grid(?: ?lines)?": {"showHorzGrid": True},
@@ -90,7 +90,7 @@ STYLE_WORDS: Final = frozenset(
 
 @dataclass(slots=True)
 class WantedLooks:
-    """Appearance requested by the text; None if the text does not mention it."""
+    """Appearance requested by the text. Fields that the text does not mention are None."""
 
     style: str | None = None
     theme: str | None = None
@@ -102,7 +102,7 @@ class WantedLooks:
 
 
 def find_looks(reading: SentenceReader, catalogue: ChartCatalogue) -> WantedLooks:
-    """Take all words about appearance from the text."""
+    """Extract all words about appearance from the text."""
     return WantedLooks(
         scale=_one(reading, _SCALES),
         session=_one(reading, _SESSIONS),
@@ -133,7 +133,7 @@ def _style(reading: SentenceReader) -> str | None:
         if not reading.negated(match.start()):
             reading.warn("unknown_style", f"{quoted(match[0])} charts are not offered; candles are drawn")
     wanted = reading.wanted(_mentions(reading, _STYLES, _CHART))
-    # "a line chart of 4h candles": "candles" can also just mean bars.
+    # In "a line chart of 4h candles" the word "candles" only means bars.
     named = list(dict.fromkeys(each.value for each in wanted if each.value != "candle"))
     if len(named) > 1:
         reading.warn("conflicting_style", f"{' and '.join(named)} were both requested; {named[0]} is drawn")
@@ -169,7 +169,7 @@ def _timezone(reading: SentenceReader, catalogue: ChartCatalogue) -> str | None:
                 found.append(reading.mention(zone, match.start() + match[0].index(name), match.end()))
                 break
     wanted = reading.wanted(found)
-    # UTC is the service's default and missing from its list of timezones, so it is selected by leaving the key out.
+    # UTC is missing from the service's list of timezones, but is its default: omit the key to select it.
     return wanted[0].value if wanted and wanted[0].value != _UTC else None
 
 

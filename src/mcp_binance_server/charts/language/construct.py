@@ -1,4 +1,4 @@
-"""Entry point: a text, a moment and known facts become a configuration with reasons and warnings."""
+"""Entry point of the language package: text, time and known names in, chart configuration out."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,10 @@ _EXAMPLE: Final = "for example 'BTC 4h with RSI' or 'NASDAQ:AAPL daily'"
 
 @dataclass(frozen=True, slots=True)
 class Construction:
-    """A configuration in the tools' dialect, its reasons, its warnings as "code: sentence", and every market named."""
+    """A configuration in the tools' dialect, the reasons for it, and every market named by the text.
+
+    Each warning has the form "code: sentence".
+    """
 
     config: dict[str, object]
     reasoning: str
@@ -49,7 +52,9 @@ def construct(
     plan: Plan | None = None,
     default_theme: str = DEFAULT_THEME,
 ) -> Construction:
-    """Convert a text into a chart's configuration. Pure: the same text at the same moment gives the same chart.
+    """Convert a text to a chart configuration.
+
+    A pure function: the same text at the same time gives the same chart.
 
     Raises:
         InvalidArguments: the text is empty, too long, or names no market.
@@ -155,7 +160,7 @@ def _range(span: TimeSpan | None, interval: str, now: datetime) -> str | dict[st
 
 
 def _bars_ago(now: datetime, interval: str, bars: int) -> datetime:
-    # Months differ in length, so they are counted as calendar months, including the current one.
+    # Months differ in length: count calendar months, including the current one.
     if interval[-1] in "MY":
         return bars_before(now, interval, bars - 1)
     return now - bars * OFFERED[interval] * timedelta(minutes=1)

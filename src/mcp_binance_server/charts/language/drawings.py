@@ -15,7 +15,7 @@ ONE_PRICE: Final = PRICE + _UNIT
 _SHAPE: Final = re.compile(r"\$?(?P<number>[\d,]+(?:\.\d+)?)(?P<scale>k|mm?)?")
 _SCALES: Final = {"k": 1_000, "m": 1_000_000, "mm": 1_000_000}
 
-# A price that only describes the market: "near 70k", "above 100,000", "$3200".
+# Prices that only describe the market: "near 70k", "above 100,000", "$3200".
 _WHERE: Final = "near|around|above|below|over|under|at|past|hit|hits|hitting|about|~|crossed|broke|touch(?:ed)?"
 IN_PASSING: Final = re.compile(rf"(?<!\w)(?:{_WHERE}) ?{ONE_PRICE}|(?<!\w)\${PRICE}")
 
@@ -23,7 +23,7 @@ Coordinates = dict[str, int | float | str]
 
 
 def price_of(text: str) -> int | float | None:
-    """Return the number written as a price, or None. It is a chart coordinate, not money."""
+    """Parse a price, or return None. The result is a chart coordinate, not money, so a float is exact enough."""
     found = _SHAPE.fullmatch(text.strip())
     if found is None:
         return None
@@ -63,7 +63,7 @@ _MARKED: Final = re.compile(
     rf"(?<!\w)(?:mark|highlight|draw)(?: (?:a|the))? (?P<prices>{ONE_PRICE}(?! lines?\b)(?:{_AND}{ONE_PRICE})*)"
 )
 _EACH: Final = re.compile(ONE_PRICE)
-# Many countries write ninety-seven thousand five hundred as 97.500.
+# In many countries 97.500 means ninety-seven thousand five hundred.
 _THOUSANDS: Final = re.compile(r"\$?\d{1,3}\.\d\d0")
 _SIDE: Final = re.compile(
     r"(?<!\w)(?:go |going )?(?P<side>long|short|buy|sell)(?: (?:position|trade|setup|entry|idea))?(?!\w)(?! ?-?term)"
@@ -98,7 +98,7 @@ _FROM_TO: Final = re.compile(rf" ?(?:from|between|at) {ONE_PRICE} ?(?:to|and|-) 
 
 
 def find_drawings(reading: SentenceReader, studies: Phrases[StudyName]) -> list[Mention[WantedDrawing]]:
-    """Take every drawing. A drawing without prices or dates is taken too, with a warning."""
+    """Extract every drawing. A drawing without prices or dates is removed from the text with a warning."""
     found = [*_positions(reading), *_vertical(reading), *_retracements(reading), *_priced(reading)]
     found += _lines(reading, studies)
     _without_points(reading)
@@ -108,7 +108,7 @@ def find_drawings(reading: SentenceReader, studies: Phrases[StudyName]) -> list[
 def _lines(reading: SentenceReader, studies: Phrases[StudyName]) -> Iterator[Mention[WantedDrawing]]:
     for pattern in (_LINES, _MARKED):
         for match in pattern.finditer(reading.left):
-            # "RSI levels 80 and 20" are not prices.
+            # The numbers in "RSI levels 80 and 20" are not prices.
             if studies.ends(tokenise(reading.left[: match.start()])):
                 continue
             name = match.groupdict().get("name")
@@ -124,7 +124,7 @@ def _lines(reading: SentenceReader, studies: Phrases[StudyName]) -> Iterator[Men
 
 def _priced(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     for match in _PRICED.finditer(reading.left):
-        # "support 65000 resistance 70000": the price belongs to the name before it.
+        # In "support 65000 resistance 70000" each price belongs to the name before it.
         if re.search(rf"(?:{_NAMES}|line|level)s?{_AT}$", reading.left[: match.start()]):
             continue
         price = price_of(match["price"])
@@ -161,7 +161,7 @@ def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     target, stop = _TARGET.search(reading.left, side.end()), _STOP.search(reading.left, side.end())
     labelled = [match for match in (target, stop) if match]
     entry = _entry(reading.left, side.end(), labelled)
-    # "buy" and "sell" are only talk, unless a target or a stop makes them a plan.
+    # "buy" and "sell" request a drawing only together with a target or a stop.
     if not labelled and (entry is None or side["side"] in _TALK):
         return
     for match in (side, *labelled, *([entry] if entry else [])):
@@ -183,7 +183,7 @@ def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
 def _entry(left: str, place: int, labelled: list[re.Match[str]]) -> re.Match[str] | None:
     for match in _ENTRY.finditer(left, place):
         inside = any(other.start() <= match.start("price") < other.end() for other in labelled)
-        # The price follows the side directly, or has a word such as "entry".
+        # The entry price directly follows the side, or follows a word such as "entry".
         said = match[0] != match["price"] or re.fullmatch(r" ?(?:\w+ )?", left[place : match.start()])
         if not inside and said:
             return match

@@ -34,7 +34,7 @@ _NAME: Final = re.compile(
 
 
 def find_explicit(reading: SentenceReader, catalogue: ChartCatalogue) -> list[Mention[Wanted]]:
-    """Take full symbols and formulas, in upper case."""
+    """Extract full symbols and formulas, in upper case."""
     found: list[Mention[Wanted]] = []
     while (match := _FULL.search(reading.left)) is not None:
         start, end = match.span()
@@ -43,7 +43,7 @@ def find_explicit(reading: SentenceReader, catalogue: ChartCatalogue) -> list[Me
         if formula and around[0] != match[0]:
             found.append(reading.mention(Wanted(full=formula), *around.span()))
             continue
-        # The sentence can end right after the symbol.
+        # The dot that ends a sentence can directly follow the symbol.
         text = match[0].rstrip(".!") if not match[0].endswith("1!") else match[0]
         symbol = _valid(text, catalogue)
         written = reading.text[start:end]
@@ -56,7 +56,7 @@ def find_explicit(reading: SentenceReader, catalogue: ChartCatalogue) -> list[Me
 
 
 def find_tickers_with_digits(reading: SentenceReader, listing: Listing) -> list[Mention[Wanted]]:
-    """Take tickers such as 1000SATS or 1INCH before their digits are read as a length or a time."""
+    """Extract tickers such as 1000SATS or 1INCH. Later rules would read their digits as a length or a time."""
     found: list[Mention[Wanted]] = []
     for match in _WITH_DIGITS.finditer(reading.left):
         ticker = match["ticker"].upper()
@@ -75,7 +75,7 @@ def find_tickers_with_digits(reading: SentenceReader, listing: Listing) -> list[
 
 
 def _is_thousand(ticker: str, listing: Listing) -> bool:
-    # Perpetuals of coins with tiny prices are quoted per thousand: 1000PEPE.
+    # Perpetuals of coins with tiny prices are quoted per thousand coins: 1000PEPE.
     bare = re.sub(r"^1(?:000){1,2}", "", ticker)
     return bare != ticker and len(bare) > 2 and listing.knows(bare)
 
@@ -92,13 +92,13 @@ def _valid(text: str, catalogue: ChartCatalogue) -> str | None:
 
 
 def find_size(reading: SentenceReader) -> tuple[int, int] | None:
-    """Take the size named by the text, in pixels or by the name of a screen."""
+    """Extract the size, written in pixels or as the name of a screen."""
     sizes: list[tuple[int, int]] = []
     for match in _EXACT.finditer(reading.left):
         sizes.append((int(match["width"]), int(match["height"])))
         reading.take(*match.span())
     for match in _NAME.finditer(reading.left):
-        # "near 4k" is a price.
+        # In "near 4k" the number is a price.
         if not re.search(
             r"(?:near|above|below|over|under|around|at|@|to|from|target|tp|stop|sl|entry) $",
             reading.left[: match.start()],
@@ -112,7 +112,7 @@ def find_size(reading: SentenceReader) -> tuple[int, int] | None:
 
 
 def settle_size(reading: SentenceReader, asked: tuple[int, int] | None, plan: Plan | None) -> tuple[int, int]:
-    """Return the size to draw: the requested size within the renderer's bounds, or the plan's default."""
+    """Return the size to draw: the requested size within the renderer's limits, or the default of the plan."""
     if asked is None:
         return _default(reading, plan)
     width, height = asked

@@ -8,15 +8,15 @@ from mcp_binance_server.domain.symbols import SymbolTable
 
 Kind = Literal["coin", "fiat", "metal", "fixed"]
 
-# Quotes accepted at the end of a pair that is not, or no longer, listed.
+# Quote assets accepted at the end of an unlisted or delisted pair.
 KNOWN_QUOTES = ("FDUSD", *STABLECOINS, "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The meaning of a name: an asset that needs a quote, or one fixed market.
+    """The meaning of a name: an asset that needs a quote asset, or one fixed market.
 
-    `assumed` names the other possible market; it is empty if the name is unambiguous.
+    `assumed` names the alternative meaning. It is empty if the name is unambiguous.
     """
 
     kind: Kind
@@ -24,7 +24,7 @@ class Named:
     assumed: str = ""
 
 
-# Ticker and names by home exchange; each ticker is a name too.
+# Tickers by home exchange, each with its names. A ticker is a name too.
 _STOCKS: Final = {
     "NASDAQ": "AAPL:apple TSLA:tesla MSFT:microsoft NVDA:nvidia AMZN:amazon GOOGL:google,alphabet META:meta,facebook "
     "NFLX:netflix AMD: INTC:intel COIN: MSTR:microstrategy,strategy MARA:marathon RIOT: HOOD:robinhood PYPL:paypal "
@@ -63,7 +63,7 @@ _FIXED: Final = {
     "FX:EURUSD": "fiber",
     "NASDAQ:COIN": "coinbase stock, coinbase shares, coinbase global",
 }
-# Ambiguous names: the chosen market, and the alternatives.
+# Ambiguous names: the chosen market, its names, and a hint at the alternatives.
 _ASSUMED: Final = {
     "TVC:USOIL": ("crude oil, crude, oil, wti", "TVC:USOIL is used; NYMEX:CL1! are the futures, TVC:UKOIL is Brent"),
     "TVC:DXY": ("dollar, us dollar", "the dollar index TVC:DXY is used; name a pair such as EUR/USD for another"),
@@ -106,19 +106,19 @@ _FIATS: Final = {
 }  # fmt: skip
 
 RENAMED: Final = {"MATIC": "POL", "FTM": "S", "RNDR": "RENDER"}
-# Quotes: "in sats", "in dollars". Alone, these words mean something else or nothing.
+# Words for quote assets, as in "in sats" or "in dollars". Alone they have another meaning or none.
 QUOTE_WORDS: Final = {
     "sats": "BTC", "sat": "BTC", "satoshis": "BTC", "dollars": "USD", "dollar": "USD", "us dollars": "USD",
     "us dollar": "USD", "usd": "USD", "tether": "USDT", "bucks": "USD", "try": "TRY",
 }  # fmt: skip
-# The token that "sats" means when it stands alone.
+# The meaning of "sats" without "in": the token 1000SATS.
 THOUSAND_SATS: Final = "1000SATS"
-# Currencies quoted with the dollar first: USD/JPY.
+# Currencies quoted with the dollar first, as in USD/JPY.
 DOLLAR_FIRST: Final = frozenset(
     {"JPY", "CHF", "CAD", "TRY", "MXN", "CNH", "INR", "ZAR", "SEK", "NOK", "PLN", "SGD", "HKD"}
 )
 FIAT_CODES: Final = frozenset((*_FIATS, "TRY"))
-# Exchanges with real US dollars: a pair's default quote there is USD, not a stablecoin.
+# Exchanges that trade against real US dollars. Their default quote asset is USD, not a stablecoin.
 DOLLAR_EXCHANGES: Final = frozenset({"COINBASE", "KRAKEN", "BITSTAMP", "GEMINI", "BITFINEX"})
 # Stock exchanges by name; they list no coins.
 STOCK_EXCHANGES: Final = {"nasdaq": "NASDAQ", "nyse": "NYSE", "amex": "AMEX", "lse": "LSE", "xetra": "XETR"}
@@ -130,7 +130,7 @@ EXCHANGE_NAMES: Final = {
 
 
 def named_markets() -> dict[str, Named]:
-    """Return every name and its meaning."""
+    """Return all names with their meanings."""
     found: dict[str, Named] = {}
     for exchange, rows in _STOCKS.items():
         for row in rows.split():
@@ -154,7 +154,7 @@ def named_markets() -> dict[str, Named]:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The pairs in trading, by symbol."""
+    """The trading pairs by symbol."""
 
     pairs: dict[str, tuple[str, str]] = field(repr=False)
     bases: frozenset[str] = field(repr=False)
@@ -162,7 +162,7 @@ class Listing:
 
     @classmethod
     def of(cls, table: SymbolTable | None) -> "Listing":
-        """Build the listing from a symbol table; without one, only well-known coins are recognised, by name."""
+        """Build the listing from a symbol table. Without a table only the names of well-known coins are recognised."""
         rules = () if table is None else table.rules.values()
         pairs = {str(each.symbol): (each.base, each.quote) for each in rules if each.is_trading}
         bases = frozenset(base for base, _quote in pairs.values())
@@ -176,11 +176,14 @@ class Listing:
         return base + quote in self.pairs
 
     def knows(self, asset: str) -> bool:
-        """Return whether a code is a listed asset or a well-known coin."""
+        """Return True if a code is a listed asset or a well-known coin."""
         return asset in self.bases or asset in ASSET_NAMES
 
     def split(self, text: str) -> tuple[str, str] | None:
-        """Split an upper-case text into base and quote: a listed pair, or a text in the form of a pair."""
+        """Split an upper-case text into base and quote asset.
+
+        The text is a listed pair, or a text that ends in a known quote asset.
+        """
         if (found := self.pairs.get(text)) is not None:
             return found
         for quote in (*KNOWN_QUOTES, "USD"):

@@ -1,4 +1,4 @@
-"""Numbers in a text, and the study parameter that each of them sets."""
+"""Numbers in a text, each assigned to the study parameter that it sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _NOISE: Final = frozenset(
 )  # fmt: skip
 _NEUTRAL: Final = frozenset({"period", "periods", "bar", "bars", "candle", "candles"})
 _LEVEL_WORDS: Final = frozenset({"levels", "level", "limits", "bands", "zones", "overbought"})
-# Maximum number of copies of a study with one parameter: "EMA 8 13 21 34 55".
+# Maximum number of lines from one study with one parameter, as in "EMA 8 13 21 34 55".
 _MOST_TIMES: Final = 12
 
 
@@ -33,7 +33,7 @@ def number_of(text: str) -> Number:
 
 
 def text_at(tokens: Sequence[Token], place: int) -> str:
-    """Return a token's text, or an empty text beyond either end."""
+    """Return the text of a token. Beyond either end it is empty."""
     return tokens[place].text if 0 <= place < len(tokens) else ""
 
 
@@ -43,12 +43,12 @@ def is_number(tokens: Sequence[Token], place: int) -> bool:
 
 
 def is_glued(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a token follows the previous one without a space."""
+    """Return True if no space separates a token from the previous one."""
     return 0 < place < len(tokens) and tokens[place - 1].end == tokens[place].start
 
 
 def is_free(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a number stands alone and is not part of `4h`, `70k` or `$5`."""
+    """Return True if a number stands alone. In `4h`, `70k` and `$5` it does not."""
     if not is_number(tokens, place):
         return False
     has_suffix = is_glued(tokens, place + 1) and text_at(tokens, place + 1) in _SUFFIXES
@@ -56,23 +56,23 @@ def is_free(tokens: Sequence[Token], place: int) -> bool:
 
 
 def is_glued_to_word(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether letters stand right before a number: the 4 of "H4 RSI" is not a length."""
+    """Return True if letters directly precede a number. The 4 of "H4 RSI" is not a length."""
     return is_glued(tokens, place) and tokens[place - 1].is_word
 
 
 def has_unit(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a number counts time, bars or pixels."""
+    """Return True if a unit of time, bars or pixels follows a number."""
     after = place + 2 if text_at(tokens, place + 1) == "-" else place + 1
     return text_at(tokens, after) in {*UNIT_OF, *BARS, "x", "by", "%", "$"}
 
 
 def is_plain(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a number can be a study's parameter."""
+    """Return True if a number can be a study parameter."""
     return is_free(tokens, place) and not has_unit(tokens, place)
 
 
 def belongs_right(tokens: Sequence[Token], place: int, names: Phrases[StudyName]) -> bool:
-    """Return whether a number belongs to the study after it: "RSI 50 EMA", but not "MA 9 MA 21"."""
+    """Return True if a number belongs to the study after it, as in "RSI 50 EMA". In "MA 9 MA 21" it does not."""
     found = names.at(tokens, place + 2 if text_at(tokens, place + 1) == "-" else place + 1)
     if found is None:
         return False
@@ -80,13 +80,17 @@ def belongs_right(tokens: Sequence[Token], place: int, names: Phrases[StudyName]
 
 
 def is_interval(count: str, unit: str) -> bool:
-    """Return whether a count and a unit form an offered interval."""
+    """Return True if a count and a unit form an available interval."""
     return float(count) * MINUTES[unit] in OFFERED.values()
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The numbers of one study: in order, by public key, its upper and lower level, and the unit of a length."""
+    """The numbers given for one study.
+
+    `numbers` are in order of the text, `named` by public key. `levels` are the upper and lower level. `unit` is the
+    unit of a length.
+    """
 
     numbers: tuple[Number, ...] = ()
     named: dict[str, Number] = field(default_factory=dict[str, Number])
@@ -96,7 +100,7 @@ class Given:
 
 @dataclass(slots=True)
 class After:
-    """A scan of the tokens after a study's name that collects its numbers."""
+    """Scanner of the tokens after a study name. It collects the numbers of the study."""
 
     tokens: Sequence[Token]
     study: StudyWord
@@ -110,7 +114,7 @@ class After:
     levels: tuple[Number, Number] | None = None
 
     def walk(self) -> tuple[Given, int]:
-        """Collect the tokens that belong to the study; return its numbers and the place after the last token."""
+        """Scan the tokens that belong to the study. Return its numbers and the index after the last token."""
         opening = text_at(self.tokens, self.cursor)
         if opening in _OPEN:
             self.closing, self.cursor = _OPEN[opening], self.cursor + 1
@@ -154,7 +158,7 @@ class After:
         if self.only_named or len(self.numbers) >= most or not inputs:
             return False
         negative = text_at(self.tokens, self.cursor) == "-" and is_glued(self.tokens, self.cursor + 1)
-        # Between two numbers it is a dash.
+        # A "-" between two numbers is a dash, not a minus sign.
         if negative and is_glued(self.tokens, self.cursor) and not self.closing:
             return False
         place = self.cursor + negative
@@ -185,14 +189,14 @@ class After:
 def after_name(
     tokens: Sequence[Token], place: int, study: StudyWord, names: Phrases[StudyName], *, only_named: bool = False
 ) -> tuple[Given, int]:
-    """Read the numbers after a name; return them and the place after the last one."""
+    """Read the numbers after a study name. Return them and the index after the last one."""
     return After(tokens, study, names, only_named, _past_noise(tokens, place, study), place).walk()
 
 
 def before_name(
     tokens: Sequence[Token], first: int, free_from: int, study: StudyWord, names: Phrases[StudyName]
 ) -> tuple[Given | None, int]:
-    """Read the numbers before a name; return None if there are none, or if they belong to another study."""
+    """Read the numbers before a study name. Return None without numbers, or if they belong to another study."""
     cursor, unit = _past_unit(tokens, first, free_from, study)
     if cursor < free_from or not study.inputs or not is_number(tokens, cursor) or is_glued_to_word(tokens, cursor):
         return None, first
@@ -252,7 +256,7 @@ def _named(tokens: Sequence[Token], place: int, study: StudyWord) -> tuple[str, 
         if is_number(tokens, cursor) and not has_unit(tokens, cursor):
             return key, number_of(tokens[cursor].text), cursor + 1
         return None
-    # "2 standard deviations": the number first.
+    # The number can come first: "2 standard deviations".
     if tokens[place].is_number and (later := study.keys.at(tokens, place + 1)) is not None:
         key, cursor = later
         if not is_number(tokens, cursor):

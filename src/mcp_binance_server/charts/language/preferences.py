@@ -1,4 +1,4 @@
-"""Arguments given with the text: they override the text, and each difference is reported."""
+"""Arguments given in addition to the text. They override the text, and each difference is reported."""
 
 import re
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ _LONGEST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """The arguments given with the text, unchanged."""
+    """The arguments given in addition to the text."""
 
     symbol: str | None = None
     exchange: str | None = None
@@ -34,7 +34,7 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Merger of preferences with the reading of a text; `notes` are the differences."""
+    """Merger of preferences and text. `notes` lists the differences."""
 
     reading: SentenceReader
     knowledge: Knowledge
@@ -42,7 +42,7 @@ class Fixed:
     notes: list[str]
 
     def apply(self, said: Understood) -> Understood:
-        """Return the reading with all preferences applied."""
+        """Return the content of the text with all preferences applied."""
         return self._looks(self._time(self._market(said)))
 
     def _differs(self, name: str, given: object, written: object) -> None:
@@ -137,6 +137,6 @@ class Fixed:
 def apply_preferences(
     reading: SentenceReader, said: Understood, preferences: Preferences, knowledge: Knowledge
 ) -> tuple[Understood, list[str]]:
-    """Return the reading with the preferences applied, and a sentence for each difference from the text."""
+    """Apply the preferences to the content of a text. Also return one sentence for each difference."""
     notes: list[str] = []
     return Fixed(reading, knowledge, preferences, notes).apply(said), notes

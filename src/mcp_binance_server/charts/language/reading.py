@@ -1,4 +1,4 @@
-"""The reader of a text: normalisation, tokens from left to right, negation and corrections."""
+"""Text reader: normalisation, tokens, negation and corrections."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _CUES: Final = (
     "never mind", "nevermind", "forget", "skip", "exclude", "excluding", "except", "minus", "omit", "instead of",
     "rather than", "turn off", "switch off", "get rid of", "isn't", "never", "avoid",
 )  # fmt: skip
-# Ends of a negation. A negated list continues after "or" and "and"; these words start the wanted part.
+# Words that end a negation. In a list the negation continues across "or" and "and".
 _ENDS: Final = (
     "but", "just", "only", "show", "with", "use", "add", "instead(?! of)", "from", "actually", "rather(?! than)",
     "please", "make",
@@ -24,23 +24,23 @@ _CORRECTIONS: Final = (
 
 _WORDS: Final = "|".join(sorted(_CUES, key=len, reverse=True))
 CUE: Final = re.compile(rf"(?<!\w)(?:{_WORDS})(?!\w)")
-# "nothing but price" asks for the price alone.
+# "nothing but price" requests the price alone.
 _ONLY: Final = re.compile(r"\bnothing (?:but|except|else)\b|\bwhy not\b|\bno matter\b|\bif not\b")
 _END: Final = re.compile(rf"[,;\n]| - |\.(?=\s|$)|\b(?:{'|'.join(_ENDS)})\b")
-# "don't show", "do not add": the verb right after the cue belongs to it.
+# In "don't show" and "do not add" the verb after the cue belongs to the negation.
 _VERB: Final = re.compile(r"\s*(?:show|use|add|with|want|need|include|draw|put|make|give me|have)\b")
-# Words that continue a negated list: "no RSI or MACD", but not "no volume 4h".
+# Words that continue a negated list: "no RSI or MACD". Without one the negation ends: "no volume 4h".
 JOINT: Final = re.compile(r"\s*(?:(?:,|/|&|\+|or|and|nor)\s*)+(?:(?:the|any|a|an|all|on|in|no|not)\s*)*")
 _CORRECTION: Final = re.compile(rf"\b(?:{'|'.join(_CORRECTIONS)})\b|(?<!\w)instead(?! of)(?!\w)")
 
 LONGEST: Final = 2_000
-# Labels are kept as words: in "range: 3M" the label makes 3M a range.
+# Labels stay in the text as words: the label in "range: 3M" makes 3M a range.
 LABELS: Final = (
     "symbol", "ticker", "pair", "market", "interval", "timeframe", "indicators", "indicator", "studies", "theme",
     "range", "period", "style", "exchange", "size", "resolution", "drawings", "format", "scale", "timezone",
 )  # fmt: skip
 
-# Typographic quotes, dashes and the multiplication sign, by code point: they look like others in an editor.
+# Typographic quotes, dashes and the multiplication sign, by code point: an editor shows them like ASCII characters.
 _ALIKE: Final = {
     **dict.fromkeys((0x2018, 0x2019, 0x60), "'"),
     **dict.fromkeys((0x201C, 0x201D), '"'),
@@ -54,16 +54,19 @@ _GLUED: Final = re.compile(r"(?<=[A-Za-z]{3})(?=\d{1,3}[mhdwMHDW](?!\w))")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 
 T = TypeVar("T")
-# Placeholder for a character already read: neither word nor space, so no pattern matches across it.
+# Placeholder for a character already read. It is neither a letter nor a space, so no pattern matches across it.
 TAKEN: Final = "\0"
 _QUOTED: Final = 80
-# Studies form a list without a word between them: "without RSI MACD".
+# Class name of study mentions. Studies form a list even without commas: "without RSI MACD".
 _STUDY: Final = "Asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The negated spans, the words that open them, and the positions and words of corrections."""
+    """Negated spans and corrections in a text.
+
+    `cues` are the words that start a negation. `corrections` are the positions where a correction starts to apply.
+    """
 
     stretches: tuple[tuple[int, int], ...] = ()
     cues: tuple[tuple[int, int], ...] = ()
@@ -76,7 +79,7 @@ class Scopes:
 
 
 def find_scopes(folded: str) -> Scopes:
-    """Find the negated spans: from the cue to the next comma, line end, "but", or request word."""
+    """Find the negated spans. A span ends at a comma, the end of the line, "but", or a request word."""
     spared = [found.span() for found in _ONLY.finditer(folded)]
     cues = [found.span() for found in CUE.finditer(folded) if not _inside(found.start(), spared)]
     corrections = [found.span() for found in _CORRECTION.finditer(folded)]
@@ -95,7 +98,7 @@ def _scope_end(folded: str, after: int) -> int:
 
 
 def _turn(folded: str, start: int, end: int) -> int:
-    # "ETH 15m instead" corrects the text before it in its own clause.
+    # "ETH 15m instead" corrects with the text before "instead" in the same clause.
     if folded[start:end] != "instead":
         return end
     breaks = [folded.rfind(sign, 0, start) for sign in (",", ";", "\n", ".")]
@@ -107,7 +110,7 @@ def _inside(place: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def normalise(text: str) -> str:
-    """Return the text in the normal form that all patterns expect; it can become shorter, its meaning stays."""
+    """Normalise a text for pattern matching. The text can become shorter."""
     plain = unicodedata.normalize("NFKC", text).translate(_ALIKE)
     visible = "".join(_visible(character) for character in plain)
     lines = _LABEL.sub(r"\1 ", _MARKER.sub("", visible))
@@ -115,7 +118,7 @@ def normalise(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Convert to lower case one character at a time, so that all positions stay the same."""
+    """Convert to lower case character by character, so that all positions stay the same."""
     return "".join(low if len(low := character.lower()) == 1 else character for character in text)
 
 
@@ -130,7 +133,7 @@ def _visible(character: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mention(Generic[T]):
-    """One thing named by the text, and its position."""
+    """A value named by the text, with its position."""
 
     value: T
     start: int
@@ -139,7 +142,7 @@ class Mention(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a number or a sign of the text; a span already read is one sign."""
+    """A word, a number or a sign. A span that was already read is one sign."""
 
     text: str
     start: int
@@ -158,13 +161,16 @@ _TOKEN: Final = re.compile(r"\d{1,12}(?:\.\d{1,8})?|[^\W\d_]+|\0+|[^\s\0]")
 
 
 def tokenise(left: str) -> list[Token]:
-    """Split the unread text into words, numbers and signs; letters and digits are always separate."""
+    """Split the unread text into words, numbers and signs. Letters and digits are always separate tokens."""
     return [Token(found[0], found.start(), found.end()) for found in _TOKEN.finditer(left)]
 
 
 @dataclass(slots=True)
 class SentenceReader:
-    """The text, its unread part (lower case, same positions), and the warnings and notes."""
+    """Reader of one text.
+
+    `left` is the unread part in lower case, with the same positions as the original text.
+    """
 
     text: str
     left: str
@@ -181,18 +187,18 @@ class SentenceReader:
         return self.text[start:end]
 
     def mention(self, value: T, start: int, end: int) -> Mention[T]:
-        """Take characters and return them with their meaning."""
+        """Mark characters as read and return them with their meaning."""
         self.take(start, end, type(value).__name__)
         return Mention(value, start, end)
 
     def warn(self, code: str, sentence: str) -> None:
-        """Add a warning; an equal sentence is added once."""
+        """Add a warning unless it was added before."""
         said = self.warnings.setdefault(code, [])
         if sentence not in said:
             said.append(sentence)
 
     def negated(self, place: int) -> bool:
-        """Return whether a position is negated: directly after the negation, or in a list that continues it."""
+        """Return True if a position directly follows a negation, or belongs to the list that continues it."""
         opened = self.scopes.opened(place)
         if opened is None:
             return False
@@ -212,7 +218,7 @@ class SentenceReader:
         return JOINT.fullmatch(gap) is not None or (gap.isspace() and kind == next_kind == _STUDY)
 
     def wanted(self, mentions: Sequence[Mention[T]]) -> list[Mention[T]]:
-        """Return the requested mentions, without negated ones.
+        """Return the mentions without the negated ones.
 
         After a correction ("actually", "make it") only the later mentions count.
         """
@@ -224,13 +230,13 @@ class SentenceReader:
 
 
 def quoted(text: str) -> str:
-    """Return a piece of the text in quotes, shortened to 80 characters."""
+    """Quote a piece of the text, cut to 80 characters."""
     flat = " ".join("".join(each for each in text if each.isprintable() or each.isspace()).split())
     return f"'{flat}'" if len(flat) <= _QUOTED else f"'{flat[: _QUOTED - 1]}…'"
 
 
 class Phrases(Generic[T]):
-    """Phrases and their meanings. Hyphens inside a phrase and a plural s at its end are ignored."""
+    """Phrases and their meanings. Matching ignores hyphens inside a phrase and a plural s at its end."""
 
     def __init__(self, pairs: Iterable[tuple[str, T]]) -> None:
         self._meaning: dict[tuple[str, ...], T] = {}
@@ -249,12 +255,12 @@ class Phrases(Generic[T]):
         return self._meaning.get(tuple(token.text for token in tokenise(fold(phrase))))
 
     def ends(self, tokens: Sequence[Token]) -> bool:
-        """Return whether the last tokens form a phrase."""
+        """Return True if the last tokens form a phrase."""
         begins = range(max(0, len(tokens) - 6), len(tokens))
         return any((found := self.at(tokens, place)) is not None and found[1] == len(tokens) for place in begins)
 
     def at(self, tokens: Sequence[Token], place: int) -> tuple[T, int] | None:
-        """Return the meaning of the longest phrase that begins at a token, and the place after it, or None."""
+        """Return the meaning of the longest phrase at a token and the index after it, or None."""
         said: tuple[str, ...] = ()
         found: tuple[T, int] | None = None
         for after in range(place, len(tokens)):

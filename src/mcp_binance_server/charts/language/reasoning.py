@@ -1,4 +1,4 @@
-"""The reasons for a chart, and the words that were not understood."""
+"""Sentences that explain a chart, and a report of the words that were not understood."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ _MONTHS_ELSEWHERE: Final = (
     "novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
     "gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre"
 )
-# A month that is still unread is invalid or in another language: "june 31".
+# A month name that no rule has read is invalid ("june 31") or in another language.
 _MONTH_WORDS: Final = frozenset(
     {*_MONTHS_ELSEWHERE.split(), *MONTHS, "jan", "feb", "apr", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 ) - {"may", "march"}
@@ -37,7 +37,7 @@ _MARKUP: Final = frozenset("<>{}[]\\")
 
 
 def market_said(symbol: str) -> str:
-    """Return a sentence with the detected market, by its name if it has one."""
+    """Return the sentence about the detected market, with its name if known."""
     exchange, _, ticker = symbol.partition(":")
     name = next(
         (name for code, name in ASSET_NAMES.items() if ticker.startswith(code) and len(ticker) - len(code) <= 6), ""
@@ -48,7 +48,7 @@ def market_said(symbol: str) -> str:
 
 
 def range_said(span: TimeSpan | None, range_text: str | None) -> list[str]:
-    """Return a sentence with the interpretation of the time."""
+    """Return the sentence about the detected range."""
     if span is None:
         return []
     if range_text is None:
@@ -57,7 +57,7 @@ def range_said(span: TimeSpan | None, range_text: str | None) -> list[str]:
 
 
 def interval_said(interval: str, *, explicit: bool, has_range: bool) -> str:
-    """Return a sentence with the source of the interval."""
+    """Return the sentence about the interval and its source."""
     if explicit:
         return f"used the requested {interval} interval"
     return (
@@ -66,7 +66,7 @@ def interval_said(interval: str, *, explicit: bool, has_range: bool) -> str:
 
 
 def studies_said(studies: Sequence[Asked]) -> list[str]:
-    """Return a sentence with the studies added."""
+    """Return the sentence about the added studies."""
     if not studies:
         return []
     if all(_is_default(each) for each in studies):
@@ -76,7 +76,7 @@ def studies_said(studies: Sequence[Asked]) -> list[str]:
 
 
 def drawings_said(drawings: Sequence[WantedDrawing]) -> list[str]:
-    """Return a sentence with the drawings added."""
+    """Return the sentence about the added drawings."""
     return (
         [f"drew {len(drawings)} {'drawing' if len(drawings) == 1 else 'drawings'} at the prices given"]
         if drawings
@@ -96,7 +96,7 @@ def _is_default(asked: Asked) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span that no rule understood, and the word before it."""
+    """A span that no rule understood, and the word that introduces it."""
 
     start: int
     end: int
@@ -128,7 +128,7 @@ def report_leftovers(reading: SentenceReader) -> None:
 
 
 def is_filler(word: str) -> bool:
-    """Return whether a word carries no request, even with two adjacent letters swapped."""
+    """Return True if a word is filler, even with two adjacent letters swapped."""
     if word in FILLER or word in PLAIN_WORDS or word in NUMBERS or len(word) == 1:
         return True
     swaps = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))
@@ -142,7 +142,7 @@ def _pieces(reading: SentenceReader) -> Iterator[Piece]:
             run += [*pending, token] if run else [token]
             pending = []
             continue
-        # Filler inside a strange span belongs to it; words after it may be understood.
+        # Filler words inside a span that was not understood belong to it. The words after it are checked on their own.
         if run and token is not None and _goes_on(token) and len(pending) < _MOST_FILLER:
             pending.append(token)
             continue
@@ -159,7 +159,7 @@ def _goes_on(token: Token) -> bool:
 
 
 def _lead_after(lead: str, token: Token | None) -> str:
-    """Return the word that introduces a span: "since the great" is still about time."""
+    """Return the word that introduces a span. In "since the great" it is "since", so the span is about time."""
     if token is None or not token.is_word:
         return ""
     if token.text in _DATE_STARTERS or token.text in _STUDY_STARTERS or not lead:

@@ -1,4 +1,4 @@
-"""Studies requested by a text, and their numbers."""
+"""Studies requested by a text, with their numbers."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from mcp_binance_server.charts.language.reading import Mention, SentenceReader, 
 from mcp_binance_server.charts.language.times.dates import read_date
 from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, StudyWord, Unoffered, Vocabulary
 
-# Averages of another study's values are not offered: "volume MA 20" is not an average of the price.
+# "volume MA 20" averages the volume, not the price. Averages of another study are not offered.
 _AVERAGED: Final = r"(?P<study>volume|vol|obv|on balance volume)"
 _AVERAGES_OF: Final = tuple(
     re.compile(rf"(?<!\w){pattern}(?!\w)")
@@ -27,7 +27,7 @@ _ANCHOR: Final = re.compile(r" (?:anchored )?(?:from|at|since) (?:the )?")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One study to draw; `unit` is the bar in which a length was given ("200 week MA")."""
+    """One study to draw. `unit` is the unit of a length, as in "200 week MA"."""
 
     indicator: CatalogueStudy
     inputs: dict[str, Scalar]
@@ -39,14 +39,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """A scan of the tokens of a text that stops at every study's name."""
+    """Scanner of a text for study names."""
 
     reading: SentenceReader
     vocabulary: Vocabulary
     tokens: list[Token]
 
     def find(self) -> Iterator[Mention[Asked]]:
-        """Take every study with its numbers; numbers before `free_from` belong to the previous study."""
+        """Extract every study with its numbers. Tokens before `free_from` belong to the previous study."""
         place, free_from = 0, 0
         while place < len(self.tokens):
             meaning, after = self.vocabulary.studies.at(self.tokens, place) or (None, place + 1)
@@ -75,7 +75,7 @@ class Finder:
             given, after = after_name(self.tokens, after, study, names)
         else:
             extra, later = after_name(self.tokens, after, study, names)
-            # "3 EMAs 9 21 55": the first number counts the others.
+            # In "3 EMAs 9 21 55" the first number counts the other numbers.
             if given.numbers == (len(extra.numbers),):
                 given = extra
             else:
@@ -84,7 +84,7 @@ class Finder:
             after = later
         start, end = self.tokens[begin].start, self.tokens[after - 1].end
         said = self.reading.text[start:end]
-        # One input and several numbers: the study is requested several times.
+        # Several numbers for a study with one input request several studies.
         many = len(study.inputs) == 1 and len(given.numbers) > 1
         each_given = [replace(given, numbers=(number,)) for number in given.numbers] if many else [given]
         asked = [_asked(self.reading, study, each, said) for each in each_given]
@@ -92,12 +92,12 @@ class Finder:
 
 
 def find_studies(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[Asked]]:
-    """Take every study named in the text, in order, with its numbers."""
+    """Extract every study named in the text, in order, with its numbers."""
     return list(Finder(reading, vocabulary, tokenise(reading.left)).find())
 
 
 def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
-    """Take the studies that are not offered, before a part of their names or their dates is read as something else."""
+    """Extract studies that are not offered. Later rules would misread parts of their names or dates."""
     for pattern in _AVERAGES_OF:
         for match in pattern.finditer(reading.left):
             reading.take(*match.span("average"))
@@ -119,13 +119,13 @@ def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
 
 
 def without_volume(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) -> bool:
-    """Return whether the text asks to hide the volume, which charts show by default."""
+    """Return True if the text asks to hide the volume. Charts show it by default."""
     wanted = [not reading.negated(each.start) for each in mentions if each.value.indicator.api_name == "Volume"]
     return bool(wanted) and not any(wanted)
 
 
 def settle_studies(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) -> list[Asked]:
-    """Return the studies to draw: without negated and corrected ones, each once."""
+    """Return the distinct studies to draw, without negated and corrected ones."""
     unwanted = [each.value for each in mentions if reading.negated(each.start)]
     wanted = [each for each in mentions if not reading.negated(each.start) and not _is_taken_back(each.value, unwanted)]
     drawn = {
@@ -141,7 +141,7 @@ def settle_studies(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) 
 
 
 def _is_taken_back(asked: Asked, unwanted: Sequence[Asked]) -> bool:
-    # "drop the RSI" means every RSI, "drop the EMA 20" only that one.
+    # "drop the RSI" removes every RSI, "drop the EMA 20" only that EMA.
     return any(
         each.indicator.name == asked.indicator.name and (not each.numbers or each.inputs == asked.inputs)
         for each in unwanted
@@ -186,7 +186,7 @@ def _checked(reading: SentenceReader, study: StudyWord, rule: StudyInput, number
         return int(number)
     if not whole:
         return number
-    # The local renderer accepts a fractional multiplier; a fractional bar count is impossible everywhere.
+    # The local renderer accepts a fractional multiplier. A number of bars must be whole.
     taken = number if rule.public in MULTIPLIERS else int(number)
     reading.warn(
         "param_integer_only", f"{name} {rule.public} {number}: chart-img.com takes whole numbers; {taken} is used"
@@ -195,7 +195,7 @@ def _checked(reading: SentenceReader, study: StudyWord, rule: StudyInput, number
 
 
 def _is_part_of_ticker(tokens: Sequence[Token], first: int, after: int) -> bool:
-    # "$MA", "BTC.MA" and "rsi:x" are not studies; "50EMA", "(RSI" and "rsi/macd" are.
+    # "$MA", "BTC.MA" and "rsi:x" are not studies, but "50EMA", "(RSI" and "rsi/macd" are.
     before = text_at(tokens, first - 1)
     if is_glued(tokens, first) and (before in {"$", "#", ":", ".", "_"} or before.isalpha()):
         return True

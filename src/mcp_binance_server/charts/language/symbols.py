@@ -14,14 +14,14 @@ from mcp_binance_server.domain.money import STABLECOINS
 SEPARATORS: Final = frozenset({"/", "-", "_"})
 _PRICED: Final = frozenset({"price", "prices", "priced", "chart", "quoted", "valued", "value"})
 _VERSUS: Final = frozenset({"vs", "versus", "against"})
-# Assets read as the quote directly after another asset; any other coin there is a second market.
+# Assets that are a quote if they directly follow another asset. Any other coin there is a second market.
 _SIDE_BY_SIDE: Final = frozenset({*STABLECOINS, *FIAT_CODES, "BTC"})
 
 _ENUMERATING: Final = frozenset({"and", ",", ";", "/", "vs", "versus", "&", "+", "or"})
 
 
 def with_quote(scan: Scan, asset: Asset) -> tuple[Wanted, int]:
-    """Return the market that begins with an asset, and the place after it."""
+    """Return the market that starts with an asset, and the index after it."""
     named, after = asset.named, asset.after
     if (capital := _share_of_market(scan, named, after)) is not None:
         return capital
@@ -68,7 +68,7 @@ def _alone(code: str) -> Wanted:
 
 
 def _quote(scan: Scan, wanted: Wanted, after: int) -> tuple[str, int]:
-    # "the bitcoin price in euros"
+    # An example is "the bitcoin price in euros".
     if scan.text(after) in _PRICED and scan.text(after + 1) == "in":
         after += 1
     word = scan.text(after)
@@ -111,7 +111,7 @@ def _quote_code(scan: Scan, place: int, *, joined: bool) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A possible market, and the tokens it was read from."""
+    """A possible market and its tokens."""
 
     wanted: Wanted
     first: int
@@ -124,7 +124,7 @@ class Candidate:
 
 
 def find_symbols(reading: SentenceReader, vocabulary: Vocabulary, listing: Listing) -> list[Mention[Wanted]]:
-    """Take the markets named by the text, in order."""
+    """Extract the markets named by the text, in order."""
     scan = Scan.of(reading, vocabulary, listing)
     found = _candidates(scan)
     certain = [each for each in found if each.is_certain]
@@ -146,7 +146,7 @@ def _candidates(scan: Scan) -> list[Candidate]:
             place += 1
             continue
         wanted, after = with_quote(scan, asset)
-        # "link/eth" and "link usdt" can only be markets.
+        # "link/eth" and "link usdt" are certainly markets.
         if wanted.quote and "/" not in asset.named.code:
             asset = replace(asset, weak=False, doubtful=False)
         found.append(Candidate(wanted, place, after, asset))
@@ -155,7 +155,7 @@ def _candidates(scan: Scan) -> list[Candidate]:
 
 
 def _priced_later(scan: Scan, found: list[Candidate]) -> list[Candidate]:
-    """Read "btc on kraken in euros": a currency after "in" is the quote of the coin before it."""
+    """Read "btc on kraken in euros". A currency after "in" is the quote of the coin before it."""
     kept: list[Candidate] = []
     for each in found:
         bare = kept and kept[-1].asset.named.kind == "coin" and not (kept[-1].wanted.quote or kept[-1].wanted.full)

@@ -1,4 +1,4 @@
-"""Tickers in a text, and the market of each."""
+"""Tickers in a text, and the market of each ticker."""
 
 import re
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ DEFAULT_QUOTE: Final = "USDT"
 METALS: Final = frozenset({"XAU", "XAG"})
 
 _COMPARING: Final = re.compile(r"\b(?:compare|comparing|comparison|compared)\b")
-# Number of filler words above which an upper-case text is shouting; capitals then do not mark a ticker.
+# An upper-case text with more filler words than this is shouting: its capitals do not mark tickers.
 _SHOUTING: Final = 2
 
 CONNECTORS: Final = frozenset({"in", "against", "vs", "versus", "per", "to", "over"})
-# Suffix of a coin's code for its perpetual contract; internal to this package.
+# Internal suffix of a coin's code that marks its perpetual contract.
 PERPETUAL: Final = "!"
 _COIN_WORDS: Final = frozenset({"coin", "token", "coins", "tokens"})
 _STOCK_WORDS: Final = frozenset({"stock", "stocks", "share", "shares"})
@@ -39,7 +39,7 @@ _CURRENCY: Final = 3
 class Wanted:
     """One market as named by the text: a full symbol, or assets without an exchange.
 
-    `assumed` names the alternatives; `doubt` names a word that may not be a market.
+    `assumed` names the alternatives. `doubt` names a word that may not be a market.
     """
 
     full: str = ""
@@ -123,7 +123,7 @@ def _elsewhere(reading: SentenceReader, wanted: Wanted, listing: Listing, exchan
 
 
 def _known_perpetual(wanted: Wanted, listing: Listing) -> bool:
-    # The spot list has no perpetuals; only the coin, or a thousand of it, can be checked.
+    # The spot list has no perpetuals. Check the coin itself, with or without the prefix 1000.
     bare = wanted.base.removeprefix("1000")
     return wanted.perpetual and (listing.knows(wanted.base) or (len(bare) > 2 and listing.knows(bare)))
 
@@ -132,7 +132,8 @@ def _known_perpetual(wanted: Wanted, listing: Listing) -> bool:
 class Asset:
     """One or more tokens read as an asset.
 
-    `weak` yields to any certain asset; `doubtful` is a plain word, used only if the text has no other asset.
+    A `weak` asset yields to any certain asset. A `doubtful` asset is a plain word, used only if the text has no other
+    asset.
     """
 
     named: Named
@@ -154,7 +155,7 @@ class Scan:
 
     @classmethod
     def of(cls, reading: SentenceReader, vocabulary: Vocabulary, listing: Listing) -> "Scan":
-        """Return a scan of the reader's unread text."""
+        """Return a scan of the text that the reader has not read yet."""
         tokens = tokenise(reading.left)
         return cls(
             reading,
@@ -166,24 +167,23 @@ class Scan:
         )
 
     def text(self, place: int) -> str:
-        """Return a token in lower case, or an empty text beyond either end."""
+        """Return a token in lower case. Beyond either end it is empty."""
         return self.tokens[place].text if 0 <= place < len(self.tokens) else ""
 
     def written(self, place: int) -> str:
-        """Return a token as it was written."""
+        """Return a token in its original spelling."""
         return self.reading.text[self.tokens[place].start : self.tokens[place].end]
 
     def glued(self, place: int) -> bool:
-        """Return whether a token follows the previous one without a space."""
+        """Return True if no space separates a token from the previous one."""
         return 0 < place < len(self.tokens) and self.tokens[place - 1].end == self.tokens[place].start
 
 
 def asset_at(scan: Scan, place: int) -> Asset | None:
-    """Read the asset that begins at a token, or return None."""
+    """Return the asset that starts at a token, or None."""
     token = scan.tokens[place]
     if token.text in {"$", "#"} and scan.glued(place + 1) and scan.text(place + 1).isalpha():
-        # The service supports only ASCII; a ticker in other letters is not taken, so the caller is asked for the
-        # market.
+        # The service supports only ASCII tickers. Other alphabets stay unread, and the caller is asked for the market.
         return _cashtag(scan, place + 1) if scan.text(place + 1).isascii() else None
     if not (token.is_word or token.is_number) or (scan.glued(place) and scan.text(place - 1) in {".", ":", "'"}):
         return None
@@ -214,7 +214,7 @@ def _word(scan: Scan, place: int, named: Named | None) -> Asset | None:
     if (sure := _with_noun(scan, place, Named("coin", code) if listed else None, named)) is not None:
         return sure
     shouted = scan.written(place) == code and not scan.all_caps
-    # A word like "me" is never a market in lower case; "link" can be one if the text names no other.
+    # In lower case "me" is never a market. "link" is one if the text names no other market.
     if word in FILLER and not shouted:
         return None
     if word in STOP_TICKERS:
@@ -230,7 +230,7 @@ def _word(scan: Scan, place: int, named: Named | None) -> Asset | None:
 
 
 def _with_noun(scan: Scan, place: int, coin: Named | None, named: Named | None) -> Asset | None:
-    """Read "W token" and "V stock": the noun makes any word a market."""
+    """Read "W token" or "V stock". The noun marks any word before it as a market."""
     noun = scan.text(place + 1)
     if coin is not None and noun in _COIN_WORDS:
         return Asset(coin, place + 2)
@@ -251,7 +251,7 @@ def _pair(scan: Scan, place: int, code: str) -> Asset | None:
         return Asset(Named("coin", f"{bare}{mark}"), place + 1)
     base, quote = scan.listing.split(bare) or ("", "")
     known = scan.listing.knows(base)
-    # In lower case "country" ends in TRY, so an unlisted word is a pair only with a stablecoin as its quote.
+    # In lower case "country" ends in TRY. So an unlisted word is a pair only if its quote is a stablecoin.
     shaped = scan.written(place) == code or quote in STABLECOINS
     if not base or not (known or (shaped and quote != "USD")):
         return None

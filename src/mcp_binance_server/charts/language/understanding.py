@@ -1,4 +1,4 @@
-"""The rules applied to a text, in order, and the chart that it requests."""
+"""Rules applied to a text in order, and their result."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from mcp_binance_server.charts.language.times.spans import TimeSpan, settle_rang
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 from mcp_binance_server.domain.symbols import SymbolTable
 
-# Whole words in other languages. Upper-case words are tickers and stay. English words and coins are excluded.
+# Foreign words and their English translation. Upper-case words stay, because they are tickers. English words and names
+# of coins are not in this table.
 _WORDS: Final = {
     "last": "letzte letzten letzter letztes letztem último última últimos últimas ultimo ultima ultimos ultimas",
     "day": "tag día", "days": "tage tagen días dias", "week": "woche semana", "weeks": "wochen semanas",
@@ -55,7 +56,7 @@ _PHRASES: Final = tuple(
         (r"\bbandas de bollinger\b", "bollinger bands"),
         (r"\b(?:bei|en)(?= \$?\d)", "at"),
         (r"\bde(?= \d+ )", "of"),
-        # "50 y 200" are two numbers, "5 y" are years.
+        # "50 y 200" is Spanish for "50 and 200". "5 y" means five years.
         (r"(?<=\d) [ye] (?=\d)|(?<=\d{3}) y (?=[a-z]{3})", " and "),
         (r"(?<=[a-z)]) y (?=[a-z])", " and "),
         (r"\bhalf[ -](?:an )?hourly\b", "30 minute candles"),
@@ -79,7 +80,7 @@ _BELOW_HUNDRED: Final = (
     rf"(?:(?P<tens>{'|'.join(_TENS)})(?:[ -](?P<ones>{'|'.join(_ONES)}))?|(?P<teen>{'|'.join(_TEENS)}))"
 )
 _HUNDREDS: Final = rf"(?:(?P<hundreds>a|{'|'.join(_ONES)})[ -])?(?P<hundred>hundred)"
-# Numbers below ten stay words: ONE is a coin, and "two" is read only as a count.
+# Number words below ten are not replaced: ONE is a coin, and "two" is read only as a count.
 _NUMBER: Final = re.compile(
     rf"(?<![\w-])(?:{_HUNDREDS}(?: and)?(?: {_BELOW_HUNDRED.replace('?P<', '?P<more_')})?|{_BELOW_HUNDRED})(?![\w-])",
     re.IGNORECASE,
@@ -93,7 +94,7 @@ _LEADS: Final = frozenset({"on", "at", "from", "via", "the", "in"})
 
 
 def translated(text: str) -> str:
-    """Return the text with foreign words translated to English and number words replaced by digits."""
+    """Translate foreign words to English and replace number words by digits."""
     for pattern, meant in _PHRASES:
         text = pattern.sub(meant, text)
     return _NUMBER.sub(_digits, _WORD.sub(_english, text))
@@ -115,7 +116,7 @@ def _digits(found: re.Match[str]) -> str:
 
 
 def find_exchanges(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[str]]:
-    """Take the exchanges named by the text, stock exchanges last; a part of a longer name is not an exchange."""
+    """Extract the exchanges named by the text, stock exchanges last. A part of a longer name does not count."""
     stocks = [
         reading.mention(STOCK_EXCHANGES[match["name"]], *match.span())
         for match in _STOCK_EXCHANGE.finditer(reading.left)
@@ -138,28 +139,28 @@ def find_exchanges(reading: SentenceReader, vocabulary: Vocabulary) -> list[Ment
 
 
 def wants_perpetual(reading: SentenceReader) -> bool:
-    """Take the words for perpetual contracts; return whether one is requested."""
+    """Extract the words for perpetual contracts. Return True if the text requests one."""
     found = [reading.mention(None, *match.span()) for match in _PERPETUAL.finditer(reading.left)]
     return bool(reading.wanted(found))
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The known names: words of the catalogue and pairs of the exchange, built once and used for every text."""
+    """All known names: words of the catalogue and pairs of the exchange. It is built once for all texts."""
 
     vocabulary: Vocabulary
     listing: Listing
 
     @classmethod
     def of(cls, catalogue: ChartCatalogue, symbols: SymbolTable | None) -> "Knowledge":
-        """Build the knowledge from a catalogue and a symbol table; without a table every pair is unverified."""
+        """Build the knowledge from a catalogue and a symbol table. Without a table no pair is verified."""
         listing = Listing.of(symbols)
         return cls(Vocabulary.of(catalogue, STYLE_WORDS, listing.bases), listing)
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """The content of one text; None or empty for parts that it does not mention."""
+    """The content of one text. Parts that the text does not mention are None or empty."""
 
     markets: list[Wanted]
     exchange: str | None
@@ -173,7 +174,7 @@ class Understood:
 
 
 def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> SentenceReader:
-    """Return a reader of a normalised text: translated to English, spelling corrected, negations found."""
+    """Return a reader of a text. The text is normalised, translated to English and corrected for spelling."""
     mended = vocabulary.speller.mend(translated(text))
     folded = fold(mended.text)
     reading = SentenceReader(mended.text, folded, now, find_scopes(folded))
@@ -183,7 +184,10 @@ def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> SentenceRe
 
 
 def understand(reading: SentenceReader, knowledge: Knowledge) -> Understood:
-    """Apply every rule. The order is the grammar: certain forms first, ambiguous forms last."""
+    """Apply every rule to a text.
+
+    The order of the rules resolves ambiguity: certain forms come first, ambiguous forms last.
+    """
     vocabulary, listing = knowledge.vocabulary, knowledge.listing
     markets = find_explicit(reading, vocabulary.catalogue)
     markets += find_tickers_with_digits(reading, listing)
@@ -219,7 +223,7 @@ def understand(reading: SentenceReader, knowledge: Knowledge) -> Understood:
 
 
 def _numbered_names(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[Wanted]]:
-    """Take names such as S&P 500 or TOTAL3 before their digits are read as a length."""
+    """Extract names such as S&P 500 or TOTAL3. Later rules would read their digits as a length."""
     tokens = tokenise(reading.left)
     found: list[Mention[Wanted]] = []
     for place in range(len(tokens)):
@@ -241,7 +245,10 @@ def _numbered_names(reading: SentenceReader, vocabulary: Vocabulary) -> list[Men
 def _study_that_is_a_ticker(
     reading: SentenceReader, vocabulary: Vocabulary, studies: list[Mention[Asked]]
 ) -> list[Mention[Wanted]]:
-    """Read "chart MA" as Mastercard: a study's name in capitals, alone, without a market to draw it on."""
+    """Read "chart MA" as Mastercard.
+
+    A study name is a ticker if it is in capitals, without numbers, and the only study of the text.
+    """
     if len(studies) != 1 or studies[0].value.numbers:
         return []
     written = reading.text[studies[0].start : studies[0].end]

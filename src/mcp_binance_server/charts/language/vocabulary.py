@@ -1,4 +1,4 @@
-"""The vocabulary, indexed once for lookup: studies, markets, exchanges, and their words."""
+"""Index of all words with a meaning: studies, markets and exchanges."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,7 +9,7 @@ from mcp_binance_server.charts.language.reading import Phrases
 from mcp_binance_server.charts.language.times.dates import MONTHS, WEEKDAYS
 from mcp_binance_server.charts.language.words import FILLER, NUMBERS, STOP_TICKERS, UNIT_OF, Speller
 
-# Studies often requested but missing from the catalogue; some contain the name of a study in it.
+# Often requested studies that the catalogue lacks. Some of these names contain the name of an offered study.
 _NOT_OFFERED: Final = (
     "anchored vwap", "avwap", "atr trailing stop", "pivot points", "pivots", "pivot", "fair value gap", "fvg",
     "moon phase", "order block", "market profile", "cumulative volume delta", "volume delta", "cvd", "open interest",
@@ -19,7 +19,7 @@ _NOT_OFFERED: Final = (
     "volume footprint", "td sequential", "squeeze momentum", "wavetrend", "liquidity zones",
     "supply and demand zones",
 )  # fmt: skip
-# Names of studies missing from the catalogue's own aliases.
+# Additional names of studies. The catalogue's own aliases lack them.
 _ALSO_CALLED: Final = {
     "stochastic oscillator": "Stochastic",
     "parabolic": "Parabolic SAR",
@@ -36,7 +36,7 @@ _ALSO_CALLED: Final = {
 CROSSES: Final = ("golden cross", "death cross")
 CROSS_LENGTHS: Final = (50, 200)
 _INTERVAL_WORDS: Final = ("hourly", "daily", "weekly", "monthly")
-# Inputs that a bare number never means.
+# Inputs that a number without a name never sets.
 _SECONDARY: Final = frozenset(
     {"smoothingLength", "valueArea", "daysPerYear", "marketClosed", "jawOffset", "teethOffset", "lipsOffset"}
 )
@@ -52,7 +52,7 @@ _INPUT_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StudyWord:
-    """One study, with the inputs that a bare number can mean, in the usual order."""
+    """One study with the inputs that a number without a name can set, in their usual order."""
 
     indicator: CatalogueStudy
     inputs: tuple[StudyInput, ...]
@@ -71,7 +71,7 @@ class StudyWord:
             for each in indicator.input.values()
             if each.type in {"Integer", "Float"} and each.public not in _SECONDARY and not _is_shift(each)
         ]
-        # A single number is a length if the study has one.
+        # A single number sets the length if the study has one.
         numeric.sort(key=lambda each: each.public != "length")
         words = [
             (word, each.public)
@@ -95,7 +95,7 @@ StudyName = StudyWord | Unoffered | str
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Every phrase with a meaning, and the spelling corrector for them."""
+    """All phrases with a meaning, and a spelling corrector for them."""
 
     catalogue: ChartCatalogue
     studies: Phrases[StudyName]

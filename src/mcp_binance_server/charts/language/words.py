@@ -1,4 +1,4 @@
-"""Common words, numbers and units, and the spelling corrector."""
+"""Common words, numbers and units, and a spelling corrector."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -38,12 +38,12 @@ FILLER: Final = frozenset(
     yo you your yours zoom""".split()  # noqa: SIM905 - readable as a block of words
 )
 
-# Also asset codes of this or another exchange; in a text they are far more often plain words.
+# Plain words that are also asset codes. In a text the plain word is far more likely.
 PLAIN_WORDS: Final = frozenset(
     """a ai all apt at bar be c cake coin d day for g gas go high id in it just link low ma mask me move near not
     now on one op open or people s safe sun t the ton v w""".split()  # noqa: SIM905
 )
-# Less common words: never a market next to a certain one, but reported if they remain unread.
+# Less common words. They are not read as a market if the text names a certain one, but are reported if unread.
 STOP_TICKERS: Final = PLAIN_WORDS | frozenset(
     """ace act alt auction beam bio bond cat city cow dar data dent fire flow form fun gun hard home hood hook
     hot io key layer magic marathon mob og om ong pixel pond portal prom pump quick rare red riot sign slf
@@ -58,7 +58,7 @@ NUMBERS: Final = {
 }  # fmt: skip
 VAGUE: Final = frozenset({"couple of", "couple", "a couple of", "few", "a few", "several"})
 
-# Canonical unit and its words; the single letter m means minutes or months by its case.
+# Units and their words. The single letter m means minutes, M means months.
 UNITS: Final = {
     "s": ("s", "sec", "secs", "second", "seconds"),
     "m": ("m", "min", "mins", "minute", "minutes"),
@@ -75,7 +75,7 @@ MINUTES: Final = {
 }  # fmt: skip
 BARS: Final = frozenset({"candle", "candles", "bar", "bars", "kline", "klines", "candlestick", "candlesticks"})
 
-# Shorter words are too similar to each other: "goal" must not become gold.
+# Shorter words are not corrected, because they are too similar: "goal" must not become gold.
 SHORTEST: Final = 5
 LONG: Final = 8
 _WORD: Final = re.compile(r"(?<![\w:$#.])[^\W\d_]{3,24}(?![\w:])")
@@ -88,7 +88,7 @@ _TIME_WORDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """The text with corrected words, and the pairs (written, corrected)."""
+    """A text after spelling correction, and the pairs (written, corrected)."""
 
     text: str
     changes: tuple[tuple[str, str], ...]
@@ -102,7 +102,7 @@ class Speller:
         self._meant = tuple(sorted({word for word in meant if len(word) >= SHORTEST and word.isalpha()}))
 
     def mend(self, text: str) -> Mended:
-        """Replace each unknown word by the one known word within the allowed edit distance, if there is exactly one."""
+        """Replace each unknown word by a known one. The known word must be the only one within the edit distance."""
         changes: list[tuple[str, str]] = []
 
         def replace(found: re.Match[str]) -> str:
@@ -137,7 +137,7 @@ def _only(word: str, candidates: Iterable[str], most: int, distance: Callable[[s
 
 
 def _distance() -> Callable[[str, str], int]:
-    # Imported late: it is needed only after an unknown word.
+    # Imported late: only an unknown word needs it.
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
     return OSA.distance

@@ -1,1 +1,1 @@
-"""Chart rendering: candles and a spec in, an SVG scene and a PNG out; nothing is fetched and no clock is read."""
+"""Local chart renderer: candles and a spec in, an SVG scene and a PNG out. It fetches nothing and reads no clock."""

@@ -1,4 +1,4 @@
-"""Chart as text and numbers for a page that draws it: the picture's content, every number formatted by the server."""
+"""Chart as text and numbers for a web page that draws it. All numbers are formatted by the server."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -33,15 +33,18 @@ _PAIRS: Final = {
     "body": ("up", "down"), "border": ("border_up", "border_down"), "wick": ("wick_up", "wick_down"),
     "fill": ("fill_top", "fill_bottom"), "base_fill": ("base_fill_up", "base_fill_down"),
 }  # fmt: skip
-_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # parts that only one style has
-# Switches that the page supports, or that a separate warning covers.
+_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # parts of one style only
+# Switches that the page supports, or that have a warning of their own.
 _HEEDED: Final = ("volume", "main_pane", "style")
 
 Members = dict[str, Any]
 
 
 def live_members(request: Request, since_ms: int | None) -> Members:
-    """Return the members that change: the legend, and the bars since a moment, at least the newest; None means all."""
+    """Return the parts of the answer that change: the legend and the bars since `since_ms`.
+
+    At least the newest bar is returned. None returns all bars.
+    """
     bars, spec = request.bars, request.spec
     first = 0 if since_ms is None else min(bisect_left(bars.times, since_ms), len(bars) - 1)
     plots = list(enumerate(_plots(request)))
@@ -64,7 +67,11 @@ def live_members(request: Request, since_ms: int | None) -> Members:
 
 
 def whole_members(request: Request) -> Members:
-    """Return the members that stay: looks of plots and price, drawings, both themes, and warnings of parts not live."""
+    """Return the parts of the answer that do not change.
+
+    These are the looks of plots and price, the drawings, both themes, and warnings about parts that the page cannot
+    draw.
+    """
     spec, bars = request.spec, request.bars
     ground = Ground(bars.times, bars.step_ms, request.future, price_writer(request), zone_of(spec.timezone) or UTC)
     drawings, remarks = drawing_members(spec.drawings, ground)
@@ -109,7 +116,7 @@ def _rows(request: Request, first: int) -> list[list[Any]]:
 def _row_writer(request: Request, view: StudyView) -> Callable[[float], str]:
     if view is request.volume or view.settled.study.unit == "volume":
         return _digits
-    if _is_compared(request, view):  # placed among the prices; its words are percent
+    if _is_compared(request, view):  # drawn on the price scale, but labelled in percent
         return lambda value: _plain(fixed(value, request.decimals))
     write = study_writer(request, view)
     return lambda value: _plain(write(value))
@@ -159,7 +166,7 @@ def _plot_members(request: Request) -> list[Members]:
         for look in view.plots:
             if look.visible:
                 found.append({"study": place, "pane": pane, **_plot_member(request, view, look), **once})
-                once = {"levels": [], "bands": []}  # sent with the study's first plot
+                once = {"levels": [], "bands": []}  # sent once, with the first plot of the study
     return found
 
 
@@ -175,7 +182,7 @@ def _plot_member(request: Request, view: StudyView, look: PlotLook) -> Members:
         "is_volume": is_volume,
         "colours": [(volume_ink(each) if is_volume else each).css for each in look.colours],
         "width": look.width,
-        "repaints": moves or bool(ahead),  # values ahead come only with the whole answer
+        "repaints": moves or bool(ahead),  # values in the future are only in the whole answer
         **({"offset": len(ahead), "ahead": ahead} if ahead else {}),
     }
 

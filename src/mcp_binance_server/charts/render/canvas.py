@@ -1,4 +1,4 @@
-"""SVG shapes and texts, and the fonts they are measured in."""
+"""Canvas for SVG shapes and texts, and the fonts that measure them."""
 
 import struct
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,11 @@ from mcp_binance_server.charts.render.look import Colour
 
 FAMILY = "Liberation Sans"
 FACES = ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf")
-ASCENT, DESCENT = 0.76, 0.22  # of the size: the tallest figure or capital, the deepest descender
+ASCENT, DESCENT = 0.76, 0.22  # shares of the font size: height of digits and capitals, depth of descenders
 UNKNOWN = "?"
 _TENTHS = tuple((f".{tenth}0", f".{tenth}") for tenth in range(1, 10))
 
-_files = ExitStack()  # paths stay valid for the life of the process, also from a zipped package
+_files = ExitStack()  # keeps the paths valid until the process ends, even if the package is in a zip file
 
 Point = tuple[float, float]
 Segment = tuple[float, float, float, float]
@@ -27,14 +27,14 @@ Rect = tuple[float, float, float, float]  # left, top, width, height
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """Advance widths in thousandths of the size, by character."""
+    """Advance widths by character, in thousandths of the font size."""
 
     advance: dict[str, float]
 
 
 @cache
 def font_files() -> tuple[str, ...]:
-    """Return real paths of the typefaces."""
+    """Return the paths of the font files."""
     folder = files("mcp_binance_server.charts.render") / "fonts"
     return tuple(str(_files.enter_context(as_file(folder / name))) for name in FACES)
 
@@ -46,7 +46,7 @@ def width_of(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def printable(text: str) -> str:
-    """Replace characters without a glyph, and characters that print nothing, by a question mark."""
+    """Replace unprintable characters, and characters that the font lacks, by a question mark."""
     known = _face(FACES[0]).advance
     return "".join(character if character in known and character.isprintable() else UNKNOWN for character in text)
 
@@ -69,7 +69,7 @@ def _records(data: bytes) -> range:
 
 
 def _glyphs(data: bytes, cmap: int) -> dict[int, int]:
-    # Format 4 of the Windows platform, segments of the basic plane; in both files a segment is a plain shift.
+    # The cmap table of format 4 for the Windows platform. In both font files each segment is a plain offset.
     count = struct.unpack_from(">H", data, cmap + 2)[0]
     encodings = [struct.unpack_from(">HHI", data, cmap + 4 + 8 * index) for index in range(count)]
     table = cmap + next(offset for platform, kind, offset in encodings if (platform, kind) == (3, 1))
@@ -86,7 +86,7 @@ def _glyphs(data: bytes, cmap: int) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that was drawn. A plated text has its own opaque plate under it, above every line."""
+    """A text that was drawn. A plated text has an opaque background that hides all lines."""
 
     text: str
     box: Box
@@ -95,7 +95,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """A line that was drawn, visible within its clip."""
+    """A line that was drawn. Only the part inside `clip` is visible."""
 
     points: Sequence[Point]
     clip: Box | None
@@ -103,7 +103,7 @@ class Stroke:
 
 @dataclass(slots=True)
 class Canvas:
-    """Shapes in painting order; many of one kind and colour become one path."""
+    """Shapes in painting order. Shapes of one kind and colour are merged into one SVG path."""
 
     width: int
     height: int
@@ -152,7 +152,7 @@ class Canvas:
             self._parts.append(f'<polygon{_paint("fill", fill)} points="{_points(points)}"/>')
 
     def fade(self, points: Sequence[Point], top: Colour, bottom: Colour) -> None:
-        """Fill a shape from one colour at its top to another at its bottom."""
+        """Fill a shape with a vertical gradient between two colours."""
         name = self._name()
         self._watch(points)
         stops = "".join(
@@ -180,13 +180,13 @@ class Canvas:
         self, x: float, y: float, text: str, size: float, fill: Colour, *,
         anchor: str = "start", bold: bool = False, plated: bool = False,
     ) -> float:  # fmt: skip
-        """Draw a text on its baseline and return its right end."""
+        """Draw a text on its baseline and return the x coordinate of its right end."""
         self.texts.append(Text(text, box := text_box(x, y, text, size, anchor=anchor, bold=bold), plated))
         self._write(box.left, y, text, size, fill, bold=bold)
         return box.right
 
     def watermark(self, x: float, y: float, text: str, size: float, fill: Colour) -> None:
-        """Draw a text that lines may cross: it is not recorded as one to keep free."""
+        """Draw a text that lines and labels may cover."""
         self._write(x - width_of(text, size, bold=True) / 2, y, text, size, fill, bold=True)
 
     def free(self, box: Box, gap: float = 2.0) -> bool:
@@ -194,7 +194,7 @@ class Canvas:
         return not any(box.meets(text.box, gap) for text in self.texts)
 
     def crossed(self, box: Box) -> int:
-        """Count the clipped lines, those of series and drawings, that cross a box."""
+        """Count the lines that cross a box. Only clipped lines count: those of series and drawings."""
         return sum(
             box.crossed_by(start, end)
             for stroke in self.strokes
@@ -203,11 +203,11 @@ class Canvas:
         )
 
     def clip(self, box: Box) -> None:
-        """Draw only inside the box until `unclip`."""
+        """Clip the next shapes to a box until `unclip`."""
         self._clip, self._clipped_from, self._escaped = box, len(self._parts), False
 
     def unclip(self) -> None:
-        # A clip costs the rasteriser a layer, half of its time, so it is added only if a shape exceeds the box.
+        # A clip costs the rasteriser half of its time, so it is written only if a shape exceeds the box.
         if self._clip and self._escaped:
             box, name = self._clip, self._name()
             opening = (
@@ -256,7 +256,7 @@ class Canvas:
 
 
 def text_box(x: float, y: float, text: str, size: float, *, anchor: str = "start", bold: bool = False) -> Box:
-    """Return the box of a text on its baseline."""
+    """Return the bounding box of a text on its baseline."""
     width = width_of(text, size, bold=bold)
     left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     return Box(left, y - ASCENT * size, left + width, y + DESCENT * size)
@@ -271,7 +271,10 @@ def _points(points: Sequence[Point]) -> str:
 
 
 def _trimmed(path: str) -> str:
-    """Remove trailing zeros from numbers with two decimals, a whole path at once: there are thousands of them."""
+    """Remove trailing zeros from numbers with two decimals.
+
+    One pass over the path is faster than thousands of calls.
+    """
     path = path.replace("-0.00", "0").replace(".00", "")
     for zeros, trimmed in _TENTHS:
         path = path.replace(zeros, trimmed)

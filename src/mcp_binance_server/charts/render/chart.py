@@ -1,4 +1,4 @@
-"""Rendering of a chart, in this process or in its own."""
+"""Entry point of the renderer. A chart is drawn in this process or in a process of its own."""
 
 import os
 import sys
@@ -18,14 +18,14 @@ from mcp_binance_server.domain.periods import Candle
 
 LONGEST_SECONDS = 20.0
 PNG = b"\x89PNG\r\n\x1a\n"
-# Niceness of the rasteriser, so that waiting requests go first; `LAST` is for pictures with `gives_way`.
+# Niceness of the rasteriser process, so that waiting requests run first. `LAST` is for pictures with `gives_way`.
 POLITE, LAST = 10, 19
 _WORKER = "mcp_binance_server.charts.render.png"
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The finished drawing before it becomes text, with the place of every text and line."""
+    """The finished drawing before it is written as SVG, with the position of every text and line."""
 
     canvas: Canvas
     meta: ChartMeta
@@ -44,7 +44,7 @@ def render(candles: Sequence[Candle], spec: ChartSpec) -> Rendered:
 
 
 def compose(candles: Sequence[Candle], spec: ChartSpec) -> Scene:
-    """Draw everything but the pixels.
+    """Draw the scene without rasterising it.
 
     Raises:
         ValueError: there is no candle to draw.
@@ -77,15 +77,15 @@ async def render_apart(
     limiter: anyio.CapacityLimiter | None = None,
     gives_way: bool = False,
 ) -> Rendered:
-    """Draw as `render` does, without blocking the event loop.
+    """Draw like `render`, without blocking the event loop.
 
-    The rasteriser holds the GIL for all of its fifth of a second, so a thread is not enough. `limiter` limits the
-    number of scenes composed at a time: composing is pure Python and slows down all other threads. A picture that
-    `gives_way` leaves the processor to other pictures drawn at that time.
+    The rasteriser holds the GIL for a fifth of a second, so it runs in a process of its own. `limiter` bounds the
+    number of scenes composed at a time, because composing is pure Python and slows down all other threads. A picture
+    with `gives_way` runs at the lowest priority.
 
     Raises:
         ValueError: there is no candle to draw.
-        RuntimeError: the rasteriser's process failed.
+        RuntimeError: the process of the rasteriser failed.
         TimeoutError: it took longer than twenty seconds.
     """
     scene = await anyio.to_thread.run_sync(compose, candles, spec, limiter=limiter)
@@ -94,7 +94,9 @@ async def render_apart(
 
 
 async def rasterise_apart(svg: str, *, gives_way: bool = False) -> bytes:
-    """Return the PNG of an SVG, drawn by a process that gets nothing else: no environment, no secrets.
+    """Return the PNG of an SVG.
+
+    The process that draws it has no environment variables and no secrets.
 
     Raises:
         RuntimeError: the process failed.

@@ -1,10 +1,10 @@
-"""Rectangles, and the part of a picture for each pane."""
+"""Boxes, and the division of a picture into panes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import atan, ceil, floor, pi
 
-EDGE = 4  # free pixels left of the first bar
+EDGE = 4  # pixels left of the first bar
 LEAST_AXIS = 66
 OWN_PANE = 0.24
 ALL_PANES = 0.6
@@ -16,7 +16,7 @@ NARROWED = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle by its corners, in pixels."""
+    """A rectangle in pixels, by its edges."""
 
     left: float
     top: float
@@ -32,7 +32,7 @@ class Box:
         return self.bottom - self.top
 
     def meets(self, other: "Box", gap: float = 0.0) -> bool:
-        """Return True if the boxes are closer than the gap; boxes that only touch do not meet."""
+        """Return True if the boxes overlap, or if the distance between them is below `gap`."""
         return (
             self.left < other.right + gap
             and other.left < self.right + gap
@@ -41,12 +41,12 @@ class Box:
         )
 
     def within(self, other: "Box") -> "Box":
-        """Return the intersection of both boxes; an empty one has no width or height."""
+        """Return the intersection of both boxes. An empty intersection has no width or height."""
         left, top = max(self.left, other.left), max(self.top, other.top)
         return Box(left, top, max(left, min(self.right, other.right)), max(top, min(self.bottom, other.bottom)))
 
     def crossed_by(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
-        """Return True if a line enters the box (Liang and Barsky: clip its length at each border)."""
+        """Return True if a line enters the box (Liang-Barsky clipping)."""
         (x0, y0), (x1, y1) = start, end
         if max(x0, x1) <= self.left or min(x0, x1) >= self.right:
             return False
@@ -60,7 +60,7 @@ class Box:
         return enters < leaves or (x0, y0) == (x1, y1)
 
     def holds(self, other: "Box") -> bool:
-        """Return True if the other box lies inside this one."""
+        """Return True if this box contains the other one."""
         return (
             self.left <= other.left
             and self.top <= other.top
@@ -70,9 +70,12 @@ class Box:
 
 
 def stacked(wanted: Sequence[float], weights: Sequence[float], height: float, top: float, bottom: float) -> list[float]:
-    """Push centres of equal height apart; heavier ones move less. The caller passes no more than fit."""
+    """Move labels of equal height apart. Heavier labels move less.
+
+    `wanted` are their centres. The caller must not pass more labels than fit.
+    """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    groups: list[tuple[float, float, int]] = []  # top edge, weight and number of labels that touch each other
+    groups: list[tuple[float, float, int]] = []  # top edge, weight and number of labels in a group that touches
     for index in order:
         start, weight, count = wanted[index] - height / 2, weights[index], 1
         while groups and start < groups[-1][0] + groups[-1][2] * height:
@@ -91,7 +94,7 @@ def stacked(wanted: Sequence[float], weights: Sequence[float], height: float, to
 
 
 def _between(starts: Sequence[float], heights: Sequence[float], top: float, bottom: float) -> list[float]:
-    # Down from the top border, then up from the bottom one: a label pushed by a border can push its neighbour.
+    # Go down from the top border, then up from the bottom border: a label pushed by a border can push its neighbour.
     free, downwards = top, list[float]()
     for start, height in zip(starts, heights, strict=True):
         downwards.append(max(start, free))
@@ -105,7 +108,10 @@ def _between(starts: Sequence[float], heights: Sequence[float], top: float, bott
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The columns of the bars. Centres lie on the middle of a pixel; bodies are odd or two pixels wide."""
+    """The columns of the bars.
+
+    Centres lie in the middle of a pixel. The width of a body is odd, or two pixels.
+    """
 
     centres: list[float]
     slot: float
@@ -113,17 +119,20 @@ class Grid:
     left: float
 
     def left_of(self, centre: float) -> int:
-        """Return the left edge of the body around a centre, on a whole pixel."""
+        """Return the left edge of the body around a centre, in whole pixels."""
         return floor(centre) - (self.body - 1) // 2
 
     def x(self, place: float) -> float:
-        """Return the pixel column of a place between bars, before the first bar or after the last."""
+        """Return the x coordinate of a position.
+
+        It can lie between bars, before the first bar or after the last one.
+        """
         return self.left + self.slot * (place + 0.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The strips of the picture."""
+    """Division of the picture into panes and axes."""
 
     plot_right: int
     axis_top: int
@@ -135,7 +144,7 @@ def lay_out(
     width: int, height: int, *, axis_width: float, axis_height: int, bars: int, future: int, panes: int,
     main_height: int | None = None,
 ) -> Layout:  # fmt: skip
-    """Divide the height between the price and the studies' panes, and the width between the bars."""
+    """Divide the height among the panes and the width among the bars."""
     right = width - max(LEAST_AXIS, ceil(axis_width))
     bottom = height - axis_height
     heights = _heights(bottom, panes, main_height)
@@ -148,15 +157,15 @@ def lay_out(
 
 
 def panes_that_fit(height: int, wanted: int) -> int:
-    """Return the number of panes besides the price that fit into a height."""
+    """Return how many of the wanted study panes fit into a height."""
     return min(wanted, MOST_PANES, max(0, (height - SMALLEST_MAIN) // SMALLEST_PANE))
 
 
 def body_width(slot: float) -> int:
-    """Return the width of a body in pixels: wider than its wick if a bar has at least two pixels."""
+    """Return the width of a candle body in pixels. From two pixels per bar on it is wider than the wick."""
     if slot < THREE:
         return 2 if slot >= TWO else 1
-    # As on TradingView: nearly the whole slot if it is narrow, four fifths if it is wide.
+    # As on TradingView, the body fills nearly all of a narrow slot and four fifths of a wide one.
     share = 1 - NARROWED * atan(max(slot, 4.0) - 4.0) / (pi / 2)
     wide = min(floor(slot * share), max(floor(slot) - 1, 3), WIDEST)
     return wide if wide % 2 else wide - 1
@@ -173,11 +182,11 @@ def _heights(bottom: int, panes: int, main_height: int | None) -> list[int]:
 
 
 def _columns(right: int, bars: int, future: int) -> Grid:
-    # Free columns to the right of the last bar make the current price easy to see.
+    # Free columns right of the last bar make the current price easy to see.
     margin = max(future, min(4.0, bars * 0.04))
     slot = (right - EDGE) / (bars + margin)
-    slot = min(slot, (right - EDGE) / 12)  # a single bar stays a candle in width
-    # A small number of bars is aligned right, at the current time.
+    slot = min(slot, (right - EDGE) / 12)  # limits the width of a candle if there is only one bar
+    # Few bars are aligned right, at the current time.
     left = right - slot * (bars + margin)
     centres = [floor(left + slot * (bar + 0.5)) + 0.5 for bar in range(bars + future)]
     return Grid(centres, slot, body_width(slot), left)

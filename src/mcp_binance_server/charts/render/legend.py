@@ -1,4 +1,4 @@
-"""Legend of a chart: one wording for picture, text and programs, and the lines in a pane's corner."""
+"""Legend of a chart, with the same wording in the picture, in text and in structured data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
 LEFT = 12
 ROW = 18
 TITLE_ROW = 20
-GAP = 10  # between groups
+GAP = 10  # between groups of words
 CLOSE = 4  # between the words of a group
 
 MOST_OF_PANE = 0.42
 SIDE = 24
-MOST_ROWS = 12  # of the legend in words
+MOST_ROWS = 12  # rows of the legend as text
 
 
 @dataclass(frozen=True, slots=True)
 class LegendValue:
-    """One value of a legend and its prefix, such as O, or none."""
+    """One value of a legend, with an optional prefix such as O."""
 
     text: str
     ink: Colour
@@ -39,7 +39,7 @@ class LegendValue:
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """The complete legend of one series; a picture can show a part of it."""
+    """Complete legend of one series. The picture may show only a part of it."""
 
     name: str
     values: tuple[LegendValue, ...]
@@ -47,7 +47,7 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One text of a legend."""
+    """One text in a legend with its style."""
 
     text: str
     colour: Colour
@@ -59,12 +59,12 @@ class Word:
         return width_of(self.text, self.size, bold=self.bold)
 
 
-Group = tuple[Word, ...]  # words that stay together
+Group = tuple[Word, ...]  # words that are kept on one row
 Row = tuple[Group, ...]
 
 
 def wrapped(groups: Sequence[Group], room: float) -> list[Row]:
-    """Fill rows with groups; a group that does not fit starts a new row."""
+    """Distribute groups over rows. A group that does not fit starts a new row."""
     rows: list[list[Group]] = []
     used = 0.0
     for group in groups:
@@ -79,7 +79,7 @@ def wrapped(groups: Sequence[Group], room: float) -> list[Row]:
 
 
 def cut(groups: Sequence[Group], room: float) -> Row:
-    """Keep the groups that fit into one row, at least the first."""
+    """Keep the groups that fit into one row, but at least the first one."""
     kept: list[Group] = []
     used = 0.0
     for group in groups:
@@ -91,7 +91,7 @@ def cut(groups: Sequence[Group], room: float) -> Row:
 
 
 def shortened(rows: Sequence[Row], most: int, ink: Colour) -> list[Row]:
-    """Keep the first rows and add the number of rows left out."""
+    """Keep the first rows and add a row with the number of hidden rows."""
     if len(rows) <= most:
         return list(rows)
     left_out = len(rows) - most + 1
@@ -99,7 +99,7 @@ def shortened(rows: Sequence[Row], most: int, ink: Colour) -> list[Row]:
 
 
 def draw_legend(canvas: Canvas, rows: Sequence[Row], top: float, room: float) -> list[Box]:
-    """Draw rows from the top and return their boxes. A word that exceeds the room is shortened."""
+    """Draw rows from the top and return their bounding boxes. A word wider than `room` is shortened."""
     boxes: list[Box] = []
     baseline = top + 2
     for row in rows:
@@ -117,13 +117,13 @@ def draw_legend(canvas: Canvas, rows: Sequence[Row], top: float, room: float) ->
 
 
 def height_of(rows: Sequence[Row]) -> float:
-    """Return the height of the rows with the space below them."""
+    """Return the height of the rows and of the space below them."""
     tall = sum(TITLE_ROW if max(word.size for group in row for word in group) > 13 else ROW for row in rows)
     return tall + 16 if rows else 14
 
 
 def width_of_group(group: Group) -> float:
-    """Return the width of words that stay together."""
+    """Return the width of a group of words."""
     return sum(word.width for word in group) + CLOSE * (len(group) - 1)
 
 
@@ -137,7 +137,7 @@ def _trimmed(word: Word, room: float) -> str:
 
 
 def legend_rows(request: Request) -> tuple[LegendRow, ...]:
-    """Return the whole legend as text, the price first; a picture can have less room."""
+    """Return the complete legend as text, the price first. The picture can show less."""
     entries = [price_entry(request), *(study_entry(request, view) for view in request.views)]
     if request.profile:
         entries.append(profile_entry(request, request.profile))
@@ -145,7 +145,7 @@ def legend_rows(request: Request) -> tuple[LegendRow, ...]:
 
 
 def price_entry(request: Request) -> LegendEntry:
-    """Return the entry of the price: symbol, last bar as drawn, and the real change from the previous close."""
+    """Return the legend entry of the price: symbol, last bar as drawn, and the real change from the previous close."""
     spec, bars, real, places = request.spec, request.bars, request.real, request.decimals
     name = f"{spec.symbol} {' · '.join(part for part in (spec.interval, spec.venue) if part)}"
     ink = request.price.body[not bars.rose(-1)]
@@ -159,7 +159,7 @@ def price_entry(request: Request) -> LegendEntry:
 
 
 def study_entry(request: Request, view: StudyView) -> LegendEntry:
-    """Return the entry of a study: its name and the last value of each visible plot."""
+    """Return the legend entry of a study: its name and the last value of each visible plot."""
     write = study_writer(request, view)
     last = [(look, last_value(view, look, len(request.bars))) for look in view.plots if look.visible]
     values = [LegendValue(write(value), _ink(request, view, look)) for look, value in last if value is not None]
@@ -167,7 +167,7 @@ def study_entry(request: Request, view: StudyView) -> LegendEntry:
 
 
 def profile_entry(request: Request, view: ProfileView) -> LegendEntry:
-    """Return the entry of a profile: its busiest price and the ends of its value area."""
+    """Return the legend entry of a volume profile: point of control and both ends of the value area."""
     prices = (("POC", view.poc, view.poc_ink), ("VAH", view.vah, UP), ("VAL", view.val, UP))
     values = [
         LegendValue(fixed(price, request.decimals), ink, name) for name, price, ink in prices if price is not None
@@ -176,13 +176,16 @@ def profile_entry(request: Request, view: ProfileView) -> LegendEntry:
 
 
 def last_value(view: StudyView, look: PlotLook, bars: int) -> float | None:
-    """Return a plot's value at the last bar; values in the future do not count."""
+    """Return the value of a plot at the last bar. Values in the future do not count."""
     line = view.lines[look.plot.key]
     return line[bars - 1] if len(line) >= bars else None
 
 
 def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
-    """Return the rows over the price (symbol, last bar, each study on it), and the studies without room."""
+    """Return the legend rows of the price pane, and the names of studies that found no room.
+
+    The rows are the symbol, the last bar, and each study in this pane.
+    """
     looks, theme = request.spec.looks, request.theme
     if not looks.legend:
         return [], []
@@ -195,7 +198,8 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     if request.profile:
         studies.append(_row(request, profile_entry(request, request.profile), room))
     volume = [study_row(request, request.volume, room)] if request.volume else []
-    # If room is short, study names come first: volume is known by its place and the last bar by its tag.
+    # Without room for all, study names take precedence: the position of the volume and the tag of the price speak for
+    # themselves.
     if len(head) + len(studies) + len(volume) > most:
         volume = []
         head = head[: max(1, most - len(studies))]
@@ -210,7 +214,7 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
 
 
 def study_row(request: Request, view: StudyView, room: float) -> Row:
-    """Return a study's name and the last values that fit."""
+    """Return the name of a study and those of its last values that fit."""
     return _row(request, study_entry(request, view), room)
 
 

@@ -12,7 +12,7 @@ _FUNCTION = re.compile(
 )
 _HEX = re.compile(r"#([0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 
-# 0 is solid, 1 dotted, 2 dashed; all further styles are dashes too.
+# 0 is solid, 1 dotted, 2 dashed. Other styles are drawn as dashes too.
 _DASHES = {0: "", 1: "2 3"}
 
 PREFIX = {
@@ -23,14 +23,14 @@ PREFIX = {
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A colour in SVG notation, and its opacity."""
+    """An SVG colour with its opacity."""
 
     hex: str
     alpha: float = 1.0
 
     @property
     def css(self) -> str:
-        """#rrggbb, or #rrggbbaa if it is translucent."""
+        """The colour as #rrggbb, or as #rrggbbaa if it is translucent."""
         return self.hex if self.alpha >= 1 else f"{self.hex}{round(self.alpha * 255):02x}"
 
     def faded(self, alpha: float) -> "Colour":
@@ -39,7 +39,7 @@ class Colour:
 
 
 def read_colour(written: object) -> Colour | None:
-    """Parse rgb(), rgba(), #rgb, #rrggbb or #rrggbbaa; None if it is not a colour."""
+    """Parse rgb(), rgba(), #rgb, #rrggbb or #rrggbbaa. Return None for other texts."""
     text = str(written).strip()
     if found := _FUNCTION.fullmatch(text):
         parts = [int(found[index]) for index in (1, 2, 3)]
@@ -54,14 +54,14 @@ def read_colour(written: object) -> Colour | None:
 
 
 def ink_on(plate: Colour) -> str:
-    """Return white or near-black, the better readable one on a plate (relative luminance, sRGB weights)."""
+    """Return white or near-black, whichever has more contrast on a background (relative luminance, sRGB weights)."""
     red, green, blue = (int(plate.hex[index : index + 2], 16) for index in (1, 3, 5))
     return "#131722" if 0.299 * red + 0.587 * green + 0.114 * blue > 165 else "#ffffff"
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """The colours of paper, ink and bars."""
+    """Colours of background, text and bars."""
 
     paper: Colour
     grid: Colour
@@ -87,7 +87,7 @@ THEMES = MappingProxyType({
 
 
 class OverrideReader:
-    """Reader of typed values from overrides; it records the keys that were read."""
+    """Typed reader of overrides. It records which keys were read."""
 
     def __init__(self, given: Mapping[str, Scalar]) -> None:
         self._given = given
@@ -127,7 +127,7 @@ class OverrideReader:
         return default if value is None or isinstance(value, str) else _DASHES.get(int(value), "6 4")
 
     def left_over(self) -> list[str]:
-        """Return the keys without effect: unknown ones, and those with an invalid value."""
+        """Return the keys without effect: unknown keys, and keys with an invalid value."""
         return sorted({*(set(self._given) - self._asked), *self._wrong})
 
     def _take(self, key: str) -> Scalar | None:
@@ -137,7 +137,10 @@ class OverrideReader:
 
 @dataclass(frozen=True, slots=True)
 class PriceLook:
-    """Look of the price series. Pairs are for rising and falling bars, or above and below the base of a baseline."""
+    """Look of the price series.
+
+    Pairs are (rising, falling) bars. For a baseline they are (above, below) the base.
+    """
 
     body: tuple[Colour, Colour]
     border: tuple[Colour, Colour]

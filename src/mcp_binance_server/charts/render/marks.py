@@ -1,4 +1,4 @@
-"""Axes and their labels."""
+"""Axes and labels."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,16 @@ from mcp_binance_server.charts.render.scale import Axis, TimeLabel
 
 PAD = 4.0
 
-CLEAR = 6.0  # between a grid line and a legend's text
-MIDDLE = 0.36  # of the size: from the middle of a figure down to its baseline
+CLEAR = 6.0  # between a grid line and the legend
+MIDDLE = 0.36  # share of the font size: from the middle of a digit down to its baseline
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A value on the axis, on its own plate. Lower ranks take precedence if there is no room for all."""
+    """A label of a value on the axis, with its own background.
+
+    If there is no room for all tags, lower ranks take precedence.
+    """
 
     y: float
     text: str
@@ -26,7 +29,10 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text on a plate in the plot, at that of its places (left edge, baseline) that covers the fewest lines."""
+    """A label inside the plot, with its own background.
+
+    `places` are candidates (left edge, baseline). The one that covers the fewest lines is used.
+    """
 
     text: str
     size: float
@@ -35,16 +41,17 @@ class Note:
     places: tuple[tuple[float, float], ...]
     border: Colour | None = None
     bold: bool = False
-    in_order: bool = False  # the first free place, even if it covers lines
+    in_order: bool = False  # use the first free candidate, even if it covers lines
 
 
 def draw_tags(canvas: Canvas, tags: Sequence[Tag], strip: Box, size: float) -> list[str]:
-    """Draw tags next to their values, pushed apart if they overlap; return those without room."""
+    """Draw tags next to their values and move overlapping ones apart. Return the texts that found no room."""
     height = round(size + 7)
-    distinct = {tag.text: tag for tag in sorted(tags, key=lambda tag: -tag.rank)}  # of equal texts the first in rank
+    # of tags with equal texts, keep the lowest rank
+    distinct = {tag.text: tag for tag in sorted(tags, key=lambda tag: -tag.rank)}
     ranked, room = sorted(distinct.values(), key=lambda tag: tag.rank), int(strip.height // height)
     kept = ranked[:room]
-    weights = [100.0 if tag.rank == 0 else 1.0 for tag in kept]  # the price keeps its place
+    weights = [100.0 if tag.rank == 0 else 1.0 for tag in kept]  # the price tag hardly moves
     wanted = [min(max(tag.y, strip.top), strip.bottom) for tag in kept]
     centres = stacked(wanted, weights, height, strip.top, strip.bottom)
     for tag, centre in zip(kept, centres, strict=True):
@@ -57,7 +64,10 @@ def draw_tags(canvas: Canvas, tags: Sequence[Tag], strip: Box, size: float) -> l
 
 
 def draw_note(canvas: Canvas, note: Note, room: Box) -> bool:
-    """Draw a note at a place that covers no text and the fewest lines; return False if every place is taken."""
+    """Draw a note at the candidate that covers no text and the fewest lines.
+
+    Return False if all candidates are taken.
+    """
     best: tuple[int, float, float] | None = None
     for x, y in note.places:
         box = plate_of(note, x, y)
@@ -75,20 +85,20 @@ def draw_note(canvas: Canvas, note: Note, room: Box) -> bool:
 
 
 def plate_of(note: Note, x: float, y: float) -> Box:
-    """Return the plate of a note whose text starts at a place."""
+    """Return the background box of a note whose text starts at a point."""
     box = text_box(x, y, note.text, note.size, bold=note.bold)
     return Box(round(box.left - PAD), round(box.top - 2), round(box.right + PAD), round(box.bottom + 2))
 
 
 def fitting(text: str, size: float, room: float) -> float:
-    """Return the largest size, up to `size`, at which a text fits into the room."""
+    """Return the largest font size, up to `size`, at which a text fits."""
     width = width_of(text, size)
     return size if width <= room else size * room / width
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The area of an axis' labels, without lines."""
+    """The area of the labels along an axis."""
 
     canvas: Canvas
     theme: Theme
@@ -97,14 +107,14 @@ class Strip:
 
     @property
     def baseline(self) -> float:
-        """The baseline of a text in the middle of the strip."""
+        """Baseline of a text that is centred in the strip."""
         return self.box.top + self.box.height / 2 + self.size * MIDDLE
 
 
 def draw_grid(
     canvas: Canvas, ink: Colour, pane: Box, *, rows: Sequence[float], columns: Sequence[float], legend: Sequence[Box]
 ) -> None:
-    """Draw grid lines that stop short of the legend."""
+    """Draw the grid. Its lines end before the legend."""
     lines: list[Segment] = []
     for row in rows:
         beside = [box.right for box in legend if box.top - 3 < row < box.bottom + 3]
@@ -118,7 +128,7 @@ def draw_grid(
 
 
 def draw_numbers(strip: Strip, axis: Axis, values: Sequence[float], write: Callable[[float], str]) -> None:
-    """Draw the values that find room next to the pane."""
+    """Draw the values on the axis, except those without room."""
     for value in values:
         x, y, text = strip.box.left + 8, round(axis.y(value)) + strip.size * MIDDLE, write(value)
         box = text_box(x, y, text, strip.size)
@@ -127,7 +137,7 @@ def draw_numbers(strip: Strip, axis: Axis, values: Sequence[float], write: Calla
 
 
 def draw_times(strip: Strip, labels: Sequence[TimeLabel], centres: Sequence[float]) -> None:
-    """Draw the times that find room below their bars."""
+    """Draw the times below their bars, except those without room."""
     for label in sorted(labels, key=lambda each: not each.strong):
         x = centres[label.bar]
         box = text_box(x, strip.baseline, label.text, strip.size, anchor="middle", bold=label.strong)
@@ -137,7 +147,7 @@ def draw_times(strip: Strip, labels: Sequence[TimeLabel], centres: Sequence[floa
 
 
 def draw_time_tag(strip: Strip, x: float, text: str, plate: Colour) -> None:
-    """Draw a time on a plate, at its place or as close as the strip allows."""
+    """Draw the tag of a time, moved inside the strip if needed."""
     half = width_of(text, strip.size) / 2 + 6
     middle = min(max(x, strip.box.left + half), strip.box.right - half)
     box = Box(middle - half, strip.box.top + 3, middle + half, strip.box.bottom - 3)
@@ -148,7 +158,7 @@ def draw_time_tag(strip: Strip, x: float, text: str, plate: Colour) -> None:
 
 
 def draw_corner(strip: Strip, text: str) -> None:
-    """Draw the year and the zone of the time axis in the corner below the price axis."""
+    """Draw the year and the time zone in the corner below the price axis."""
     if width_of(text, strip.size) <= strip.box.width - 8:
         middle = (strip.box.left + strip.box.right) / 2
         strip.canvas.text(middle, strip.baseline, text, strip.size, strip.theme.text, anchor="middle")

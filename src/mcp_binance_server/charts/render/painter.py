@@ -1,4 +1,4 @@
-"""Painting order: paper, legends, grids, series, axes, tags, and finally the notes of the drawings."""
+"""Painting order of a chart: background, legends, grids, series, axes, tags, and the notes of drawings."""
 
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
@@ -37,12 +37,12 @@ from mcp_binance_server.charts.render.stage import Sketch, Stage
 from mcp_binance_server.charts.render.study_look import StudyView
 
 PRICE_LINE = "2 3"
-TIME_SPACING = 8.0  # of the font's size
-MOST_LACKING = 20  # characters that a warning names
+TIME_SPACING = 8.0  # multiple of the font size
+MOST_LACKING = 20  # characters named in a warning
 
 
 class Painter:
-    """Painter from back to front: paper, legends, grids, panes, axes, tags, notes."""
+    """Painter of a chart, from back to front: background, legends, grids, panes, axes, tags, notes."""
 
     def __init__(self, request: Request) -> None:
         self.request = request

@@ -1,4 +1,4 @@
-"""Conversion of SVG to PNG, and its own process."""
+"""Conversion of SVG to PNG, and the entry point of its process."""
 
 import os
 import sys
@@ -7,13 +7,16 @@ from importlib import import_module
 
 
 def rasterise(svg: str, fonts: Sequence[str]) -> bytes:
-    """Return the picture as PNG. The rasteriser is loaded on first use, because most runs never draw."""
+    """Convert an SVG to PNG. The rasteriser is imported on first use, because most runs never draw."""
     resvg = import_module("resvg_py")
     return bytes(resvg.svg_to_bytes(svg_string=svg, font_files=list(fonts), skip_system_fonts=True))
 
 
 def main() -> None:
-    """Rasterise once with the niceness of the first argument and the typefaces of the others, then exit."""
+    """Rasterise one SVG from stdin to stdout.
+
+    The first argument is the niceness of the process, the others are the font files.
+    """
     _, politeness, *fonts = sys.argv
     if hasattr(os, "nice"):
         os.nice(int(politeness))

@@ -1,4 +1,7 @@
-"""Preparation of a request: sizes within limits, known styles, and studies computed on all bars and then cut."""
+"""Preparation of a chart: size within the limits, known style, and all studies computed.
+
+Studies are computed on all candles and then cut to the bars shown.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,13 +37,16 @@ from mcp_binance_server.charts.studies.study import Lines
 from mcp_binance_server.charts.studies.table import STUDIES, Settled, settle
 from mcp_binance_server.domain.periods import Candle
 
-MOST_FUTURE = 0.15  # of the bars shown
+MOST_FUTURE = 0.15  # share of the bars shown
 POSITION_ROOM = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """All data of the picture as numbers; `bars` are as the style draws them, `real` as they were traded."""
+    """All data of the picture as numbers.
+
+    `bars` are the bars in the chosen style, `real` the bars as traded.
+    """
 
     spec: ChartSpec
     theme: Theme
@@ -62,7 +68,7 @@ class Request:
 
 
 def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
-    """Compute all that is drawn. An impossible value becomes the nearest possible one, with a warning."""
+    """Compute everything that is drawn. An impossible value becomes the nearest possible one, with a warning."""
     spec, warnings = _within_limits(spec)
     theme = THEMES[spec.theme]
     whole = columns_of(candles)
@@ -98,7 +104,7 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
 
 
 def _room_ahead(spec: ChartSpec, bars: Columns) -> int:
-    """Return the number of free columns that make positions near the last bar readable."""
+    """Return the number of free columns after the last bar that positions need."""
     needed, most = 0, ceil(len(bars) * POSITION_ROOM)
     for drawing in spec.drawings:
         if drawing.name in POSITIONS:
@@ -215,7 +221,10 @@ def _lines(settled: Settled, candles: Sequence[Candle], shown: int, as_of_ms: in
 
 
 def _since_first_shown(sums: Lines, bars: int, shown: int) -> Lines:
-    """Count sums from the opening of the first bar shown. `sums` contain one earlier bar, if there is one."""
+    """Restart running sums at the first bar shown.
+
+    `sums` start one bar earlier, unless the first bar shown is also the first bar known.
+    """
     is_first = bars == shown
     return {
         key: [*([None] * (bars - len(line))), *(_less(each, 0.0 if is_first else line[0] or 0.0) for each in line)]

@@ -1,4 +1,4 @@
-"""Conversion of prices and times to pixels, the ticks between them, and their formats."""
+"""Axes: conversion of prices to pixels, ticks of prices and times, and number formats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ MOST_DECIMALS = 10
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
 MINUS = "\N{MINUS SIGN}"
 
-# Own names, because strftime uses the machine's locale.
+# English names: strftime would use the locale of the machine.
 _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAY_MS = 86_400_000
-STRIDES = (1, 2, 3, 4, 5, 7, 10, 14, 31)  # days between labels; counting restarts with each month
-EDGE = 0.3  # of the spacing: closer to the left border a label would be cut off
+STRIDES = (1, 2, 3, 4, 5, 7, 10, 14, 31)  # days between labels, counted from the start of each month
+EDGE = 0.3  # share of the spacing: a label closer to the left edge would be cut off
 _HOURS = ((12, 10), (6, 9), (3, 8), (1, 7))
 _MINUTES = ((30, 6), (15, 5), (5, 4), (1, 3))
 DAY, MONTH, YEAR = 12, 16, 20
@@ -30,7 +30,10 @@ DAY, MONTH, YEAR = 12, 16, 20
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A mapping of `low` to `bottom` and `high` to `top`; a logarithmic axis maps ratios to distances."""
+    """Mapping of values to pixel rows.
+
+    `low` lies at `bottom` and `high` at `top`. On a logarithmic axis equal ratios have equal distances.
+    """
 
     low: float
     high: float
@@ -40,7 +43,10 @@ class Axis:
     inverted: bool = False
 
     def y(self, value: float) -> float:
-        """Return the pixel row of a value. Values far outside are clamped near the pane to keep paths drawable."""
+        """Return the pixel row of a value.
+
+        A value far outside is clamped near the pane, so that paths stay drawable.
+        """
         if self.logarithmic:
             part = log(max(value, self.low * 1e-6) / self.low) / log(self.high / self.low)
         else:
@@ -66,7 +72,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class AxisUnit:
-    """The unit of the price axis: prices, percent from the first bar's close, or an index with that close at 100."""
+    """Unit of the price axis: price, percent, or index.
+
+    The reference for percent and index is the first close shown; its index is 100.
+    """
 
     scale: Scale
     first: float
@@ -83,7 +92,7 @@ class AxisUnit:
 
 
 def widened(low: float, high: float, tick: float) -> tuple[float, float]:
-    """Widen a flat range to a few ticks or to a percent, whichever is more."""
+    """Widen a flat range to 8 ticks or to 1 % of the price, whichever is more."""
     least = max(8 * tick, abs(high) * 1e-6)
     if high - low >= least:
         return low, high
@@ -92,7 +101,7 @@ def widened(low: float, high: float, tick: float) -> tuple[float, float]:
 
 
 def nice_step(span: float, count: float, least: float = 0.0) -> float:
-    """Return the smallest round step, not below `least`, that makes at most `count` ticks over a span."""
+    """Return the smallest round step that gives at most `count` ticks. It is not below `least`."""
     raw = max(span / max(count, 1.0), least, 1e-300)
     power = 10.0 ** floor(log10(raw))
     for step in STEPS:
@@ -102,14 +111,14 @@ def nice_step(span: float, count: float, least: float = 0.0) -> float:
 
 
 def linear_ticks(low: float, high: float, count: float, least: float = 0.0) -> tuple[list[float], float]:
-    """Return round values between low and high, and their step."""
+    """Return the round values between low and high, and the step between them."""
     step = nice_step(high - low, count, least)
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     return [index * step for index in range(first, last + 1)], step
 
 
 def logarithmic_ticks(low: float, high: float, count: float) -> list[float]:
-    """Return values that are round in every decade. A range below a factor of three gets evenly spaced ones."""
+    """Return round values on a logarithmic axis. A range below a factor of three gets evenly spaced values."""
     if high / low < 3:
         return linear_ticks(low, high, count)[0]
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
@@ -122,36 +131,39 @@ def logarithmic_ticks(low: float, high: float, count: float) -> list[float]:
 
 
 def _whole(step: float, least: float) -> bool:
-    # A price moves in ticks: a step of two and a half ticks would put labels between them.
+    # Prices are multiples of the tick. A step of 2.5 ticks would label prices that do not exist.
     return not least or abs(step / least - round(step / least)) < 1e-6
 
 
 def decimals_for(candles: Sequence[Candle]) -> int:
-    """Return the decimals that write every price exactly: at least two for prices from one upwards, at most ten."""
+    """Return the number of decimals for prices.
+
+    It writes every price of the candles exactly, up to ten decimals. Prices from one upwards have at least two.
+    """
     most = max(decimals_of(each) for bar in candles for each in (bar.open, bar.high, bar.low, bar.close))
     least = 2 if float(candles[-1].close) >= 1 else 0
     return min(max(most, least), MOST_DECIMALS)
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Format with this many decimals, grouped thousands, and a true minus sign."""
+    """Format with this many decimals, thousands separators and a true minus sign."""
     text = f"{abs(value):,.{decimals}f}"
     return MINUS + text if value < 0 and text.strip("0.,") else text
 
 
 def signed(value: float, decimals: int) -> str:
-    """Format with a leading sign, or without one for zero."""
+    """Format with a sign. Zero has none."""
     text = fixed(value, decimals)
     return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
 
 
 def percent(value: float) -> str:
-    """Format a change in percent, with two decimals below 1000 %."""
+    """Format a change in percent. Below 1000 % it has two decimals."""
     return signed(value, 2 if abs(value) < 1000 else 0) + "%"
 
 
 def compact(value: float) -> str:
-    """Format a volume in three or four digits: 1.23K, 45.6M."""
+    """Format a volume with three or four digits, such as 1.23K or 45.6M."""
     size = abs(value)
     for unit, letter in _UNITS:
         if size >= unit * 0.9995:
@@ -165,16 +177,16 @@ def compact(value: float) -> str:
 
 
 def decimals_of_step(step: float) -> int:
-    """Return the decimals that distinguish neighbouring ticks."""
+    """Return the number of decimals that distinguish adjacent ticks."""
     exponent = floor(log10(step) + 1e-9)
-    # A step of 2.5 needs one digit more than its power of ten suggests.
+    # A step of 2.5 needs one decimal more than its power of ten.
     mantissa = step / 10.0**exponent
     return min(max(0, -exponent + (abs(mantissa - 2.5) < 0.01)), MOST_DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLabel:
-    """A label under one bar; strong at the start of a month or a year."""
+    """A time label below one bar. `strong` marks the start of a month or a year."""
 
     bar: int
     text: str
@@ -182,7 +194,7 @@ class TimeLabel:
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """Return the time zone of a name; None if this machine does not know it."""
+    """Return the time zone with this name, or None if this machine does not know it."""
     if name in ("", "UTC", "Etc/UTC"):
         return UTC
     try:
@@ -192,7 +204,7 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def moment(time_ms: int, zone: tzinfo) -> datetime:
-    """Return a time in a zone."""
+    """Convert milliseconds since 1970 to a time in a zone."""
     return moment_of(time_ms).astimezone(zone)
 
 
@@ -202,7 +214,7 @@ def moment_words(time_ms: int, zone: tzinfo) -> str:
 
 
 def zone_label(zone: tzinfo, time_ms: int) -> str:
-    """Return UTC, or the zone's offset from it: UTC+5:30."""
+    """Return "UTC", or the offset of a zone, such as UTC+5:30."""
     offset = moment(time_ms, zone).utcoffset() or timedelta()
     minutes = round(offset.total_seconds() / 60)
     if not minutes:
@@ -212,9 +224,9 @@ def zone_label(zone: tzinfo, time_ms: int) -> str:
 
 
 def time_labels(times: Sequence[int], centres: Sequence[float], zone: tzinfo, spacing: float) -> list[TimeLabel]:
-    """Label the bars at round times, as finely as the labels usually fit; if two overlap, the rounder one stays.
+    """Label the bars at round times, as densely as labels usually fit.
 
-    The left edge has no label, because half of it would be cut off.
+    If two labels overlap, the rounder time is kept. Labels cut off by the left edge are omitted.
     """
     moments = [moment(each, zone) for each in times]
     stride = _days_apart(times, centres, spacing)
@@ -241,7 +253,7 @@ def _days_apart(times: Sequence[int], centres: Sequence[float], spacing: float) 
 
 
 def _finest(ranked: Sequence[tuple[int, int]], centres: Sequence[float], spacing: float) -> int:
-    """Return the lowest weight whose labels, with those above it, usually do not overlap."""
+    """Return the lowest weight at which the labels of this and higher weights usually do not overlap."""
     finest = max((weight for weight, _ in ranked), default=0)
     for weight in sorted({weight for weight, _ in ranked}, reverse=True):
         marks = [centres[bar] for each, bar in ranked if each >= weight]

@@ -1,4 +1,4 @@
-"""Value range of a pane, and the number format of its axis."""
+"""Value range of each pane, and the number format of its axis."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,26 +22,26 @@ from mcp_binance_server.charts.render.series.price import CURVES, curve
 from mcp_binance_server.charts.render.study_look import StudyView
 
 PAD = 6
-BELOW, BELOW_WITH_VOLUME, VOLUME = 0.10, 0.22, 0.18  # of the pane's height
+BELOW, BELOW_WITH_VOLUME, VOLUME = 0.10, 0.22, 0.18  # shares of the height of the pane
 STUDY_AIR = 0.06
-TICK_GAP = 3.1  # of the font's size
-ABOVE = 40  # height in pixels of the legend's part with grid lines next to it
-ARROW_AIR = 46  # an arrow and its text
-REACH = 1.0  # drawings up to this many ranges away are brought into view
+TICK_GAP = 3.1  # multiple of the font size
+ABOVE = 40  # pixels below the top in which the legend interrupts the grid lines
+ARROW_AIR = 46  # pixels for an arrow and its text
+REACH = 1.0  # multiple of the price range: drawings up to this far away widen it
 
 
 @dataclass(frozen=True, slots=True)
 class AxisSpan:
-    """The values of a pane and their format."""
+    """Value range of a pane with its number format."""
 
     low: float
     high: float
     write: Callable[[float], str]
-    labels: tuple[str, ...]  # the widest labels of its axis
+    labels: tuple[str, ...]  # candidates for the widest label of the axis
 
 
 def price_span(request: Request) -> AxisSpan:
-    """Return the prices to show: bars, overlays, and drawings that are not too far away."""
+    """Return the price range to show. It covers the bars, the overlays and the drawings near them."""
     spec, bars = request.spec, request.bars
     tick = 10.0**-request.decimals
     if wanted := spec.looks.price_range:
@@ -63,7 +63,7 @@ def price_span(request: Request) -> AxisSpan:
 
 
 def price_writer(request: Request) -> Callable[[float], str]:
-    """Return the price axis' formatter of a price on its scale."""
+    """Return the formatter of prices for the scale in use: price, percent or index."""
     quote = quote_of(request)
     if request.spec.scale == "percent":
         return lambda price: percent(quote.shown(price))
@@ -73,11 +73,11 @@ def price_writer(request: Request) -> Callable[[float], str]:
 
 
 def study_writer(request: Request, view: StudyView) -> Callable[[float], str]:
-    """Return the formatter of a study's values, for its axis and its legend."""
+    """Return the number formatter of a study for its axis and its legend."""
     if view is request.volume:
         return compact
     if any(view is each for each in request.compared):
-        # In percent, as on the axis: prices of another market mean nothing here.
+        # Use percent like the axis: the price of another market means nothing here.
         return price_writer(request)
     if any(view is each for each in request.overlays):
         return _writer(request.decimals)
@@ -85,12 +85,12 @@ def study_writer(request: Request, view: StudyView) -> Callable[[float], str]:
 
 
 def quote_of(request: Request) -> AxisUnit:
-    """Return the price in the unit of the scale; its reference is the first close shown."""
+    """Return the unit of the price scale. Its reference is the first close shown."""
     return AxisUnit(request.spec.scale, request.real.closes[0] or 1.0)
 
 
 def price_axis(request: Request, span: AxisSpan, pane: Box, area: Box) -> Axis:
-    """Place the prices in their pane, with space below, and more if volumes are drawn."""
+    """Return the price axis. It leaves space below the prices, and more space if the volume is drawn there."""
     below = pane.height * (BELOW_WITH_VOLUME if request.volume else BELOW)
     marks = {drawing.name for drawing in request.spec.drawings}
     top = area.top + PAD + (ARROW_AIR if "Arrow Mark Down" in marks else 0)
@@ -117,7 +117,7 @@ def price_ticks(request: Request, axis: Axis, area: Box) -> list[float]:
 
 
 def study_span(view: StudyView, decimals: int) -> AxisSpan:
-    """Return the value range of a study's pane: its lines, its levels, and zero if it oscillates around zero."""
+    """Return the value range of a study: its lines, its levels, and zero for a study that oscillates around zero."""
     study = view.settled.study
     wanted = [*view.seen(), *(level.value for level in view.levels)]
     if study.centred or not wanted:
@@ -139,12 +139,12 @@ def study_span(view: StudyView, decimals: int) -> AxisSpan:
 
 
 def study_axis(span: AxisSpan, area: Box, *, inverted: bool = False) -> Axis:
-    """Place a study's values in its pane."""
+    """Return the axis of a study in its pane."""
     return Axis(span.low, span.high, area.top + 3, area.bottom - 5, inverted=inverted)
 
 
 def study_ticks(view: StudyView, span: AxisSpan, area: Box, size: float) -> list[float]:
-    """Return the levels of a study, or round values if it has none."""
+    """Return the ticks of a study: its levels, or round values if it has none."""
     if view.levels:
         return [level.value for level in view.levels]
     count = min(4.0, max(1.0, area.height / (size * 2.4)))

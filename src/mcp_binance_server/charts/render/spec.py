@@ -1,4 +1,4 @@
-"""Specification of a chart, and the number of candles to load for it."""
+"""Specification of a chart, and the number of candles that it needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,12 +26,12 @@ MOST = MOST_BARS
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600}
 _DAY_SECONDS = 86_400
 _DAYS_OF_A_MONTH = 31
-_MOST_OF_A_DAY = 1440  # bars of a minute; a day in seconds is out of reach
+_MOST_OF_A_DAY = 1440  # one-minute bars; one-second bars of a whole day are too many to load
 
 
 @dataclass(frozen=True, slots=True)
 class StudySpec:
-    """One study by its catalogue name on the wire. Inputs left out have the catalogue's defaults."""
+    """One study by its API name. Missing inputs have the defaults of the catalogue."""
 
     name: str  # "Bollinger Bands"
     inputs: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])  # public keys: {"length": 20, "stdDev": 2}
@@ -41,7 +41,7 @@ class StudySpec:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A point of a drawing; a horizontal line has no time, a vertical line no price."""
+    """A point of a drawing. A horizontal line has no time, and a vertical line has no price."""
 
     time_ms: int | None = None
     price: float | None = None
@@ -49,9 +49,9 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class DrawingSpec:
-    """One drawing by its catalogue name, on one or two points.
+    """One drawing by its API name, with one or two points.
 
-    A position starts at its first point, whose price is the entry; a second point is its end.
+    The first point of a position is its start, and its price is the entry. An optional second point is its end.
     """
 
     name: str  # "Trend Line"
@@ -64,7 +64,7 @@ class DrawingSpec:
 
 
 class PriceRange(msgspec.Struct, frozen=True):
-    """The prices that the scale must show, with a margin as a share of their distance."""
+    """Price range that the scale must show. `margin` is a share of the range."""
 
     low: float = msgspec.field(name="from")
     high: float = msgspec.field(name="to")
@@ -72,7 +72,10 @@ class PriceRange(msgspec.Struct, frozen=True):
 
 
 class Looks(msgspec.Struct, frozen=True):
-    """The switches and colours of the whole chart, parsed with chart-img.com's names; the theme provides the rest."""
+    """Switches and colours of the whole chart, parsed by chart-img.com's names.
+
+    Missing colours come from the theme.
+    """
 
     legend: bool = msgspec.field(name="showLegend", default=True)
     legend_values: bool = msgspec.field(name="showLegendValues", default=True)
@@ -95,7 +98,7 @@ class Looks(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ComparedSeries:
-    """Another market: the opening times of its bars, and their closes."""
+    """Another market to compare with: opening times and closes of its bars."""
 
     symbol: str
     times: tuple[int, ...]
@@ -104,7 +107,7 @@ class ComparedSeries:
 
 @dataclass(frozen=True, slots=True)
 class ChartSpec:
-    """One chart. Candles beyond the last `bars` are warm-up for the studies and are not shown."""
+    """One chart. The newest `bars` candles are shown; older ones only warm up the studies."""
 
     symbol: str  # "BTCUSDT"
     interval: str  # "1h", as shown in the legend
@@ -115,9 +118,9 @@ class ChartSpec:
     width: int = 1200
     height: int = 675
     bars: int = USUAL_BARS
-    decimals: int | None = None  # of the tick size; None: as many as the candles' prices have
+    decimals: int | None = None  # decimals of the tick size; None uses those of the candles' prices
     timezone: str = "Etc/UTC"
-    as_of_ms: int | None = None  # a last bar that closes later is unfinished
+    as_of_ms: int | None = None  # a last bar that closes after this time is unfinished
     studies: tuple[StudySpec, ...] = ()
     drawings: tuple[DrawingSpec, ...] = ()
     looks: Looks = field(default_factory=Looks)
@@ -126,7 +129,7 @@ class ChartSpec:
 
 @dataclass(frozen=True, slots=True)
 class LegendRow:
-    """The legend of one series: "RSI 14", "33.12"."""
+    """The legend of one series, such as "RSI 14" and "33.12"."""
 
     name: str
     values: str
@@ -138,7 +141,7 @@ class LegendRow:
 
 @dataclass(frozen=True, slots=True)
 class ChartMeta:
-    """The content of the picture; the legend is complete even if the picture has no room for it."""
+    """Description of the picture. The legend is complete even if the picture shows only a part of it."""
 
     width: int
     height: int
@@ -147,14 +150,17 @@ class ChartMeta:
     last_open_ms: int
     last_bar_closed: bool
     panes: int
-    studies: tuple[str, ...]  # as the legend names them: "BB 20 2"
+    studies: tuple[str, ...]  # names as in the legend, such as "BB 20 2"
     legend: tuple[LegendRow, ...]
-    as_of_ms: int | None  # the time when the candles were read, if given
+    as_of_ms: int | None  # time when the candles were read, if known
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The picture as SVG and PNG, its content, and warnings for parts that are missing ("code: sentence")."""
+    """The picture as SVG and PNG, its description, and warnings about missing parts.
+
+    Each warning has the form "code: sentence".
+    """
 
     svg: str
     png: bytes
@@ -163,9 +169,10 @@ class Rendered:
 
 
 def bars_to_load(spec: ChartSpec) -> int:
-    """Return the number of bars to load. A study that never forgets gets the whole window, as everywhere else.
+    """Return the number of bars to load.
 
-    If more bars are shown than that window can warm up, it gets two windows.
+    A recursive study, such as an exponential average, gets the whole window of one request, like everywhere else. If
+    the window cannot warm up all bars shown, the study gets two windows.
     """
     before = [HEIKIN_ASHI if spec.style == "heikinAshi" else 0]
     anchored, least = 0, 0

@@ -15,12 +15,12 @@ from mcp_binance_server.charts.render.spec import Anchor
 from mcp_binance_server.domain.periods import Candle
 
 HOUR_MS = 3_600_000
-FONT = 12.0  # of the text of drawings
+FONT = 12.0  # font size of drawings
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a series of bars; each has one value per bar."""
+    """A series of bars as columns: each list has one value per bar."""
 
     times: list[int]
     opens: list[float]
@@ -33,14 +33,14 @@ class Columns:
         return len(self.times)
 
     def last(self, bars: int) -> "Columns":
-        """Return the newest bars."""
+        """Return the newest bars, as many as `bars` says."""
         return Columns(
             self.times[-bars:], self.opens[-bars:], self.highs[-bars:], self.lows[-bars:], self.closes[-bars:],
             self.volumes[-bars:],
         )  # fmt: skip
 
     def merged(self, edges: Sequence[int]) -> "Columns":
-        """Return one bar for all bars from each edge to the next."""
+        """Merge the bars between consecutive edges into one bar each."""
         spans = list(pairwise(edges))
         return Columns(
             times=[self.times[first] for first, _ in spans],
@@ -56,7 +56,7 @@ class Columns:
 
     @property
     def step_ms(self) -> int:
-        """The usual distance of two bars; gaps of a halted market do not count."""
+        """Median time between two bars. Gaps of a halted market do not change it."""
         steps = [after - before for before, after in pairwise(self.times)]
         return int(median(steps)) if steps else HOUR_MS
 
@@ -74,7 +74,7 @@ def columns_of(candles: Sequence[Candle]) -> Columns:
 
 
 def heikin_ashi(bars: Columns) -> Columns:
-    """Average each bar with the previous one, so that a trend has one colour."""
+    """Convert to Heikin-Ashi bars: averages that give a trend one colour."""
     opens, highs, lows, closes = list[float](), list[float](), list[float](), list[float]()
     for opened, high, low, close in zip(bars.opens, bars.highs, bars.lows, bars.closes, strict=True):
         mean = (opened + high + low + close) / 4
@@ -88,7 +88,7 @@ def heikin_ashi(bars: Columns) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One pane during drawing; `area` is the part below its legend, which lines can use."""
+    """One pane while it is drawn. `area` is the part below the legend, where lines can be drawn."""
 
     canvas: Canvas
     theme: Theme
@@ -99,7 +99,7 @@ class Stage:
 
 
 def shared_columns(stage: Stage) -> Stage:
-    """Merge bars that share a pixel column into one bar, so that none hides another."""
+    """Merge bars on the same pixel column into one bar, so that no bar hides another."""
     centres = stage.grid.centres[: len(stage.bars)]
     if stage.grid.slot >= 1:
         return stage
@@ -110,11 +110,14 @@ def shared_columns(stage: Stage) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """The drawing of one item. Shapes are drawn at once; texts are collected and placed after all lines are drawn."""
+    """A drawing in progress.
+
+    Shapes are drawn at once. Texts are collected and placed after all lines are drawn.
+    """
 
     stage: Stage
     options: OverrideReader
-    write: Callable[[float], str]  # a price as the axis writes it
+    write: Callable[[float], str]  # formats a price like the axis
     notes: list[Note] = field(default_factory=list[Note])
     tags: list[Tag] = field(default_factory=list[Tag])
     time_tags: list[tuple[float, int, Colour]] = field(default_factory=list[tuple[float, int, Colour]])
@@ -134,7 +137,7 @@ class Sketch:
     def note(
         self, text: str, around: Sequence[Point], *, ink: Colour, plate: Colour | None = None, in_order: bool = False
     ) -> None:
-        """Request a text with its middle at the first of these points that is free."""
+        """Request a label. Its middle is placed at one of the points `around`."""
         size = words_size(self.options)
         half = width_of(text, size) / 2
         places = tuple((x - half, y + size * 0.36) for x, y in around)
@@ -150,7 +153,10 @@ def words_size(options: OverrideReader) -> float:
 
 
 def place_of(times: Sequence[int], step_ms: int, time_ms: int) -> float:
-    """Return the position of a time among bars: 2.5 is between the third and fourth. Outside, spacing is even."""
+    """Return the fractional bar index of a time: 2.5 lies between the third and the fourth bar.
+
+    Before the first and after the last bar the spacing is even.
+    """
     step = max(step_ms, 1)
     if time_ms <= times[0]:
         return max((time_ms - times[0]) / step, -10_000.0)

@@ -1,4 +1,4 @@
-"""Look of studies and compared symbols."""
+"""Colours and line styles of studies and compared symbols."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mcp_binance_server.charts.render.stage import Columns
 from mcp_binance_server.charts.studies.study import Band, Inputs, Plot, PlotKind, Study
 from mcp_binance_server.charts.studies.table import Settled
 
-# Distinguishable on white and on black.
+# Colours that are readable on white and on black.
 PALETTE = ("#2979ff", "#ff9800", "#ab47bc", "#00acc1", "#ec407a", "#7cb342")
 
 _KINDS: Mapping[str, PlotKind] = {
@@ -23,14 +23,17 @@ PLOT = "Plot"
 
 @dataclass(frozen=True, slots=True)
 class ColourFamily:
-    """The upper, middle and lower line of a band and its shade; `taken` lists the similar colours of the palette."""
+    """Colours of a band: upper, middle and lower line, and shade.
+
+    `taken` are the similar colours of the palette.
+    """
 
     lines: tuple[str, str, str]
     shade: tuple[str, ...]
     taken: tuple[str, ...]
 
 
-# The first is TradingView's for Bollinger bands.
+# The first family has TradingView's colours of Bollinger bands.
 FAMILIES = (
     ColourFamily(("#2196f3", "#ff6d00", "#2196f3"), ("rgba(33,150,243,0.09)",), PALETTE[:2]),
     ColourFamily(("#ab47bc", "#c678d6", "#ab47bc"), ("rgba(171,71,188,0.08)",), PALETTE[2:3]),
@@ -40,29 +43,29 @@ FAMILIES = (
 
 
 class Colouring:
-    """Allocator of colours in the order of the studies."""
+    """Allocator of colours to studies, in the order of the studies."""
 
     def __init__(self, studies: Sequence[Study], *, line: bool) -> None:
         bands = sum(_is_band(study) for study in studies)
         taken = {colour for family in FAMILIES[:bands] for colour in family.taken}
-        # The first colour of the palette is also the colour of a price drawn as a line.
+        # A price drawn as a line already has the first colour of the palette.
         left = [colour for colour in PALETTE[line:] if colour not in taken]
         self._spares = left or list(PALETTE)
         self._bands = self._given = 0
 
     def family_for(self, study: Study) -> ColourFamily | None:
-        """Return the next family for a band; None for other studies."""
+        """Return the next colour family for a study with a band, else None."""
         if not _is_band(study):
             return None
         self._bands += 1
         return FAMILIES[(self._bands - 1) % len(FAMILIES)]
 
     def skip(self, plots: Iterable[Plot]) -> None:
-        """Skip the colours already given to earlier studies."""
+        """Skip the colours that earlier studies use."""
         self._given += sum(not plot.colour and not plot.colours for plot in plots)
 
     def spare(self, plot: Plot) -> str:
-        """Return the next free colour for a plot without its own."""
+        """Return the next free colour for a plot without a colour of its own."""
         if plot.colours:
             return plot.colours[0]
         self._given += 1
@@ -77,7 +80,7 @@ def _is_band(study: Study) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlotLook:
-    """One plot with its final look."""
+    """One plot with its colour and line style."""
 
     plot: Plot
     kind: PlotKind
@@ -92,7 +95,7 @@ class PlotLook:
 
 @dataclass(frozen=True, slots=True)
 class LevelLook:
-    """One dashed level with its final look."""
+    """One dashed level with its colour."""
 
     value: float
     ink: Colour
@@ -100,7 +103,7 @@ class LevelLook:
 
 @dataclass(frozen=True, slots=True)
 class StudyView:
-    """A study with its look, and its lines cut to the picture."""
+    """A study ready to be drawn: its look, and its lines cut to the bars shown."""
 
     settled: Settled
     lines: Mapping[str, Line]
@@ -110,7 +113,7 @@ class StudyView:
     shade: Colour | None
 
     def seen(self) -> list[float]:
-        """Return every value of a visible plot."""
+        """Return all values of the visible plots."""
         return [
             value for look in self.plots if look.visible for value in self.lines[look.plot.key] if value is not None
         ]
@@ -119,7 +122,10 @@ class StudyView:
 def study_view(
     settled: Settled, lines: Mapping[str, Line], options: OverrideReader, level_ink: Colour, colours: Colouring
 ) -> StudyView:
-    """Return the study with the overrides of each plot and level; other colours differ from earlier studies."""
+    """Return a study ready to be drawn.
+
+    Overrides set the look of plots and levels. Other plots get the next free colours.
+    """
     study = settled.study
     family = colours.family_for(study)
     plots = tuple(
@@ -171,7 +177,10 @@ def _named(colour: str) -> Colour:
 
 
 def compared_view(series: ComparedSeries, bars: Columns, level_ink: Colour, colours: Colouring) -> StudyView:
-    """Return a line that starts where the chart starts and moves by the other market's percent."""
+    """Return the line of a compared market.
+
+    It starts at the first close of the chart and changes by the same percentage as the other market.
+    """
     closes = dict(zip(series.times, series.closes, strict=True))
     known = [closes.get(time_ms) for time_ms in bars.times]
     first = next((place for place, close in enumerate(known) if close), None)

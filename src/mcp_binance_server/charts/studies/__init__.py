@@ -1,1 +1,1 @@
-"""Studies of our own renderer: their inputs, their lines, and the warm-up bars they need."""
+"""Studies of the local renderer: their inputs, their lines, and the warm-up bars they need."""

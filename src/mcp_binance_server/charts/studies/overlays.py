@@ -1,4 +1,4 @@
-"""Studies on the price: averages, bands, the cloud, trailing stops."""
+"""Studies in the price pane: averages, bands, Ichimoku cloud, trailing stops."""
 
 from collections.abc import Callable, Sequence
 from math import isqrt
@@ -154,7 +154,7 @@ OVERLAYS = (
         lambda candles, _: {"VWAP": vwap(candles)}, lambda _: 1,
         overlay=True, unit="price", anchored=True,
     ),
-    # Drawn as rows of prices, not as lines: see render/series/volume_profile.py.
+    # The profile is drawn as rows, not as lines: see render/series/volume_profile.py.
     Study(
         "Volume Profile Visible Range", "VPVR", (), lambda _, __: {}, lambda _: 0,
         {"rows": 24, "volume": "Up/Down", "valueArea": 70}, overlay=True, unit="price",

@@ -1,4 +1,4 @@
-"""Studies in their own pane: momentum, strength, volatility, volume."""
+"""Studies in panes of their own: momentum, strength, volatility, volume."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from mcp_binance_server.charts.studies.study import Inputs, Level, Lines, Plot, 
 from mcp_binance_server.domain.periods import Candle
 
 PURPLE = "#8e6bd8"
-# The fading half is translucent, not pastel: pastel glares on a dark background.
+# Shrinking columns are translucent. Pastel colours would glare on a dark background.
 HISTOGRAM = ("#22ab94", "rgba(34,171,148,0.45)", "rgba(255,82,82,0.45)", "#ff5252")
 UP_DOWN = ("#22ab94", "#f7525f")
 ZERO = (Level("Zero", 0.0),)
@@ -28,7 +28,7 @@ def _limits(upper: float, lower: float) -> tuple[Level, ...]:
 
 def _stochastic(candles: Sequence[Candle], given: Inputs) -> Lines:
     smooth, d = given.whole("smooth"), given.whole("d")
-    # The catalogue's defaults are TradingView's with the labels exchanged; drawn by label, %D would hide %K.
+    # The catalogue exchanges the labels of TradingView's two defaults. Taken literally, %D would hide %K.
     if (d, smooth) == (1, 3):
         smooth, d = 1, 3
     got = oscillators.smoothed_stochastic(candles, given.whole("k"), smooth, d)

@@ -1,4 +1,4 @@
-"""Definition of a study: inputs with defaults, plots with colours, levels, and the rule that computes its lines."""
+"""Definition of a study: inputs, plots, levels, and the function that computes its lines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,32 +9,35 @@ from mcp_binance_server.analytics.indicators.talipp_adapter import Line
 from mcp_binance_server.domain.periods import Candle
 
 Scalar = str | float | int | bool
-Lines = dict[str, Line]  # by plot; a line longer than the candles reaches into the future
+Lines = dict[str, Line]  # lines by plot; a line longer than the candles extends into the future
 PlotKind = Literal["line", "columns", "dots"]
 Unit = Literal["price", "volume", "number"]
 
 SOURCES = ("open", "high", "low", "close", "hl2", "hlc3", "ohlc4")
 LONGEST = 1000
-FADED = 3.31  # lengths: one for the first value, and (1 - 2/(n+1)) to the power of 2.31 n is a hundredth
-RECURSIVE = 250  # bars after which averages that never forget agree, whatever their start
+FADED = 3.31  # multiple of the length: 1 for the first value, then 2.31 until (1 - 2/(n+1))^(2.31 n) is about 0.01
+RECURSIVE = 250  # bars after which recursive averages agree, whatever their first value
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """One line or row of columns; `colours` are those of columns, in the order of the catalogue."""
+    """One line, or one series of columns.
+
+    `colours` are the colours of columns, in the order of the catalogue.
+    """
 
     key: str
-    colour: str = ""  # empty: the next of the palette, so that three averages differ in colour
+    colour: str = ""  # empty: the next colour of the palette, so that three averages differ
     kind: PlotKind = "line"
     width: float = 1.4
     colours: tuple[str, ...] = ()
-    anchored: bool = False  # the line is interrupted at each restart
-    looks_ahead: bool = False  # its values at closed bars depend on later bars
+    anchored: bool = False  # interrupt the line at each restart
+    looks_ahead: bool = False  # later bars change the values at closed bars
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A dashed line at a value, such as overbought."""
+    """A dashed line at a value, such as the overbought level."""
 
     key: str
     value: float
@@ -42,7 +45,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The area between two plots; with two colours, the upper plot decides the colour."""
+    """The area between two plots. If it has two colours, the upper plot decides which one is used."""
 
     upper: str
     lower: str
@@ -51,7 +54,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The values a study is computed with, each of the type of its default."""
+    """The input values of a study. Each has the type of its default."""
 
     values: Mapping[str, Scalar]
 
@@ -68,13 +71,13 @@ class Inputs:
         return bool(self.values[key])
 
     def source(self, candles: Sequence[Candle]) -> list[float]:
-        """Return the prices named by the input `source`, or the closes without it."""
+        """Return the prices selected by the input `source`, by default the closes."""
         return _SOURCE[str(self.values.get("source", "close"))](candles)
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One entry of the table, with its name on the wire."""
+    """One study of the local renderer. `name` is its API name."""
 
     name: str
     title: str
@@ -87,10 +90,10 @@ class Study:
     bands: tuple[Band, ...] = ()
     bounds: tuple[float, float] | None = None
     unit: Unit = "number"
-    centred: bool = False  # zero is always in view
-    undrawn: tuple[str, ...] = ()  # inputs of the catalogue without effect in our picture
-    anchored: bool = False  # restarts with each day, or with each month on bars of a day and longer
-    running: bool = False  # a sum, shown from the first bar shown on
+    centred: bool = False  # the pane always shows zero
+    undrawn: tuple[str, ...] = ()  # inputs of the catalogue that the local renderer ignores
+    anchored: bool = False  # restarts each day; on bars of a day or longer it restarts each month
+    running: bool = False  # a running sum that starts at the first bar shown
 
 
 _SOURCE: dict[str, Callable[[Sequence[Candle]], list[float]]] = {
@@ -105,22 +108,22 @@ _SOURCE: dict[str, Callable[[Sequence[Candle]], list[float]]] = {
 
 
 def window(*keys: str) -> Callable[[Inputs], int]:
-    """Return a warm-up rule: as many bars as these lengths together."""
+    """Return a warm-up rule: the sum of these lengths in bars."""
     return lambda inputs: sum(inputs.whole(key) for key in keys)
 
 
 def exponential(given: Inputs) -> int:
-    """Return the warm-up of an exponential average: until its start weighs less than a hundredth."""
+    """Return the warm-up of an exponential average. After it, its first value weighs less than 1 %."""
     return max(RECURSIVE, ceil(FADED * given.whole("length")))
 
 
 def recursive(*keys: str) -> Callable[[Inputs], int]:
-    """Return a warm-up rule for a study that never forgets: five times its longest length, at least 250 bars."""
+    """Return the warm-up rule of a recursive study: five times its longest length, and at least 250 bars."""
     return lambda inputs: max(RECURSIVE, 5 * max(inputs.whole(key) for key in keys))
 
 
 def shifted(line: Line, by: int) -> Line:
-    """Move a line this many bars to the right, into the future, or to the left."""
+    """Move a line by this many bars. Positive moves it right, into the future, and negative moves it left."""
     if by >= 0:
         return [*([None] * by), *line]
     return [*line[-by:], *([None] * min(-by, len(line)))]

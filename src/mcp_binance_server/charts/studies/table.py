@@ -1,4 +1,4 @@
-"""Table of our studies by their names on the wire, and validation of a request's inputs."""
+"""Table of the local studies by API name, and validation of their inputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType({each.name: each for each in (*O
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A study with its checked inputs, its name in the legend, and warnings for inputs that were not accepted."""
+    """A study with validated inputs, its name in the legend, and warnings about rejected inputs."""
 
     study: Study
     inputs: Inputs
@@ -25,7 +25,7 @@ class Settled:
 
 
 def repaints(settled: Settled, plot: Plot) -> bool:
-    """Return True if a new bar changes the plot's values at earlier bars."""
+    """Return True if a new bar changes values of the plot at earlier bars."""
     if plot.looks_ahead or settled.study.running:
         return True
     moved = [value for key, value in settled.inputs.values.items() if "offset" in key.lower()]
@@ -33,7 +33,10 @@ def repaints(settled: Settled, plot: Plot) -> bool:
 
 
 def settle(study: Study, given: Mapping[str, Scalar]) -> Settled:
-    """Convert each input to the type of its default. An impossible value is replaced by the default, with a warning."""
+    """Convert each input to the type of its default.
+
+    A value that cannot be used becomes the default, with a warning.
+    """
     values: dict[str, Scalar] = dict(study.inputs)
     warnings: list[str] = []
     for key, value in given.items():

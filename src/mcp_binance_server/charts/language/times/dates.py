@@ -1,4 +1,4 @@
-"""Dates, months, quarters and years in a text; without a year the latest one that has begun."""
+"""Dates, months, quarters and years in a text. Without a year the latest one that has begun is meant."""
 
 import re
 from calendar import monthrange
@@ -14,7 +14,7 @@ MONTHS: Final = (
     "december",
 )  # fmt: skip
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-# Dates of well-known events; the chart assumes them when a text names the event.
+# Dates of well-known events that a text can name.
 EVENTS: Final = {
     "halving": datetime(2024, 4, 20, tzinfo=UTC),
     "merge": datetime(2022, 9, 15, tzinfo=UTC),
@@ -47,7 +47,7 @@ _OF_DAY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """First and last second of a time, the end of its words, and an optional warning."""
+    """First and last second of a date, the end of its words in the text, and an optional warning."""
 
     begin: datetime
     end: datetime
@@ -61,7 +61,7 @@ Reader = Callable[[re.Match[str], datetime], Stretch | None]
 
 
 def read_date(folded: str, place: int, now: datetime) -> Stretch | None:
-    """Read the date, month, quarter or year that begins at a position, or return None."""
+    """Read the date, month, quarter or year at a position, or return None."""
     for pattern, reader in _FORMS:
         if (found := pattern.match(folded, place)) is not None:
             try:
@@ -78,7 +78,7 @@ def month_at(year: int, month: int) -> tuple[datetime, datetime]:
 
 
 def midnight(moment: datetime) -> datetime:
-    """Return the start of a moment's day."""
+    """Return midnight of the day of a time."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 

@@ -1,4 +1,4 @@
-"""Intervals, and ranges counted in bars."""
+"""Intervals in a text, and ranges counted in bars."""
 
 import re
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ _BARE: Final = re.compile(
     r"(?![\w.:%]|[,/]\d)(?! ?(?:candles|bars|ema|sma|ma)\b)"
 )
 _SPOKEN: Final = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "twelve": 12}
-# "the 5" is five minutes, "the 4" four hours: four-minute charts are unusual.
+# "the 5" means five minutes, "the 4" means four hours, because four-minute charts are unusual.
 _HOURS_OF_THE: Final = frozenset({2, 4, 6, 8, 12})
 
 FEWEST: Final = 10
@@ -48,13 +48,16 @@ _TO_DATE: Final = {"DTD": "1D", "WTD": "1W", "MTD": "1M", "YTD": "1Y"}
 
 
 def find_intervals(reading: SentenceReader) -> list[Mention[str]]:
-    """Take every interval named by the text, in order."""
+    """Extract every interval named by the text, in order."""
     found = [*_counted(reading), *_named(reading), *_lettered(reading), *_bare(reading)]
     return sorted(found, key=lambda each: each.start)
 
 
 def interval_of(minutes: float) -> tuple[str, bool]:
-    """Return the offered interval of this length or the next longer one, and True if it differs from the request."""
+    """Return the available interval of this length, or the next longer one.
+
+    The flag is True if the interval differs from the request.
+    """
     exact = next((name for name, length in OFFERED.items() if length == minutes), None)
     if exact:
         return exact, False
@@ -62,7 +65,7 @@ def interval_of(minutes: float) -> tuple[str, bool]:
 
 
 def offered(counted: Counted, said: str, reading: SentenceReader) -> str:
-    """Return the offered interval for a counted time, with a warning if it differs."""
+    """Return the available interval for a counted time. Add a warning if it differs."""
     if counted.unit in "MY" and (name := f"{counted.count}{counted.unit}") in OFFERED:
         return name
     name, changed = interval_of(counted.minutes)
@@ -74,7 +77,7 @@ def offered(counted: Counted, said: str, reading: SentenceReader) -> str:
 
 
 def settle_interval(reading: SentenceReader, mentions: list[Mention[str]]) -> str | None:
-    """Return one interval: the first, or the one after a correction; warn about a conflict."""
+    """Return the first interval, or the one after a correction. Warn if the text names several."""
     wanted = reading.wanted(mentions)
     names = list(dict.fromkeys(each.value for each in wanted))
     if len(names) > 1:
@@ -130,7 +133,10 @@ def _bare(reading: SentenceReader) -> list[Mention[str]]:
 
 
 def span_of(span: TimeSpan | None, now: datetime) -> timedelta | None:
-    """Return the length of a range; None for no range, for the whole history, and for a number of bars."""
+    """Return the length of a range.
+
+    It is None without a range, for the whole history, and for a range counted in bars.
+    """
     if span is None or span.bars or span.name == "ALL":
         return None
     if span.begin is not None:

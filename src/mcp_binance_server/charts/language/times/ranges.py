@@ -1,4 +1,4 @@
-"""Ranges in a text: the last month, since May, from one date to another."""
+"""Ranges in a text, such as "the last month", "since May", or from one date to another."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -24,16 +24,16 @@ _LEAD: Final = re.compile(
 )
 _TO: Final = re.compile(r" ?(?P<word>to|until|till|through|thru|-|and) ?")
 _ON: Final = re.compile(r"(?<!\w)(?:in|on|during|for|of|at)(?: the)? (?:month of |year )?")
-# Possible start of a date without a leading word.
+# Possible start of a date that has no leading word.
 _DATED: Final = re.compile(r"(?<![\w/.,-])(?=\d{1,4}[-/. ]|\d{1,2}(?:st|nd|rd|th)|[a-z]{3,9}\b|q[1-4]\b|h[12] )")
 _YEAR: Final = r"(?:19|20)\d\d"
 _YEARS: Final = re.compile(rf"(?<![\w-])(?P<first>{_YEAR}) ?(?:-|to|until|through) ?(?P<last>{_YEAR})(?![\w-])")
 _NOW: Final = re.compile(r" ?(?:to|until|till|through|-) ?(?:right )?now(?!\w)")
-# Alone, "may", "march" or a weekday is hardly a date. With a number, or with one of these words, it is.
+# "may", "march" or a weekday alone is not a date. It needs a number or one of these words.
 _DATE_ALONE: Final = re.compile(r"\d|yesterday|this morning|quarter|jan|feb|apr|jun|jul|aug|sep|oct|nov|dec")
 
 MOST_BARS: Final = 1_000
-# A smaller count is a range only with a word such as "last": "3 candles" can mean anything.
+# Smaller counts need a word such as "last" to be a range: "3 candles" can mean anything.
 LEAST_BARS: Final = 20
 
 _UNIT: Final = "|".join(sorted((word for word in UNIT_OF if len(word) > 1), key=len, reverse=True))
@@ -71,7 +71,7 @@ _SPOKEN_RANGES: Final = {"f": "14D", "h": "6M", "d": "10Y"}
 
 
 def find_years(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
-    """Take a range of years: "2020-2022"."""
+    """Extract a range of years, such as "2020-2022"."""
     for match in _YEARS.finditer(reading.left):
         first = read_date(match["first"], 0, reading.now)
         last = read_date(match["last"], 0, reading.now)
@@ -80,7 +80,7 @@ def find_years(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
 
 
 def find_between(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
-    """Take two dates with a word between them, and one date after "since" or "from"."""
+    """Extract two joined dates, or one date after "since" or "from"."""
     for start, place, lead in _places(reading, _LEAD):
         first = read_date(reading.left, place, reading.now)
         if first is None or TAKEN in reading.left[start : first.after]:
@@ -92,7 +92,7 @@ def find_between(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
             continue
         joint = _TO.match(reading.left, first.after)
         last = read_date(reading.left, joint.end(), reading.now) if joint else None
-        # "since Jan 1 and RSI": "and" joins two dates only after "between" or "from".
+        # "and" joins two dates only after "between" or "from". In "since Jan 1 and RSI" it does not.
         if last is None or (joint and joint["word"] == "and" and lead not in {"between", "from"}):
             if lead not in {"", "between"}:
                 yield from window(reading, first, None, start, first.after)
@@ -101,13 +101,13 @@ def find_between(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
 
 
 def find_on_dates(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
-    """Take one date, month, quarter or year that is the whole range."""
+    """Extract one date, month, quarter or year as the whole range."""
     for start, place, lead in _places(reading, _ON):
         found = read_date(reading.left, place, reading.now)
         if found is None or TAKEN in reading.left[start : found.after]:
             continue
         said = reading.left[place : found.after]
-        # A year alone can be the length of an average, so it is read after the studies.
+        # A year alone can be the length of an average, so the studies are read first.
         if not lead and (not _DATE_ALONE.search(said) or re.fullmatch(_YEAR, said)):
             continue
         yield from window(reading, found, found, start, found.after)
@@ -122,7 +122,10 @@ def _places(reading: SentenceReader, leads: re.Pattern[str]) -> list[tuple[int, 
 
 
 def _on_one_day(first: Stretch, last: Stretch) -> tuple[Stretch, Stretch]:
-    """Put a time without a date on the other time's day; an end before its start moves to the next day."""
+    """Complete a time of day with the date of the other time.
+
+    An end before its start moves to the next day.
+    """
     if last.names_day and not first.names_day:
         first = shifted(first, midnight(last.begin) - midnight(first.begin))
     elif not last.names_day:
@@ -133,7 +136,7 @@ def _on_one_day(first: Stretch, last: Stretch) -> tuple[Stretch, Stretch]:
 
 
 def find_dated_ranges(reading: SentenceReader) -> Found:
-    """Take the ranges with dates or with a leading word such as "last", "since" or "between"."""
+    """Extract ranges with dates or with a leading word such as "last", "since" or "between"."""
     rules: tuple[Callable[[SentenceReader], Iterator[Mention[TimeSpan]]], ...] = (
         _bars_back, find_years, find_between, _counted_back, _ahead, _named, find_on_dates, _spoken,
     )  # fmt: skip
@@ -141,7 +144,10 @@ def find_dated_ranges(reading: SentenceReader) -> Found:
 
 
 def find_bare_ranges(reading: SentenceReader) -> Found:
-    """Take counted times that are not intervals, and single years; runs after the studies have taken their numbers."""
+    """Extract counted times that are not intervals, and single years.
+
+    This rule runs after the studies have read their numbers.
+    """
     return [*_bare_counted(reading), *_bare_years(reading)]
 
 
@@ -174,7 +180,7 @@ def _bars_back(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
             reading.warn("too_many_bars", sentence)
         said = reading.text[match.start() : match.end()]
         yield reading.mention(TimeSpan(said, bars=min(count, MOST_BARS)), *match.span())
-        # The bar length is put back into the unread text: it is read as an interval later.
+        # Put the bar length back into the unread text: a later rule reads it as an interval.
         if match["bar"]:
             start, end = match.span("bar")
             reading.left = reading.left[:start] + match["bar"] + reading.left[end:]

@@ -1,4 +1,4 @@
-"""Durations and spans of time."""
+"""Durations and ranges of time in a text."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _LONGEST_YEARS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A number of units, and the words around it that decide its meaning."""
+    """A count of time units, with the words before and after it that decide its meaning."""
 
     count: int
     unit: str
@@ -44,7 +44,7 @@ class Counted:
 
     @property
     def is_bar(self) -> bool:
-        """Whether this is the length of a bar; otherwise it is the span of the chart."""
+        """Whether this is a bar length. Otherwise it is the range of the chart."""
         if self.lead in _RANGE_LEADS:
             return False
         if self.lead in _BAR_LEADS or self.tail.removesuffix("s") in {
@@ -65,7 +65,7 @@ class Counted:
 
     @property
     def doubt(self) -> bool:
-        """Whether a span can be mistaken for a bar."""
+        """Whether the text can mean either a range or a bar length."""
         if self.is_bar or self.lead in _RANGE_LEADS or self.lead in {"for", "over", "during", "within"}:
             return self.vague
         alike = {(3, "M"), (6, "M")} if self.compact else {(1, "D"), (1, "W")}
@@ -73,12 +73,12 @@ class Counted:
 
 
 def read_counted(found: re.Match[str], text: str) -> Counted | None:
-    """Read one match of COUNTED; a single letter m is a minute, M a month."""
+    """Read one match of COUNTED. The single letter m means minutes, M means months."""
     word, unit = text[found.start("unit") : found.end("unit")], UNIT_OF[found["unit"]]
     count = int(found["count"]) if found["count"].isdigit() else NUMBERS[found["count"]]
     if len(word) == 1:
         unit = "M" if word == "M" else unit
-        # A single letter needs a numeral next to it: "a d" and "3 m" are not times.
+        # A single letter needs a count in digits and no hyphen: "a d" and "3-m" are not times.
         if not found["count"].isdigit() or found["gap"] == "-":
             return None
     elif found["count"] in {"a", "an"} and not found["tail"] and unit in "sm":
@@ -91,9 +91,9 @@ def read_counted(found: re.Match[str], text: str) -> Counted | None:
 
 
 def range_text(counted: Counted) -> str | timedelta | None:
-    """Return a span as a range, or None if impossible.
+    """Convert a counted time to a range, or return None if it is impossible.
 
-    Days, months and years become a name, hours and minutes a duration.
+    Days, months and years become a range name. Hours and minutes become a duration.
     """
     count, unit = counted.count, counted.unit
     if count < 1 or counted.minutes > _LONGEST_YEARS * MINUTES["Y"]:
@@ -115,7 +115,10 @@ def range_text(counted: Counted) -> str | timedelta | None:
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """One range: by name, between two moments (no end: until now), or a number of bars back."""
+    """One range: a name, two times, or a number of bars.
+
+    Without `end` the range lasts until now.
+    """
 
     said: str
     name: str | None = None
@@ -125,7 +128,7 @@ class TimeSpan:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Identity of a range: equal keys are the same request."""
+        """Key for comparing ranges. Equal keys are the same request."""
         return self.name, self.begin, self.end, self.bars
 
 
@@ -133,7 +136,7 @@ Found = list[Mention[TimeSpan]]
 
 
 def settle_range(reading: SentenceReader, mentions: Found) -> TimeSpan | None:
-    """Return one range: the first, or the one after a correction; warn about a conflict."""
+    """Return the first range, or the one after a correction. Warn if the text names several."""
     wanted = sorted(reading.wanted(mentions), key=lambda each: each.start)
     distinct = list({each.value.key: each.value for each in wanted}.values())
     if len(distinct) > 1:
@@ -145,7 +148,7 @@ def settle_range(reading: SentenceReader, mentions: Found) -> TimeSpan | None:
 def counted_span(
     reading: SentenceReader, counted: Counted, said: str, start: int, end: int
 ) -> Iterator[Mention[TimeSpan]]:
-    """Take a counted time as the range; refuse zero, and a span longer than any market."""
+    """Extract a counted time as the range. Refuse zero, and a range longer than any market's history."""
     span = range_text(counted)
     if span is None:
         reading.warn("unparsed_range", f"{quoted(said)} is not an available range; the range is left open")
@@ -164,7 +167,7 @@ def counted_span(
 def window(
     reading: SentenceReader, first: Stretch, last: Stretch | None, start: int, end: int
 ) -> Iterator[Mention[TimeSpan]]:
-    """Take two dates as the range, in chronological order; without a last one the range ends now."""
+    """Extract two dates, in chronological order, as the range. Without a last date it ends now."""
     said = reading.text[start:end]
     for warning in (first.warning, last.warning if last else None):
         if warning:

@@ -1,1 +1,1 @@
-"""Drawings in a chart: lines, boxes and plans."""
+"""Drawings on a chart: lines, boxes and trade plans."""

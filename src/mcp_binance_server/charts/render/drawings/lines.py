@@ -23,7 +23,7 @@ FAR = 5000.0
 
 
 def horizontal_line(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw a price across the whole pane, with its tag on the axis and its text above it."""
+    """Draw a horizontal line at a price, with a tag on the axis and a text above the line."""
     price, area = drawing.points[0].price or 0.0, sketch.stage.area
     line = line_of(sketch.options)
     row = round(sketch.y(price)) + (0.5 if line.width % 2 else 0.0)
@@ -39,7 +39,7 @@ def horizontal_line(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def vertical_line(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw a moment across the pane, with its time on the axis and its text at the top."""
+    """Draw a vertical line at a time, with a tag on the axis and a text at the top."""
     time_ms, area = drawing.points[0].time_ms or 0, sketch.stage.area
     line = line_of(sketch.options)
     x = round(sketch.x(time_ms)) + (0.5 if line.width % 2 else 0.0)
@@ -53,7 +53,7 @@ def vertical_line(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def trend_line(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw a line between two points, extended if requested."""
+    """Draw a line between two points. Overrides can extend it."""
     start, end = _both(sketch, drawing)
     line = line_of(sketch.options)
     if sketch.options.flag("extendLeft", default=False):
@@ -77,7 +77,7 @@ def arrow(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def rectangle(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw a zone between two points, with its text inside at the top."""
+    """Draw a rectangle between two points, with a text inside at the top."""
     (x0, y0), (x1, y1) = _both(sketch, drawing)
     box = Box(round(min(x0, x1)) + 0.5, round(min(y0, y1)) + 0.5, round(max(x0, x1)) + 0.5, round(max(y0, y1)) + 0.5)
     zone = zone_of_rectangle(sketch.options)
@@ -92,7 +92,7 @@ def rectangle(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def text(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw text at a point or close to it."""
+    """Draw a text at a point, or near it if the point is taken."""
     x, y = sketch.point(drawing.points[0])
     ink = text_ink(sketch.options)
     around = [(x, y + shift) for shift in (0, -16, 16, -32, 32, -48, 48)]
@@ -100,12 +100,12 @@ def text(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def arrow_up(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Point up at a price from below it."""
+    """Draw an arrow from below that points up at a price."""
     _pointer(sketch, drawing, up=True)
 
 
 def arrow_down(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Point down at a price from above it."""
+    """Draw an arrow from above that points down at a price."""
     _pointer(sketch, drawing, up=False)
 
 

@@ -1,4 +1,4 @@
-"""Drawings by kind, and plans with a target and a stop."""
+"""Table of all kinds of drawings, and drawings of trade plans."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ LEAST_WIDTH = 60
 
 
 def position(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw entry, target and stop of a position with gain, loss and their ratio."""
+    """Draw entry, target and stop of a position, labelled with gain, loss and their ratio."""
     target, stop, entry = planned = planned_prices(drawing, sketch.options, sketch.write)
     left, right = _span(sketch, drawing)
     canvas, rows = sketch.stage.canvas, {each.price: round(sketch.y(each.price)) for each in planned}
@@ -46,7 +46,7 @@ def position(sketch: Sketch, drawing: DrawingSpec) -> None:
         canvas.lines([(left, rows[each.price] + 0.5, right, rows[each.price] + 0.5)], each.line)
     middle = (left + right) / 2
     for each in planned:
-        # Outside of the box if there is room: above for prices above the entry, below for prices below it.
+        # Labels lie outside of the box if there is room: above for prices above the entry, else below.
         row = rows[each.price]
         away = 0 if each.price == entry.price else (-12 if row < rows[entry.price] else 12)
         half = width_of(each.words, 12) / 2 + 8
@@ -59,7 +59,7 @@ def position(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
-    """Draw the levels between two points: level 1 is the start of the move, level 0 its end."""
+    """Draw the Fibonacci levels between two points. Level 1 is the start of the move, level 0 its end."""
     levels = fib_levels(drawing, sketch.options, sketch.write)
     xs = sorted((sketch.x(drawing.points[0].time_ms or 0), sketch.x(drawing.points[1].time_ms or 0)))
     left, right = xs[0], max(xs[1], xs[0] + LEAST_WIDTH)
@@ -86,7 +86,7 @@ def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) -> bool:
-    """Return True if labels next to the levels cover fewer bars on the right than on the left."""
+    """Return True if labels right of the levels cover fewer bars than labels left of them."""
     area, stage, reach = sketch.stage.area, sketch.stage, 120
     covered = [len(rows) * (left - reach < area.left), len(rows) * (right + reach > area.right)]
     for x, high, low in zip(stage.grid.centres, stage.bars.highs, stage.bars.lows, strict=False):
@@ -117,7 +117,7 @@ def _span(sketch: Sketch, drawing: DrawingSpec) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The draw function of one kind, and the requirements on its points."""
+    """Draw function of one kind of drawing, and its requirements on points and text."""
 
     draw: Callable[[Sketch, DrawingSpec], None]
     points: int
@@ -151,7 +151,7 @@ def prices_of(drawing: DrawingSpec) -> list[float]:
 
 
 def refusal(drawing: DrawingSpec) -> str | None:
-    """Return the reason why a drawing cannot be drawn here, or None."""
+    """Return the reason why the renderer cannot draw a drawing, or None."""
     kind = KINDS.get(drawing.name)
     if kind is None:
         return f"drawing_not_local: the local renderer has no {drawing.name}; it was left out."
@@ -169,7 +169,7 @@ def refusal(drawing: DrawingSpec) -> str | None:
 
 
 def out_of_view(drawing: DrawingSpec, stage: Stage) -> bool:
-    """Return True if no part of a drawing would be visible."""
+    """Return True if every part of a drawing is out of view."""
     area, axis = stage.area, stage.axis
     rows = [axis.y(price) for price in prices_of(drawing)]
     xs = [
@@ -184,7 +184,10 @@ def out_of_view(drawing: DrawingSpec, stage: Stage) -> bool:
 def draw(
     stage: Stage, drawings: Sequence[DrawingSpec], write: Callable[[float], str]
 ) -> tuple[list[Sketch], list[str]]:
-    """Draw each drawing; return the sketches with their pending labels, and warnings of overrides without effect."""
+    """Draw all drawings.
+
+    Return the sketches, whose labels are still to be placed, and warnings about overrides without effect.
+    """
     sketches: list[Sketch] = []
     warnings: list[str] = []
     for drawing in drawings:

@@ -1,4 +1,4 @@
-"""Drawings as lines, boxes, labels, marks and tags at times and prices, for a page that knows only these shapes."""
+"""Drawings as simple shapes for a web page: lines, boxes, labels, marks and tags at times and prices."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,14 @@ from mcp_binance_server.charts.render.spec import Anchor, DrawingSpec
 from mcp_binance_server.charts.render.stage import FONT, words_size
 
 Shape = dict[str, Any]
-# no time: the pane's left edge for a start, else the right; no price: top or bottom
+# (time, price). Without a time a start lies at the left edge and any other point at the right edge. Without a price the
+# point lies at the top or the bottom.
 At = tuple[int | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Context of drawings: the bars, the free columns after them, and the formats of prices and times."""
+    """Context of drawings: times of the bars, free columns after them, and formats of prices and times."""
 
     times: Sequence[int]
     step_ms: int
@@ -44,12 +45,12 @@ class Ground:
 
     @property
     def end_ms(self) -> int:
-        """The time of the last free column."""
+        """Time of the last free column in milliseconds."""
         return self.times[-1] + self.future * self.step_ms
 
 
 def drawing_members(drawings: Sequence[DrawingSpec], ground: Ground) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return each drawing as shapes, and warnings of overrides without effect."""
+    """Convert each drawing to shapes. Also return warnings about overrides without effect."""
     members: list[dict[str, Any]] = []
     warnings: list[str] = []
     for drawing in drawings:
@@ -77,7 +78,7 @@ def _vertical(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> 
     shapes = [_line((time_ms, None), (time_ms, None), line)]
     if options.flag("showTime", default=True) and ground.times[0] <= time_ms <= ground.end_ms:
         words, ink = moment_words(time_ms, ground.zone), Colour(ink_on(line.ink))
-        # At the bottom, as close to the time axis as text can be.
+        # The label lies at the bottom of the pane, near the time axis.
         shapes.append(_label(words, (time_ms, None), ink, "above", OverrideReader({}), plate=line.ink))
     return shapes + _words(drawing.text, (time_ms, None), words_ink(options, line.ink), "below", options)
 
@@ -154,7 +155,7 @@ def _fib(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> list[
         if level.fill
     ]
     shapes.append(_line(_at(first), _at(last), DrawnLine(GREY, 1, MOVE_DASH)))
-    # Next to the levels at their end, or inside if the levels reach the edge.
+    # Labels lie at the end of the levels, or inside if the levels reach the edge.
     side = "left" if right is None else "right"
     for level in levels:
         shapes.append(_line((left, level.price), (right, level.price), DrawnLine(level.ink, 1, "")))

@@ -1,4 +1,4 @@
-"""Styles of drawings, common to all renderers: pens, fills and text."""
+"""Styles of drawings for all renderers: pens, fills and texts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from mcp_binance_server.charts.render.spec import DrawingSpec
 
 BLUE, GREEN, RED, GREY = Colour("#2962ff"), Colour("#089981"), Colour("#f23645"), Colour("#787b86")
 ARROW_WIDTH = 2
-MOVE_DASH = "4 4"  # from the start of a move to its end
+MOVE_DASH = "4 4"  # dashes of the line from the start of a move to its end
 LEVELS = (
     (0.0, "#787b86"), (0.236, "#f23645"), (0.382, "#ff9800"), (0.5, "#4caf50"), (0.618, "#089981"),
     (0.786, "#00bcd4"), (1.0, "#787b86"),
@@ -18,7 +18,7 @@ LEVELS = (
 
 @dataclass(frozen=True, slots=True)
 class DrawnLine:
-    """A line's colour, width and dashes."""
+    """Colour, width and dashes of a line."""
 
     ink: Colour
     width: float
@@ -27,7 +27,7 @@ class DrawnLine:
 
 @dataclass(frozen=True, slots=True)
 class DrawnZone:
-    """A rectangle's frame and its fill."""
+    """Frame and fill of a rectangle."""
 
     ink: Colour
     width: float
@@ -36,18 +36,18 @@ class DrawnZone:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPrice:
-    """One price of a plan: its line, and the text of its plate."""
+    """One price of a trade plan with its line and its label."""
 
     price: float
     words: str
     line: Colour
     plate: Colour
-    fill: Colour | None  # from the entry to it
+    fill: Colour | None  # fill between the entry and this price
 
 
 @dataclass(frozen=True, slots=True)
 class FibLevel:
-    """One level between two prices; its fill reaches to the level before it."""
+    """One Fibonacci level. Its fill reaches to the previous level."""
 
     price: float
     words: str
@@ -77,7 +77,7 @@ def text_ink(options: OverrideReader) -> Colour:
 
 
 def words_ink(options: OverrideReader, ink: Colour) -> Colour:
-    """Return the colour of a drawing's text; `ink` is the default."""
+    """Return the text colour of a drawing, `ink` by default."""
     return options.colour("textColor", ink)
 
 
@@ -86,14 +86,14 @@ def pointer_ink(options: OverrideReader, *, up: bool) -> Colour:
 
 
 def shows_value(options: OverrideReader) -> bool:
-    """Return whether a price of the drawing is written on the axis."""
+    """Return True if the axis shows the price of the drawing."""
     return options.flag("showPrice", default=True)
 
 
 def planned_prices(
     drawing: DrawingSpec, options: OverrideReader, write: Callable[[float], str]
 ) -> tuple[PlannedPrice, PlannedPrice, PlannedPrice]:
-    """Return the target, the stop and the entry of a position with gain, loss and their ratio."""
+    """Return target, stop and entry of a position, labelled with gain, loss and their ratio."""
     entry = drawing.points[0].price or 0.0
     target, stop = drawing.target or entry, drawing.stop or entry
     profit = options.colour("profitBackground", GREEN.faded(0.2))
@@ -111,7 +111,7 @@ def planned_prices(
 
 
 def fib_levels(drawing: DrawingSpec, options: OverrideReader, write: Callable[[float], str]) -> list[FibLevel]:
-    """Return the levels between two points: level 1 is the start of the move, level 0 its end."""
+    """Return the Fibonacci levels between two points. Level 1 is the start of the move, level 0 its end."""
     first, last = drawing.points[0].price or 0.0, drawing.points[1].price or 0.0
     if options.flag("reverseLevel", default=False):
         first, last = last, first

@@ -1,1 +1,1 @@
-"""Drawing of a market's data: price, studies, volume by price."""
+"""Drawing of market data: price, studies, volume profile."""

@@ -14,7 +14,7 @@ LEVEL_ALPHA = 0.6
 
 
 def draw_study(stage: Stage, view: StudyView) -> None:
-    """Draw the bands first, then columns, lines and dots in the order of the study."""
+    """Draw the plots of a study: first the bands, then columns, lines and dots in the order of the study."""
     for band, colours in view.bands:
         _band(stage, view.lines[band.upper], view.lines[band.lower], colours)
     for look in view.plots:
@@ -33,7 +33,7 @@ def draw_study(stage: Stage, view: StudyView) -> None:
 
 
 def draw_levels(stage: Stage, view: StudyView) -> None:
-    """Draw the dashed levels of a study and the shade between two of them."""
+    """Draw the dashed levels of a study. If there are two, shade the area between them."""
     rows = [round(stage.axis.y(level.value)) + 0.5 for level in view.levels]
     if view.shade and len(rows) == 2:
         top, bottom = min(rows), max(rows)
@@ -43,7 +43,7 @@ def draw_levels(stage: Stage, view: StudyView) -> None:
 
 
 def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
-    """Draw volumes at the bottom of the price pane, the tallest `height` pixels high."""
+    """Draw the volume at the bottom of the price pane. The tallest column is `height` pixels high."""
     stage = shared_columns(stage)
     bars, body, bottom = stage.bars, stage.grid.body, stage.area.bottom
     most = max(bars.volumes)
@@ -59,17 +59,20 @@ def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
 
 
 def volume_ink(colour: Colour) -> Colour:
-    """Return the colour of volumes: translucent, because prices can lie behind them."""
+    """Return the colour of the volume. It is translucent, because prices can lie behind it."""
     return colour if colour.alpha < 1 else colour.faded(VOLUME_ALPHA)
 
 
 def rising_tints(bars: Columns) -> list[int | None]:
-    """Return the colour index of each bar's volume: 0 if it rose, else 1."""
+    """Return the colour index of each bar's volume: 0 for a rising bar, 1 for a falling one."""
     return [0 if bars.rose(bar) else 1 for bar in range(len(bars))]
 
 
 def tints(line: Line, colours: int) -> list[int | None]:
-    """Return each column's colour index: of two colours by rising or falling, of four also by its sign."""
+    """Return the colour index of each column.
+
+    Two colours distinguish rising and falling columns. Four colours also distinguish the sign.
+    """
     found: list[int | None] = []
     before: float | None = None
     for value in line:
@@ -110,7 +113,7 @@ def _runs(stage: Stage, line: Line, *, anchored: bool = False) -> list[list[Poin
 
 
 def new_periods(bars: Columns) -> set[int]:
-    """Return the bars at which a line that restarts with each day or month does so."""
+    """Return the bars at which an anchored line restarts: the first bar of each day or month."""
     anchor = usual_anchor(bars.step_ms)
     starts = [period_start(time_ms, anchor) for time_ms in bars.times]
     return {bar for bar in range(1, len(starts)) if starts[bar] != starts[bar - 1]}
@@ -124,7 +127,7 @@ def _band(stage: Stage, upper: Line, lower: Line, colours: Sequence[Colour]) -> 
 
 
 def _slices(grid: Grid, upper: Line, lower: Line, *, split: bool) -> list[tuple[bool, list[Point], list[Point]]]:
-    """Cut two lines at gaps, and at their crossings if the colour changes there."""
+    """Cut a band at gaps. With `split`, also cut it where the two lines cross and the colour changes."""
     slices: list[tuple[bool, list[Point], list[Point]]] = []
     open_slice = False
     for x, high, low in zip(grid.centres, upper, lower, strict=False):

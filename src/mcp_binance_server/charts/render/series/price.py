@@ -22,19 +22,22 @@ _SOURCES: dict[str, Callable[[Columns, int], float]] = {
 
 
 def curve(bars: Columns, source: str) -> list[float]:
-    """Return the price of each bar for a line."""
+    """Return the price of each bar that a line connects."""
     rule = _SOURCES.get(source)
     return [rule(bars, bar) for bar in range(len(bars))] if rule else bars.closes
 
 
 def base_price(bars: Columns, part: float) -> float:
-    """Return the dividing price of a baseline: this share of the way from the lowest low to the highest high."""
+    """Return the base price of a baseline.
+
+    `part` is its position between the lowest low (0) and the highest high (1).
+    """
     low, high = min(bars.lows), max(bars.highs)
     return low + part * (high - low)
 
 
 def draw_price(stage: Stage, style: Style, look: PriceLook) -> None:
-    """Draw the price in one of the seven styles. Bars on a common pixel column share one bar."""
+    """Draw the price in one of the seven styles. Bars on the same pixel column are merged into one bar."""
     if style not in CURVES:
         stage = shared_columns(stage)
     if style in CURVES:
@@ -69,7 +72,7 @@ def _baseline(stage: Stage, points: list[Point], look: PriceLook) -> None:
 
 
 def _one_side(points: list[Point], base: float, *, above: bool) -> list[list[Point]]:
-    """Cut a curve at a row and return the pieces above or below it."""
+    """Cut a polyline at a pixel row and return the pieces on one side of it."""
     runs: list[list[Point]] = [[]]
     before: Point | None = None
     for point in points:
@@ -88,7 +91,7 @@ def _one_side(points: list[Point], base: float, *, above: bool) -> list[list[Poi
 def _bars(stage: Stage, look: PriceLook) -> None:
     bars, row, arm = stage.bars, stage.axis.row, max(1.5, stage.grid.body // 2 + 0.5)
     thick = stage.grid.body >= 7
-    pen, shift = (2, 0.5) if thick else (1, 0.0)  # two pixels are centred between pixels
+    pen, shift = (2, 0.5) if thick else (1, 0.0)  # the centre of a two-pixel line lies between pixels
     for rising in (True, False):
         chosen = [(x - shift, bar) for bar, x in enumerate(stage.grid.centres[: len(bars)]) if bars.rose(bar) is rising]
         ink = look.body[not rising]
@@ -113,7 +116,7 @@ def _candles(stage: Stage, look: PriceLook, *, hollow: bool) -> None:
         sides[not _coloured_up(bars, bar, hollow=hollow)].append((x, bar))
     if look.draw_wick:
         for chosen, ink in zip(sides, look.wick, strict=True):
-            # A body no wider than its wick is distinguished from it by the stronger colour.
+            # If the body is as narrow as the wick, only its stronger colour distinguishes it.
             stage.canvas.lines(_stems(stage, chosen), ink if body > 1 else ink.faded(THIN))
     for side, chosen in enumerate(sides):
         rects = [_body(stage, x, bar) for x, bar in chosen]
@@ -133,7 +136,8 @@ def _candles(stage: Stage, look: PriceLook, *, hollow: bool) -> None:
 
 
 def _coloured_up(bars: Columns, bar: int, *, hollow: bool) -> bool:
-    # A hollow candle shows two facts: filled or not by its own body, its colour by the previous close.
+    # A hollow candle shows two comparisons: its fill compares close and open, its colour compares with the previous
+    # close.
     return bars.closes[bar] >= bars.closes[bar - 1] if hollow and bar else bars.rose(bar)
 
 

@@ -1,4 +1,4 @@
-"""Volume by price over the bars shown: rows at the edge of the price pane, with value area and busiest price marked."""
+"""Volume profile of the bars shown: rows at the edge of the price pane, with value area and point of control."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from mcp_binance_server.domain.periods import Candle
 
 PROFILE = "Volume Profile Visible Range"
 UP, DOWN, BUSIEST = Colour("#1592e6"), Colour("#fbc123"), Colour("#ff9800")
-OUTSIDE, INSIDE = 0.22, 0.45  # of the value area
+OUTSIDE, INSIDE = 0.22, 0.45  # opacity outside and inside the value area
 MOST_ROWS = 200
 _BARS, _AREA, _POC = "graphics.hhists.histBars2", "graphics.hhists.histBarsVA", "graphics.horizlines.pocLines"
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """Volume of rising and falling bars between two prices."""
+    """One row of a volume profile: volume of rising and of falling bars between two prices."""
 
     low: float
     high: float
@@ -32,7 +32,7 @@ class ProfileRow:
 
 @dataclass(frozen=True, slots=True)
 class ProfileView:
-    """A profile with its look; the prices are None without volume."""
+    """A volume profile with its look. Without volume its prices are None."""
 
     settled: Settled
     rows: tuple[ProfileRow, ...]
@@ -44,12 +44,12 @@ class ProfileView:
     poc_ink: Colour
     poc_width: float
     poc_visible: bool
-    part: float  # of the pane's width, for the busiest row
+    part: float  # share of the width of the pane, for the row with the most volume
     from_left: bool
 
 
 def profile_view(settled: Settled, candles: Sequence[Candle], decimals: int, options: OverrideReader) -> ProfileView:
-    """Compute the profile of these bars as the tools do, with the look from the overrides."""
+    """Compute the volume profile of these bars like the analysis tools. The overrides give its look."""
     tick = Price(Decimal(1).scaleb(-decimals))
     asked = replace(
         DEFAULTS,
@@ -78,7 +78,7 @@ def profile_view(settled: Settled, candles: Sequence[Candle], decimals: int, opt
 
 
 def draw_profile(stage: Stage, view: ProfileView) -> None:
-    """Draw the rows from the edge inwards, rising volume first, and the busiest price through the pane."""
+    """Draw the rows from the edge inwards, rising volume first. The point of control crosses the whole pane."""
     most = max((row.up + row.down for row in view.rows), default=0.0)
     if most <= 0:
         return
