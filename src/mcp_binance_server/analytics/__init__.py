@@ -1,1 +1,1 @@
-"""Pure measures: domain values in, small frozen records out; no clock, no I/O, no randomness."""
+"""Pure calculations: domain values in, small frozen records out. No clock, no I/O, no randomness."""

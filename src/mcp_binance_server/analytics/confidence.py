@@ -1,4 +1,4 @@
-"""Confidence in a number: 95 % intervals, and the age of a value that is exact for one instant."""
+"""Statistical confidence: 95 % intervals, and the age of values that are exact for one instant."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS
 
 IntervalMethod = Literal["wilson_lower_bound_on_uncertainty", "block_bootstrap_by_second"]
 
-_Z = 1.959963984540054  # two-sided 95 % of the normal distribution
+_Z = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
 _TAIL_PER_MILLE = 25
 _SEED_BYTES = 16
 _DRAW_BYTES = 4
 
 
 class Block(NamedTuple):
-    """The contribution of one second to the numerator and to the denominator of a ratio."""
+    """Contribution of one second to the numerator and the denominator of a ratio."""
 
     part: float
     whole: float
@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value and the 95 % interval around it."""
+    """A value with its 95 % confidence interval."""
 
     value: float
     low: float
@@ -37,7 +37,7 @@ class Interval:
 
 
 def wilson(successes: int, trials: int) -> Interval | None:
-    """Bound a proportion of independent trials. Trades come in clusters, so their true interval is wider."""
+    """Return Wilson's interval of a proportion. Trades come in clusters, so their true interval is wider."""
     if not trials:
         return None
     share = successes / trials
@@ -49,12 +49,12 @@ def wilson(successes: int, trials: int) -> Interval | None:
 
 
 def shrunk_share(successes: int, trials: int, long_run: float, worth: float = 10.0) -> float:
-    """Return a share shrunk towards its long-run rate, which counts as `worth` trials (Efron and Morris 1975)."""
+    """Shrink a share towards its long-run rate (Efron and Morris 1975). The rate weighs as much as `worth` trials."""
     return (successes + worth * long_run) / (trials + worth)
 
 
 def bootstrap_ratio(blocks: Sequence[Block], seed: int, *, resamples: int = DEFAULTS.resamples) -> Interval | None:
-    """Bound a ratio of sums by drawing whole blocks with replacement. Blocks without weight are left out."""
+    """Return the block bootstrap interval of a ratio of sums. Blocks with a denominator of 0 are left out."""
     used = [block for block in blocks if block.whole > 0]
     if not used:
         return None
@@ -66,14 +66,14 @@ def bootstrap_ratio(blocks: Sequence[Block], seed: int, *, resamples: int = DEFA
 
 
 def confidence_of_instant(age_ms: int, *, stale_ms: int = DEFAULTS.stale_ms) -> Confidence:
-    """Return the confidence of a measure without an interval: `high` while its instant is fresh, otherwise `none`."""
+    """Return the confidence of a measure without an interval: `high` while it is fresh, otherwise `none`."""
     return "high" if age_ms <= stale_ms else "none"
 
 
 def redraws(places: int, times: int, seed: int, *, resamples: int) -> Iterator[list[int]]:
-    """Yield lists of `times` indices below `places`, drawn with replacement from a hash stream of the seed.
+    """Yield bootstrap draws: lists of `times` indices below `places`, drawn with replacement.
 
-    Equal seeds give equal draws on every machine and version.
+    The random numbers are a hash stream of the seed. Equal seeds give equal draws on every machine and version.
     """
     stream = shake_128(seed.to_bytes(_SEED_BYTES, "little", signed=True)).digest(_DRAW_BYTES * times * resamples)
     for words in iter_unpack(f"<{times}I", stream):
@@ -83,7 +83,7 @@ def redraws(places: int, times: int, seed: int, *, resamples: int) -> Iterator[l
 def _resample(blocks: Sequence[Block], seed: int, resamples: int) -> list[float]:
     parts, wholes = [block.part for block in blocks], [block.whole for block in blocks]
     ratios = list[float]()
-    # The inner loops run inside map and sum: 500 resamples of 300 seconds are 150 000 draws.
+    # The inner loops run inside map and sum, because 500 resamples of 300 seconds are 150,000 draws.
     for drawn in redraws(len(blocks), len(blocks), seed, resamples=resamples):
         ratios.append(sum(map(parts.__getitem__, drawn)) / sum(map(wholes.__getitem__, drawn)))
     ratios.sort()

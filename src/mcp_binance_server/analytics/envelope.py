@@ -43,7 +43,7 @@ Source = Literal["book", "depth", "aggTrade", "aggTrades", "bookTicker", "klines
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Start and end of the inputs."""
+    """Time range of the inputs."""
 
     from_ms: int
     to_ms: int
@@ -55,7 +55,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One number with its unit, method and sample size; `why_null` is the reason for a missing value."""
+    """One number with its unit, method and sample size. If it is missing, `why_null` is the reason."""
 
     value: float | None
     unit: Unit
@@ -66,7 +66,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Progress of a measure that is still collecting, in time and, if it needs a count, in number."""
+    """Progress of a measure that still collects data: time, and the number of items if one is required."""
 
     have_ms: int
     need_ms: int
@@ -77,7 +77,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class BaseRate:
-    """The frequency of similar scores in the symbol's own past: k of n minutes or windows, with a 95 % interval."""
+    """Frequency of scores as high in the symbol's own past: k of n minutes or windows, with a 95 % interval."""
 
     k: int
     n: int
@@ -87,9 +87,9 @@ class BaseRate:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """The past that a symbol has and the past that a judgement needs, or another reason for not judging.
+    """Why a score is not judged yet: the number of past minutes or windows, and the number needed.
 
-    `usual_of` names the market class in which the observation is usual, if known.
+    `why` is any other reason. `usual_of` names the market class in which the score is usual, if known.
     """
 
     have: int
@@ -101,9 +101,10 @@ class NotJudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One field of an answer. Money, prices and quantities are text; a missing value always has a reason.
+    """One field of an answer.
 
-    A judgement adds its rank `p` in the symbol's past and its base rate, or the reason why it is not judged yet.
+    Money, prices and quantities are text. A missing value always has a reason. A judged score also has its rank `p` in
+    the symbol's past and its base rate, or the reason why it is not judged yet.
     """
 
     value: object
@@ -119,9 +120,9 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """The basis of an answer: its window, sample and sources, and their age and completeness.
+    """Data that an answer is based on: window, sample, sources, age and completeness.
 
-    A snapshot is a window of length zero. `truncated` makes every total a lower bound.
+    A snapshot has a window of length zero. `truncated` means that every total is a lower bound.
     """
 
     window: Window
@@ -139,7 +140,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The reason for a missing value, and the progress if it is still being collected."""
+    """The reason for a missing value. `progress` is set while data is being collected."""
 
     why_null: WhyNull
     progress: Progress | None = None

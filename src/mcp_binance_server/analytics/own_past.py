@@ -1,8 +1,8 @@
-"""Rarity of a score among a symbol's own minutes: the one rule by which a judgement is reported.
+"""Rank test of a score among the symbol's own past minutes: the only rule for reporting a judgement.
 
-If the minute is exchangeable with earlier ones, p = (1 + past scores at least as high) / (n + 1) is at most alpha in a
-share alpha of minutes, whatever their distribution (Vovk, Gammerman and Shafer 2005). The floor suppresses small
-scores, however rare they are.
+p = (1 + number of past scores at least as high) / (n + 1). If the minutes are exchangeable, p is at most alpha in a
+share alpha of them, for any distribution (conformal p-value; Vovk, Gammerman and Shafer 2005). The floor suppresses
+scores that are rare but small.
 """
 
 from array import array
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from mcp_binance_server.analytics.confidence import wilson
 from mcp_binance_server.analytics.envelope import BaseRate, Confidence, NotJudged, PastUnit
 
-# Eight hours of minutes.
+# Eight hours in minutes.
 MOST_SCORES = 480
-# p at or below this is confidence `low`: a tool reports it, a page does not.
+# If p is at or below this, the confidence is `low`. A tool reports that, a page does not.
 LOW_ALPHA = 0.05
 # A judgement that was unusual in more than 10 % of the last hour's minutes no longer reports single minutes.
 CHANGED_MINUTES = 60
@@ -23,7 +23,7 @@ CHANGED_SHARE = 0.10
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """The condition for an unusual score: at least `floor`, and at most a share `alpha` of its past was as high."""
+    """Criterion for an unusual score: it is at least `floor`, and its p is at most `alpha`."""
 
     name: str
     floor: float
@@ -34,10 +34,10 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The result of the rule for one score. `again` means that the previous minute was unusual as well.
+    """Result of the rank test for one score.
 
-    Without `has_score` the reference of the score was not known yet, and there is no score. The base rate counts past
-    scores as high as this one, or as high as the floor if this one lies below it.
+    `again` means that the previous minute was unusual too. Without `has_score` there is no score yet, because its
+    reference is unknown. The base rate counts past scores as high as this score or as the floor, whichever is higher.
     """
 
     criterion: Criterion
@@ -54,7 +54,11 @@ class Judgement:
 
     @property
     def confidence(self) -> Confidence:
-        """The confidence in words: `none` if not judged or not rare, `low` if rare but above the criterion's alpha."""
+        """Confidence in words.
+
+        It is `none` if the score is not judged or not rare, and `low` if it is rare but its p exceeds the criterion's
+        alpha.
+        """
         if self.p is None or self.not_judged is not None or not self._matters or self.p > LOW_ALPHA:
             return "none"
         if not self.is_unusual:
@@ -67,9 +71,9 @@ class Judgement:
 
 
 class OwnPast:
-    """The newest scores of one judgement and their unusual flags, oldest first; five bytes a minute.
+    """Newest scores of one judgement with their unusual flags, oldest first. A minute takes five bytes.
 
-    Scores have single precision, and so do the values compared with them: equal scores must stay equal.
+    Scores are stored in single precision. Values compared with them are rounded alike, so that equal scores stay equal.
     """
 
     __slots__ = ("_most", "_scores", "_spoke")
@@ -89,7 +93,7 @@ class OwnPast:
         return len(self._scores)
 
     def add(self, score: float, *, spoke: bool = False) -> None:
-        """Append a judged minute, unusual or not. The oldest is dropped when the list is full."""
+        """Append a judged minute, unusual or not. A full list drops its oldest minute."""
         if len(self._scores) >= self._most:
             del self._scores[0], self._spoke[0]
         self._scores.append(score)
@@ -104,16 +108,16 @@ class OwnPast:
         return [bool(each) for each in self._spoke]
 
     def at_least(self, score: float) -> int:
-        """Count past scores that are at least as high."""
+        """Return the number of past scores that are at least as high."""
         least = array("f", (score,))[0]
         return sum(each >= least for each in self._scores)
 
     def p(self, score: float) -> float:
-        """Return the share of minutes with a score as high, this minute included."""
+        """Return the share of minutes with a score as high. This minute counts."""
         return (1 + self.at_least(score)) / (len(self._scores) + 1)
 
     def judge(self, criterion: Criterion, score: float, *, again: bool = False) -> Judgement:
-        """Rank a score against the past. Below the criterion's minimum number of minutes it is not judged."""
+        """Judge a score against the past. With fewer minutes than the criterion needs, it is not judged."""
         have = len(self._scores)
         if have < criterion.least:
             waiting = NotJudged(have, criterion.least, criterion.unit)
@@ -122,7 +126,7 @@ class OwnPast:
         return Judgement(criterion=criterion, score=score, p=self.p(score), base_rate=seen, again=again)
 
     def has_changed(self) -> BaseRate | None:
-        """Return the base rate of unusual minutes in the last hour if it exceeds 10 %; otherwise None."""
+        """Return the share of unusual minutes in the last hour if it exceeds 10 %, otherwise None."""
         newest = self._spoke[-CHANGED_MINUTES:]
         if len(newest) < CHANGED_MINUTES or sum(newest) <= CHANGED_SHARE * CHANGED_MINUTES:
             return None

@@ -1,4 +1,4 @@
-"""The turning points of a series."""
+"""Swing highs and swing lows of a series."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ class Swings:
 
 
 def find_swings(candles: Sequence[Candle], side: int = DEFAULTS.swing_side) -> Swings:
-    """Find bars strictly above, or below, the `side` bars on each side. The last `side` bars cannot be swings."""
+    """Find bars that are strictly above, or below, the `side` bars on each side.
+
+    The last `side` bars cannot be swings yet.
+    """
     highs: list[int] = []
     lows: list[int] = []
     for at in range(side, len(candles) - side):

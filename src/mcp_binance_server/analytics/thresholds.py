@@ -1,4 +1,4 @@
-"""Numbers that our rules compare with. All are project defaults; none is a fact about the market."""
+"""Thresholds of all analytics rules. They are defaults of this project, not facts about the market."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,10 @@ Rows = Literal[1, 2]
 
 
 class RangeFactors(NamedTuple):
-    """The entry band of a strategy within the 24 h range, and its target above the high, as shares of the range."""
+    """Entry band and target of a strategy, as shares of the 24-hour range.
+
+    The band is measured from the low and the target from the high.
+    """
 
     entry_low: Decimal
     entry_high: Decimal
@@ -49,7 +52,7 @@ _RISK_FRACTION: Mapping[RiskTolerance, Decimal] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """The defaults of the analytics settings: profile and levels, portfolio, then book, flow and health."""
+    """Thresholds with their defaults: profile and levels, portfolio, and then book, flow and health."""
 
     profile_bins: int = 50
     profile_max_bins: int = 1000

@@ -1,4 +1,4 @@
-"""Thresholds that an operator can set: names, bounds and parsing."""
+"""Thresholds that an operator can set: names, bounds and parser."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _HEADING = ("| Variable | Default | May be | Decides |", "|---|---|---|---|")
 
 
 class Knob(NamedTuple):
-    """The bounds of a threshold, both inclusive, and its meaning."""
+    """Bounds of a threshold, both inclusive, and its meaning."""
 
     low: float
     high: float
@@ -67,7 +67,7 @@ _KNOBS: dict[str, Knob] = {
 }
 TUNABLE: Mapping[str, Knob] = MappingProxyType(_KNOBS)
 
-# Pairs in which the first threshold must not exceed the second.
+# Pairs (a, b) of thresholds with a <= b.
 ORDERED = (
     ("moderate_share", "heavy_share"),
     ("stale_ms", "dead_ms"),
@@ -75,7 +75,7 @@ ORDERED = (
 
 
 class ChangedThreshold(NamedTuple):
-    """A threshold that differs from its default, with both values."""
+    """A threshold that an operator has changed, with its default."""
 
     name: str
     value: str
@@ -83,10 +83,10 @@ class ChangedThreshold(NamedTuple):
 
 
 def tuned(given: Mapping[str, str], *, prefix: str) -> Thresholds:
-    """Return the thresholds, with those replaced that are named by variables of this prefix.
+    """Return the thresholds after applying the environment variables with this prefix.
 
     Raises:
-        SettingsError: a name or a value is wrong; the message names variables, never values.
+        SettingsError: a name or a value is wrong. The message quotes variable names, never values.
     """
     values: dict[str, Any] = {}
     problems: list[str] = []
@@ -107,7 +107,7 @@ def tuned(given: Mapping[str, str], *, prefix: str) -> Thresholds:
 
 
 def changes(thresholds: Thresholds) -> tuple[ChangedThreshold, ...]:
-    """Return the thresholds that differ from the defaults, in the order of the table."""
+    """Return the changed thresholds in the order of the table."""
     pairs = ((name, getattr(thresholds, name), getattr(DEFAULTS, name)) for name in TUNABLE)
     return tuple(ChangedThreshold(name, _written(now), _written(usual)) for name, now, usual in pairs if now != usual)
 
@@ -159,7 +159,7 @@ def _written(value: Simple) -> str:
 
 
 def _meant(name: str, prefix: str) -> str:
-    # Needed only after a typo: not worth loading at every start.
+    # Imported late: only a typo needs it.
     from difflib import get_close_matches  # noqa: PLC0415
 
     close = get_close_matches(name, TUNABLE, 1)

@@ -1,4 +1,4 @@
-"""Size that a market order can take at negligible cost, now and over the last seconds."""
+"""Size that a market order can fill at negligible cost, now and over the last seconds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.book.metrics import capacity, top_of_book
 from mcp_binance_server.domain.market import BookSnapshot
 
-# A market order within this distance of the mid is called cheap.
+# Cost counts as negligible for a fill within this distance of the mid.
 CHEAP_BPS = 2
-# Depth refilled a moment ago can be gone when an order arrives, so the minimum over this period counts.
+# Depth refilled a moment ago can be gone when an order arrives. So the minimum over this period counts.
 HELD_MS = 30_000
 # Binance's taker fee without a discount: https://www.binance.com/en/fee/trading
 TAKER_FEE_BPS = 10
 
 
 class CheapSize(NamedTuple):
-    """Depth within 2 bps of the mid, and size at the touch: of the smaller side, in quote units."""
+    """Depth within 2 bps of the mid, and size at the touch, in quote units. Both are of the smaller side."""
 
     time_ms: int
     cheap: float
@@ -26,9 +26,9 @@ class CheapSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketOrderCost:
-    """The half spread, and the minimum sizes of the last seconds.
+    """The half spread, and the minimum sizes of the last `seconds` seconds.
 
-    `seconds` of 0 means the instant alone; `dollars` is the price of a quote unit.
+    With `seconds` of 0 the sizes are those of one book. `dollars` is the price of a quote unit.
     """
 
     mid: float
@@ -43,7 +43,7 @@ class MarketOrderCost:
 def market_order_cost(
     book: BookSnapshot, before: Iterable[CheapSize], now_ms: int, *, dollars: float | None = None
 ) -> MarketOrderCost | None:
-    """Return the cost with the minimum sizes of a book and of the seconds before it; None if the book has no mid."""
+    """Return the cost from a book and the seconds before it, or None if the book has no mid."""
     top = top_of_book(book.bids, book.asks)
     if top.mid is None or top.spread_bps is None or top.bid is None or top.ask is None:
         return None

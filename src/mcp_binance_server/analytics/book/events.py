@@ -1,7 +1,7 @@
-"""Events at single prices within a minute: equal refills during trades, and large size that appeared and left.
+"""Order book events at single prices within a minute: suspected iceberg orders, and large size that came and went.
 
-Books without order ids show the net of a message, so other activity in the same tenth of a second blurs it. Much is
-missed, and intent is unknown.
+Books without order ids show only the net change of a message. Other orders in the same tenth of a second blur it.
+Many events are missed, and the intent behind an event is unknown.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,21 +11,20 @@ from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.grid import BookSide, PriceGrid
 
-# Tolerance for equal sizes as a share of the size, at least one lot.
+# Tolerance for equal sizes, as a share of the size and at least one lot.
 ALIKE = 0.005
-# One refill can consist of several peaks.
+# One refill can consist of several peaks of an iceberg order.
 MOST_PEAKS = 3
 LEAST_EQUAL = 2
 MOST_REFILLED = 3
 
-# A size is followed if it is at least this share of its side. It passed if it was withdrawn nearly untraded within
-# seconds.
+# A size is tracked from this share of its side on. It came and went if it was withdrawn nearly untraded within seconds.
 LEAST_SHARE = 0.01
 LIFE_MS = 3_000
 GONE_SHARE = 0.9
 TRADED_SHARE = 0.05
 MOST_PASSED = 5
-# No market places this many in a minute; a faulty feed must not fill the memory.
+# Memory limit in case of a faulty feed: no market adds this many large sizes in a minute.
 MOST_FOLLOWED = 2_000
 
 _ROUNDING = 1e-9
@@ -34,7 +33,7 @@ Place = tuple[BookSide, float]
 
 
 class Refilled(NamedTuple):
-    """A price that grew repeatedly by one equal size, in the same messages that traded there."""
+    """A price that was refilled repeatedly with one equal size, in the same messages that traded there."""
 
     score: float
     side: BookSide
@@ -46,7 +45,7 @@ class Refilled(NamedTuple):
 
 
 class PassedSize(NamedTuple):
-    """Size that appeared at a price and was withdrawn, as a share of its side."""
+    """Large size that appeared at a price and was withdrawn, as a share of its side."""
 
     share: float
     side: BookSide
@@ -63,10 +62,10 @@ class _Place:
 
 
 class Refills:
-    """Counter of equal net additions at traded prices, after Frey and Sandås (2009), whose data are messages.
+    """Counter of equal net additions at traded prices, adapted from Frey and Sandås (2009) to book messages.
 
-    An iceberg order shows its next peak when the last one is filled. If no other order changed, after - before + traded
-    is that peak.
+    An iceberg order shows its next peak when the current one is filled. That peak is after - before + traded, if no
+    other order changed.
     """
 
     __slots__ = ("_lot", "_places")
@@ -76,7 +75,7 @@ class Refills:
         self._places: dict[Place, _Place] = {}
 
     def add(self, side: BookSide, price: float, traded: float, before: float, after: float) -> None:
-        """Record a price that traded in a message, with its displayed size before and after."""
+        """Record a price that traded in a message. `before` and `after` are its displayed sizes."""
         place = self._places.get((side, price))
         if place is None:
             place = self._places[side, price] = _Place()
@@ -90,7 +89,7 @@ class Refills:
             place.added.append(net)
 
     def largest(self) -> tuple[Refilled, ...]:
-        """Return the prices with the most equal refills."""
+        """Return the prices with the most refills of equal size."""
         found = [
             refilled
             for (side, price), place in self._places.items()
@@ -103,18 +102,18 @@ class Refills:
         refills, peak = max((self._alike(ordered, each), -each) for each in {*ordered})
         if not refills:
             return None
-        # Among equal counts the price with more executed over displayed ranks first; this never outweighs a refill.
+        # Break ties by executed over displayed size. The tie-breaker is below 1, so it never outweighs a refill.
         rank = refills + min(0.9, place.executed / (10 * place.shown))
         return Refilled(rank, side, price, refills, -peak, place.executed, place.beyond)
 
     def _alike(self, ordered: list[float], peak: float) -> int:
-        """Count additions of this size and of its small multiples; 0 unless at least two have exactly this size."""
+        """Count additions of this size and of its small multiples. Return 0 unless two have exactly this size."""
         slack = max(self._lot, ALIKE * peak) * (1 + _ROUNDING)
         counts = [
             bisect_right(ordered, peaks * peak + slack) - bisect_left(ordered, peaks * peak - slack)
             for peaks in range(1, MOST_PEAKS + 1)
         ]
-        # With a peak of a few lots every size is a multiple.
+        # If the peak is only a few lots, every size is a multiple of it.
         is_coarse = 2 * slack >= peak
         return 0 if counts[0] < LEAST_EQUAL else counts[0] if is_coarse else sum(counts)
 
@@ -127,25 +126,25 @@ class _Growth(NamedTuple):
 
 
 class Passing:
-    """Tracker of large additions on both sides until they are withdrawn, traded, or too old to be passing."""
+    """Tracker of large additions on both sides. Tracking ends with a withdrawal, a trade, or the maximum age."""
 
     __slots__ = ("_found", "_growing", "_totals")
 
     def __init__(self, totals: Mapping[BookSide, float]) -> None:
-        """Set the reference: the size near the best price of each side at the start of the minute."""
+        """Set the reference sizes: those near the best price of each side at the start of the minute."""
         self._totals = totals
         self._growing: dict[Place, _Growth] = {}
         self._found: list[PassedSize] = []
 
     def least(self, side: BookSide) -> float:
-        """Return the minimum size of an addition that is followed."""
+        """Return the minimum size of an addition that is tracked."""
         return LEAST_SHARE * self._totals[side]
 
     def follows(self, side: BookSide, price: float) -> bool:
         return (side, price) in self._growing
 
     def read(self, place: Place, time_ms: int, before: float, after: float, traded: float) -> None:
-        """Process a level that changed in a message. Only large additions and followed levels need to be passed in."""
+        """Process a changed level. The caller can skip levels that are neither large nor tracked."""
         side, price = place
         growth = self._growing.get(place)
         if growth is None:
@@ -169,5 +168,5 @@ class Passing:
 
 
 def came_and_went(passed: Iterable[PassedSize]) -> float:
-    """Return the score: the sum of the second to fifth largest shares, because a single one is ordinary."""
+    """Return the score: the sum of the second to fifth largest shares. A single one is ordinary."""
     return sum(each.share for each in [*passed][1:])

@@ -9,28 +9,28 @@ BookSide = Literal["bid", "ask"]
 SIDES: tuple[BookSide, BookSide] = ("bid", "ask")
 
 _BPS = 10_000
-# Minimum ticks in a band of basis points. A narrower band would be the touch alone.
+# Minimum width, in ticks, of a band given in basis points. A narrower band would hold only the touch.
 BAND_TICKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PriceGrid:
-    """The tick and the lot step as floats."""
+    """Tick and lot step as floats."""
 
     tick: float
     lot: float
 
     @classmethod
     def of(cls, rules: SymbolRules) -> "PriceGrid":
-        """Return the grid of a symbol's rules."""
+        """Return the grid from the rules of a symbol."""
         return cls(float(rules.tick), float(rules.step))
 
     def band(self, mid: float, bps: float, ticks: int = BAND_TICKS) -> float:
-        """Return the distance from the mid to the edge of a band: `bps` basis points, but at least `ticks` ticks."""
+        """Return the half width of a band around the mid: `bps` basis points, but at least `ticks` ticks."""
         return max(mid * bps / _BPS, ticks * self.tick)
 
     def ticks(self, distance: float) -> int:
-        """Return a price or a distance in whole ticks."""
+        """Convert a price or a distance to whole ticks."""
         return round(distance / self.tick)
 
     def tick_bps(self, mid: float) -> float:

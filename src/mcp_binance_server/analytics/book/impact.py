@@ -1,4 +1,4 @@
-"""Price response to trading: impact per volume, illiquidity, and the real cost of the spread."""
+"""Price response to trading: price impact (Kyle), illiquidity (Amihud), effective and realised spread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,17 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.periods import Candle
 
 REALISED_HORIZON_MS = 5000
-# Minimum trades for a median.
+# Minimum number of trades for a median.
 PAID_TRADES = 100
 _ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
 class KyleLambda:
-    """The move of the mid per unit of signed volume. If not `distinguishable`, it can equally be 0."""
+    """Price impact: the move of the mid per unit of signed volume.
+
+    If not `distinguishable`, the impact does not differ significantly from 0.
+    """
 
     value: float | None
     standard_error: float | None
@@ -33,7 +36,7 @@ class KyleLambda:
 
 @dataclass(frozen=True, slots=True)
 class Amihud:
-    """The mean absolute return per unit of quote volume, over the bars that had volume."""
+    """Illiquidity: the mean of absolute return over quote volume, for the bars with volume."""
 
     value: float | None
     per_million: float | None
@@ -43,7 +46,7 @@ class Amihud:
 
 @dataclass(frozen=True, slots=True)
 class IlliquidityRank:
-    """Illiquidity of the symbol's days: the mean, the last whole day, and the share of days that were no higher."""
+    """Daily illiquidity of a symbol: its mean, its value on the last whole day, and the rank of that day."""
 
     mean: Amihud
     last_day: float | None
@@ -52,7 +55,10 @@ class IlliquidityRank:
 
 @dataclass(frozen=True, slots=True)
 class SpreadParts:
-    """The cost of a trade against the mid, split into the part its maker kept and the later move of the mid."""
+    """The spread paid by one trade.
+
+    Its maker kept the realised part; the impact part went to the later move of the mid.
+    """
 
     effective: float
     effective_bps: float
@@ -63,7 +69,7 @@ class SpreadParts:
 
 
 class MidTrade(NamedTuple):
-    """A trade, the mid before it, and the mid a horizon later if known."""
+    """A trade with the mid before it, and the mid one horizon later if known."""
 
     price: float
     side: Taker
@@ -73,7 +79,7 @@ class MidTrade(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PaidSpread:
-    """Spread paid by the takers of a window: medians over its trades in bps, next to the quoted spread."""
+    """Median effective spread of the trades in a window, in bps, next to the quoted spread."""
 
     effective_bps: float | None
     realised_bps: float | None
@@ -91,9 +97,9 @@ def kyle_lambda(
     minimum: int = DEFAULTS.kyle_min_n,
     thresholds: Thresholds = DEFAULTS,
 ) -> KyleLambda:
-    """Fit moves of the mid to signed volume by least squares, one pair per interval."""
+    """Fit moves of the mid to signed volume by least squares. Each interval gives one pair."""
     n = len(signed_volumes)
-    if n < max(minimum, 3):  # a line through two points leaves no error to judge it by
+    if n < max(minimum, 3):  # a line through two points has no residuals to estimate its error from
         return KyleLambda(None, None, None, None, n, why_null="insufficient_events")
     middle_volume, middle_move = fmean(signed_volumes), fmean(moves)
     pairs = [(v - middle_volume, move - middle_move) for v, move in zip(signed_volumes, moves, strict=True)]
@@ -110,7 +116,7 @@ def kyle_lambda(
 
 
 def amihud(returns: Sequence[float], quote_volumes: Sequence[float], *, minimum: int = DEFAULTS.amihud_min_n) -> Amihud:
-    """Relate returns to the volume that moved them. A bar without volume is skipped."""
+    """Compute the mean illiquidity of bars. Bars without volume are skipped."""
     ratios = [abs(move) / volume for move, volume in zip(returns, quote_volumes, strict=True) if volume > 0]
     if len(ratios) < max(minimum, 1):
         return Amihud(None, None, len(ratios), "insufficient_bars")
@@ -119,7 +125,10 @@ def amihud(returns: Sequence[float], quote_volumes: Sequence[float], *, minimum:
 
 
 def illiquidity(days: Sequence[Candle], *, minimum: int = DEFAULTS.amihud_min_n) -> IlliquidityRank:
-    """Measure whole days, oldest first. The first day only provides the previous close of the second."""
+    """Compute the illiquidity of whole days, oldest first.
+
+    The first day only provides the previous close of the second.
+    """
     moves = [abs(float(day.close) / float(before.close) - 1) for before, day in pairwise(days)]
     volumes = [float(day.quote_volume) for day in days[1:]]
     mean = amihud(moves, volumes, minimum=minimum)
@@ -130,7 +139,7 @@ def illiquidity(days: Sequence[Candle], *, minimum: int = DEFAULTS.amihud_min_n)
 
 
 def spread_parts(price: float, side: Taker, mid: float, later_mid: float | None) -> SpreadParts:
-    """Split the cost of one trade by the mid before it and, once known, the mid a horizon later."""
+    """Split the spread paid by one trade. The parts need the mid one horizon later."""
     sign = 1 if side == "buy" else -1
     effective = 2 * sign * (price - mid)
     if later_mid is None:
@@ -139,7 +148,10 @@ def spread_parts(price: float, side: Taker, mid: float, later_mid: float | None)
 
 
 def paid_spread(trades: Sequence[MidTrade], quoted_bps: Sequence[float], *, minimum: int = PAID_TRADES) -> PaidSpread:
-    """Return medians over trades. The parts after the horizon need `minimum` trades that are old enough."""
+    """Return the median spreads of trades.
+
+    The realised and the impact part need `minimum` trades that are at least one horizon old.
+    """
     if len(trades) < minimum:
         return PaidSpread(None, None, None, None, len(trades), why_null="insufficient_events")
     parts = [(each.mid, spread_parts(each.price, each.side, each.mid, each.later_mid)) for each in trades]

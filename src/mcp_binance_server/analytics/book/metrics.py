@@ -14,7 +14,7 @@ AmountUnit = Literal["quote", "base"]
 Levels = Sequence[PriceLevel]
 
 BPS = 10_000
-# Tolerance: float rounding must not decide over a level on the edge of a band or a tiny remainder of an amount.
+# Tolerance: float rounding must not exclude a level at the edge of a band, nor leave a tiny unfilled rest.
 _ROUNDING = 1e-12
 
 Matrix = Sequence[Sequence[float]]
@@ -26,7 +26,7 @@ _CONVERGED = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class TopOfBook:
-    """The best bid and ask with their mid and spread. A crossed book is broken and has no measures."""
+    """The best bid and ask with their mid and spread. A crossed book is faulty and has neither."""
 
     state: BookState
     bid: PriceLevel | None
@@ -40,7 +40,7 @@ class TopOfBook:
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """The excess of bids over asks, from -1 to 1, over the levels present on each side."""
+    """Imbalance from -1 (only asks) to 1 (only bids) over the levels present on each side."""
 
     value: float | None
     bid_levels: int
@@ -50,7 +50,10 @@ class Imbalance:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """The depth of one side within a band. `truncated` means that the book ends before the band: a lower bound."""
+    """Depth of one side within a band.
+
+    `truncated` means that the book ends before the band, so the depth is a lower bound.
+    """
 
     base: float
     quote: float
@@ -61,7 +64,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class BandImbalance:
-    """The depth of both sides within a distance of the mid, and the excess of bids over asks in it."""
+    """Depth of both sides within a distance of the mid, and its imbalance from -1 (asks) to 1 (bids)."""
 
     bids: Depth | None
     asks: Depth | None
@@ -71,7 +74,7 @@ class BandImbalance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookWalk:
-    """The result of a market order, without fees. The part beyond the book stays unfilled and unpriced."""
+    """Result of a market order, without fees. The part that exceeds the book is unfilled and has no price."""
 
     unit: AmountUnit
     base: float
@@ -94,7 +97,10 @@ class BookWalk:
 
 
 def top_of_book(bids: Levels, asks: Levels) -> TopOfBook:
-    """Read the touch. The weighted mid leans to the side with less size; it is not Stoikov's microprice."""
+    """Return the best bid and ask with mid and spread.
+
+    The weighted mid lies nearer to the side with less size. It is not Stoikov's microprice.
+    """
     bid, ask = bids[0] if bids else None, asks[0] if asks else None
     if bid is None or ask is None:
         return TopOfBook("one_sided", bid, ask, None, None, None, None, "one_sided_book")
@@ -110,7 +116,7 @@ def top_of_book(bids: Levels, asks: Levels) -> TopOfBook:
 
 
 def imbalance_of_levels(bids: Levels, asks: Levels, levels: int) -> Imbalance:
-    """Compare the sizes of the best levels: a description of the moment, not a forecast."""
+    """Compute the imbalance of the best levels. It describes the moment and forecasts nothing."""
     near_bids, near_asks = bids[:levels], asks[:levels]
     if near_bids and near_asks and near_bids[0].price > near_asks[0].price:
         return Imbalance(None, len(near_bids), len(near_asks), "crossed_book")
@@ -119,7 +125,7 @@ def imbalance_of_levels(bids: Levels, asks: Levels, levels: int) -> Imbalance:
 
 
 def imbalance_of_band(bids: Levels, asks: Levels, bps: float) -> BandImbalance:
-    """Compare the depth of both sides within a distance of the mid."""
+    """Compute the imbalance within a distance of the mid."""
     top = top_of_book(bids, asks)
     if top.mid is None:
         return BandImbalance(None, None, None, top.why_null)
@@ -129,7 +135,7 @@ def imbalance_of_band(bids: Levels, asks: Levels, bps: float) -> BandImbalance:
 
 
 def capacity(levels: Levels, mid: float, side: Taker, bps: float) -> Depth:
-    """Sum all levels within a distance of the mid. An empty side is unknown, so its 0 is truncated."""
+    """Sum all levels within a distance of the mid. An empty side is unknown, so its 0 is marked `truncated`."""
     reach = mid * (bps / BPS + _ROUNDING)
     limit = mid + reach if side == "buy" else mid - reach
     base = quote = 0.0
@@ -145,7 +151,10 @@ def capacity(levels: Levels, mid: float, side: Taker, bps: float) -> Depth:
 
 
 def walk(levels: Levels, amount: float, mid: float | None, side: Taker, unit: AmountUnit = "quote") -> BookWalk:
-    """Consume levels, best first, until the amount is filled or the book ends. A cost is positive on both sides."""
+    """Fill an order from the best level on, until it is filled or the book ends.
+
+    A cost is positive for buys and for sells.
+    """
     crumb = amount * _ROUNDING
     left, base, quote, used = amount, 0.0, 0.0, 0
     worst: Price | None = None
@@ -188,7 +197,7 @@ def _ratio(bids: float, asks: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PriceAdjustment:
-    """The adjustment of the mid in each state: for the next move, and for all later moves."""
+    """Adjustment of the mid by state: `first` for the next move, `total` for all later moves together."""
 
     first: tuple[float, ...]
     total: tuple[float, ...]
@@ -196,11 +205,13 @@ class PriceAdjustment:
 
 
 def price_adjustment(quiet: Matrix, moving: Matrix, steps: Vector, after_move: Matrix) -> PriceAdjustment:
-    """Sum the expected moves of the mid over states of imbalance and spread (Stoikov 2018).
+    """Compute Stoikov's (2018) microprice adjustment for each state of imbalance and spread.
 
-    `quiet` holds the probabilities of a state change without a move, `moving` those of a move by each of `steps`, and
-    `after_move` those of the state that follows a move. The matrix of moves is stochastic: the sum converges only
-    because symmetrised data leaves the first adjustment without a constant part. Other data is refused.
+    It is the sum of all expected future moves of the mid. `quiet` holds the probabilities of a state change without a
+    move. `moving` holds the probabilities of a move by each of `steps`. `after_move` holds the probabilities of the
+    state after a move.
+
+    The sum converges only for symmetrised data, whose first adjustment has no constant part. Other data is refused.
     """
     size = len(quiet)
     stay = [[float(row == column) - quiet[row][column] for column in range(size)] for row in range(size)]
@@ -219,7 +230,10 @@ def price_adjustment(quiet: Matrix, moving: Matrix, steps: Vector, after_move: M
 
 
 def _solve(matrix: Matrix, right: Matrix) -> list[list[float]] | None:
-    """Solve by elimination with pivots; None if the matrix is singular, for example with a state that is never left."""
+    """Solve by Gaussian elimination with pivoting. Return None if the matrix is singular.
+
+    It is singular, for example, if one state is never left.
+    """
     size = len(matrix)
     rows = [[*left, *wanted] for left, wanted in zip(matrix, right, strict=True)]
     for column in range(size):

@@ -1,4 +1,4 @@
-"""Microprice: the mid plus the move expected from the sizes at the touch, used only if it beats the mid."""
+"""Microprice: the mid plus its expected move, given the sizes at the touch. It is used only if it beats the mid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ STATES = 5
 LEAST_IN_STATE = 50
 TEST_SECONDS = 600
 HORIZON_SECONDS = 10
-# One-sided 5 % of the normal distribution.
+# One-sided 5 % quantile of the normal distribution.
 LEAST_T = 1.645
 _SECOND_MS = 1000
-# Moves of the mid in half ticks with their own probability; larger moves count as the largest.
+# Moves of the mid in half ticks. Larger moves count as the largest.
 _STEPS = (-2, -1, 1, 2)
 
 NoMicroprice = Literal["not_fitted", "no_gain"]
 
 
 class TouchMoment(NamedTuple):
-    """The mid at the end of a second, and the bid's share of the size at the touch."""
+    """The mid at the end of a second, and the share of the bid in the size at the touch."""
 
     time_ms: int
     mid: float
@@ -32,7 +32,10 @@ class TouchMoment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Microprice:
-    """Adjustments of the mid by the bid's share of the touch, in price, or why to use the weighted mid instead."""
+    """Fitted adjustments of the mid in price, by the bid's share of the touch.
+
+    Without a fit `why_null` says why the weighted mid is used instead.
+    """
 
     adjustments: tuple[float, ...]
     n: int
@@ -40,12 +43,15 @@ class Microprice:
     why_null: NoMicroprice | None = None
 
     def at(self, mid: float, lean: float) -> float | None:
-        """Return the microprice of a touch; None if it was not fitted or did not beat the mid."""
+        """Return the microprice of a touch, or None if there is no fit that beats the mid."""
         return None if self.why_null else mid + self.adjustments[_state(lean)]
 
 
 def fit_microprice(moments: Sequence[TouchMoment], tick: float) -> Microprice:
-    """Fit all but the last ten minutes (Stoikov 2018). Keep the fit only if it predicts those better than the mid."""
+    """Fit the microprice (Stoikov 2018) to all but the last ten minutes.
+
+    The last ten minutes are the test set. The fit is kept only if it predicts them better than the mid.
+    """
     train, test = moments[:-TEST_SECONDS], moments[-TEST_SECONDS:]
     adjustments = _fit(train, tick)
     if adjustments is None or len(test) < TEST_SECONDS:
@@ -59,7 +65,10 @@ def _state(lean: float) -> int:
 
 
 def _fit(moments: Sequence[TouchMoment], tick: float) -> tuple[float, ...] | None:
-    """Count the transitions from each state. Each pair also counts with its sides exchanged, as the sum requires."""
+    """Count the transitions between states and fit the adjustments.
+
+    Each transition also counts with bid and ask exchanged, because the fit needs symmetrised data.
+    """
     quiet = [[0.0] * STATES for _ in range(STATES)]
     moving = [[0.0] * len(_STEPS) for _ in range(STATES)]
     after = [[0.0] * STATES for _ in range(STATES)]
@@ -89,7 +98,7 @@ def _fit(moments: Sequence[TouchMoment], tick: float) -> tuple[float, ...] | Non
 def _gain(moments: Sequence[TouchMoment], adjustments: Sequence[float]) -> float | None:
     """Return the t-statistic of the reduction in squared error compared with the mid.
 
-    Neighbouring intervals overlap, so the deviation is that of Newey and West (1987).
+    Neighbouring intervals overlap, so the standard error is the one of Newey and West (1987).
     """
     gains = list[float]()
     for now, later in zip(moments, moments[HORIZON_SECONDS:], strict=False):

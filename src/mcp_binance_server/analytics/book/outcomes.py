@@ -1,4 +1,4 @@
-"""Outcomes of large standing sizes: traded into, or withdrawn before a trade."""
+"""Outcomes of large standing sizes: traded into, or withdrawn."""
 
 from array import array
 from collections.abc import Callable, Sequence
@@ -7,27 +7,28 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.standing import StandingSize, bin_edges
 
-# Bins from the touch that count as near, where sizes trade more often. A bin is half a basis point or a tick.
+# Distance from the touch, in bins, that counts as near. Sizes there trade more often. A bin is half a basis point, or
+# one tick if that is wider.
 NEAR_BINS = 20
-# A size has left if less than this share remains. It was traded if at least this share of the removal was traded.
+# A size is gone if less than this share remains. It was traded if at least this share of the removal was traded.
 HALF = 0.5
 MOST_FOLLOWED = 8
 MOST_OUTCOMES = 100
 LEAST_OUTCOMES = 5
 
-# Size between two prices of a side, the upper one excluded; None if unknown.
+# Size of a side between two prices, the upper one excluded. None means unknown.
 SizeBetween = Callable[[BookSide, float, float], float | None]
 
 
 class LeftSize(NamedTuple):
-    """A size that has left: whether it was near the touch, and whether most of it was traded."""
+    """A standing size that is gone: whether it was near the touch, and whether most of it was traded."""
 
     is_near: bool
     was_traded: bool
 
 
 class TradedInto(NamedTuple):
-    """The number of departed sizes that were traded into. `long_run` is the rate over near and far sizes."""
+    """Of `n` sizes that are gone, `k` were traded into. `long_run` is the rate for near and far sizes together."""
 
     k: int
     n: int
@@ -35,7 +36,10 @@ class TradedInto(NamedTuple):
 
 
 class StandingOutcomes:
-    """Outcomes of the newest departed sizes, near and far from the touch in separate rows; one byte each."""
+    """Newest outcomes of standing sizes.
+
+    Sizes near and far from the touch have separate rows of one byte per outcome.
+    """
 
     __slots__ = ("_far", "_near")
 
@@ -44,13 +48,13 @@ class StandingOutcomes:
         self._far: array[int] = array("b")
 
     def add(self, left: LeftSize) -> None:
-        """Add one outcome. The oldest of its kind is dropped when the row is full."""
+        """Add one outcome. If the row is full, its oldest outcome is dropped."""
         row = self._near if left.is_near else self._far
         row.append(left.was_traded)
         del row[:-MOST_OUTCOMES]
 
     def like(self, distance: int) -> TradedInto | None:
-        """Return the outcomes of sizes in the distance class, near or far, of this many bins; None below five."""
+        """Return the outcomes of sizes as near or as far as this distance in bins. Return None for fewer than five."""
         row = self._near if distance < NEAR_BINS else self._far
         if len(row) < LEAST_OUTCOMES:
             return None
@@ -74,13 +78,13 @@ class _FollowedSize:
         self.low, self.high = bin_edges(found.price, step)
         self.is_near = found.distance < NEAR_BINS
         self.size = found.size
-        # The book message of a trade arrives up to a second before or after it, so the newest trades always count.
+        # The book message of a trade arrives up to a second before or after it. So the newest trades always count.
         self.fresh = self.traded = 0.0
         self.gone: float | None = None
 
 
 class FollowedSizes:
-    """Large standing sizes, tracked until each has left. The caller clears them after a missed trade or message."""
+    """Tracker of large standing sizes until they are gone. The caller clears it after a missed trade or message."""
 
     __slots__ = ("_followed",)
 
@@ -91,7 +95,7 @@ class FollowedSizes:
         return len(self._followed)
 
     def follow(self, found: StandingSize, step: float) -> None:
-        """Follow a size in a bin of width `step`. A size that is already followed is only updated if it has grown."""
+        """Track a size in a bin of width `step`. A size that is tracked already changes only if it has grown."""
         for each in self._followed:
             if each.side == found.side and each.low <= found.price < each.high:
                 if found.size > each.size:
@@ -107,7 +111,7 @@ class FollowedSizes:
                 each.fresh += quantity
 
     def on_second(self, between: SizeBetween) -> list[LeftSize]:
-        """Check each size and return those that have left. A size in a book that is no longer known is dropped."""
+        """Check all sizes and return those that are gone. Sizes in an unknown part of the book are dropped."""
         left, standing = list[LeftSize](), list[_FollowedSize]()
         for each in self._followed:
             newest, each.fresh = each.fresh, 0.0
@@ -127,5 +131,5 @@ class FollowedSizes:
         return left
 
     def clear(self) -> None:
-        """Drop all sizes: their outcomes will not be known."""
+        """Drop all sizes, because their outcomes can no longer be observed."""
         self._followed = []

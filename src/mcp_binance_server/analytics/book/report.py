@@ -1,4 +1,4 @@
-"""Report on one book: its levels, their measures, and the largest levels."""
+"""Report on one order book: measures and largest levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,26 +25,26 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.symbols import SymbolRules
 
-# In units of the quote asset; meaningful only if that is a dollar.
+# Amounts in quote units. They are meaningful only if the quote asset is a dollar.
 USUAL_AMOUNTS = (10_000, 25_000, 50_000)
 CAPACITY_BPS = (1, 5, 10)
 NEAR_BPS = 10
 LARGEST_BPS, MOST_LARGEST = 50, 3
 SIDES: tuple[Taker, Taker] = ("buy", "sell")
 
-# Reason for not using a stream: none are enabled, all watched symbols are taken, or its data is old.
+# Reason why no stream is used: streams are disabled, all places for watched symbols are taken, or the data is old.
 NoFeed = Literal["off", "full", "late"]
 
 
 class LargestLevel(NamedTuple):
-    """A level of a book and its share of its side within 50 bps of the mid, without a judgement."""
+    """A level and its share of its side within 50 bps of the mid."""
 
     level: PriceLevel
     share: float
 
 
 def largest_levels(levels: Sequence[PriceLevel], mid: float | None) -> tuple[LargestLevel, ...]:
-    """Return the few largest levels of one side near the mid, largest first; among equal ones the nearest first."""
+    """Return the largest levels of one side near the mid. Of equal levels the nearest comes first."""
     if mid is None:
         return ()
     near = [each for each in levels if each.quantity and abs(float(each.price) - mid) <= mid * LARGEST_BPS / 10_000]
@@ -55,9 +55,9 @@ def largest_levels(levels: Sequence[PriceLevel], mid: float | None) -> tuple[Lar
 
 @dataclass(frozen=True, slots=True)
 class BookReport:
-    """Measures of one snapshot, and two measures of the hour and the days before it.
+    """Measures of one book, the microprice fitted to the last hour, and the illiquidity of the last days.
 
-    `walks` maps an amount to a purchase and a sale.
+    `walks` maps an amount to the results of a purchase and a sale.
     """
 
     top: TopOfBook
@@ -75,7 +75,7 @@ class BookReport:
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """The result of one market order, and the depth up to each price distance."""
+    """Result of one market order, and the depth within each distance of the mid."""
 
     top: TopOfBook
     walk: BookWalk
@@ -83,7 +83,7 @@ class CostReport:
 
 
 def describe_book(book: BookSnapshot) -> BookReport:
-    """Measure a book at one moment. A crossed book is broken, and its measures say so."""
+    """Compute all measures of a book. In a crossed book they say that it is crossed."""
     bids, asks = book.bids, book.asks
     top = top_of_book(bids, asks)
     return BookReport(
@@ -103,7 +103,7 @@ def describe_book(book: BookSnapshot) -> BookReport:
 
 
 def cost_of(book: BookSnapshot, amount: float, side: Taker, unit: AmountUnit) -> CostReport:
-    """Walk the book with one order. A crossed book or an empty side has nothing to walk."""
+    """Compute the cost of one market order. A crossed book or an empty side fills nothing."""
     top = top_of_book(book.bids, book.asks)
     levels = () if top.state == "crossed" else book.asks if side == "buy" else book.bids
     taken = walk(levels, amount, top.mid, side, unit)
@@ -113,7 +113,10 @@ def cost_of(book: BookSnapshot, amount: float, side: Taker, unit: AmountUnit) ->
 
 @dataclass(frozen=True, slots=True)
 class BookView:
-    """A book at one moment, live or requested. `no_feed` is the reason if no live book will follow."""
+    """A book at one moment, from a stream or from a request.
+
+    `no_feed` is the reason why no stream will follow.
+    """
 
     rules: SymbolRules
     snapshot: BookSnapshot

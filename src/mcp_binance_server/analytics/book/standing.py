@@ -1,4 +1,4 @@
-"""Large standing size: the size held without interruption at each distance from the touch, against its usual size."""
+"""Large standing size: size that stays in the book, by distance from the touch, compared with its usual amount."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.grid import SIDES, BookSide, PriceGrid
 
-# Bin width of prices in basis points; at least one tick.
+# Bin width in basis points, and at least one tick.
 BIN_BPS = 0.5
 MOST_BINS = 128
 # Minutes in the mean that defines the usual size at a distance.
 MOST_MINUTES = 480
-# Tolerance: float rounding must not move a price on the edge of a bin.
+# Tolerance: float rounding must not move a price across the edge of its bin.
 _ROUNDING = 1e-6
 
 Levels = Sequence[tuple[float, float]]
 
 
 class StandingBin(NamedTuple):
-    """The minimum size that a bin held while it was watched, and the price of its largest level at the end."""
+    """Minimum size of a bin over all samples, and the price of its largest level in the last sample."""
 
     side: BookSide
     distance: int
@@ -30,7 +30,10 @@ class StandingBin(NamedTuple):
 
 
 class StandingSize(NamedTuple):
-    """A standing bin. The score is its excess over the usual size at its distance, relative to the rest of its side."""
+    """A bin with standing size.
+
+    The score is its excess over the usual size at this distance, divided by the rest of its side.
+    """
 
     score: float
     side: BookSide
@@ -42,7 +45,7 @@ class StandingSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StandingBook:
-    """Sizes that stood on both sides, in bins of width `step`, and the total of each side at the end."""
+    """Standing sizes of both sides in bins of width `step`, and the total of each side in the last sample."""
 
     bins: tuple[StandingBin, ...]
     totals: Mapping[BookSide, float]
@@ -50,7 +53,7 @@ class StandingBook:
 
 
 def bin_edges(price: float, step: float) -> tuple[float, float]:
-    """Return the edges of a price's bin, the upper one excluded."""
+    """Return the edges of the bin of a price. The upper edge is excluded."""
     at = _bin(price, step)
     return (at - _ROUNDING) * step, (at + 1 - _ROUNDING) * step
 
@@ -60,7 +63,7 @@ def _bin(price: float, step: float) -> int:
 
 
 class StandingReader:
-    """Sampler of the book that keeps the minimum size of each bin."""
+    """Sampler of a book that keeps the minimum size of each bin."""
 
     __slots__ = ("_best", "_least", "_tick", "_totals", "_width")
 
@@ -72,7 +75,7 @@ class StandingReader:
         self._best: dict[BookSide, Levels] = {}
 
     def look(self, bids: Levels, asks: Levels) -> None:
-        """Sample both sides, best first. Neither side can be empty."""
+        """Sample both sides, best level first. Both sides must have levels."""
         if not self._width:
             mid = (bids[0][0] + asks[0][0]) / 2
             self._width = max(1, round(mid * BIN_BPS / 10_000 / self._tick))
@@ -88,7 +91,7 @@ class StandingReader:
             self._best[side] = levels
 
     def book(self) -> StandingBook | None:
-        """Return the sizes that stood in all samples; None without samples."""
+        """Return the sizes that were present in all samples, or None without samples."""
         if not self._totals:
             return None
         step = self._tick * self._width
@@ -108,7 +111,7 @@ class StandingReader:
 
 
 def _binned(side: BookSide, levels: Levels, step: float) -> dict[int, float]:
-    """Sum each bin. Levels are sorted best first, so a bin's levels are adjacent and its end is found by bisection."""
+    """Sum the sizes of each bin. Levels are sorted, so the end of a bin is found by bisection."""
     bins = dict[int, float]()
     prices, sizes = zip(*levels, strict=True)
     begin = 0
@@ -124,7 +127,7 @@ def _binned(side: BookSide, levels: Levels, step: float) -> dict[int, float]:
 
 
 class StandingProfile:
-    """The mean size at each distance from the touch, over the symbol's own minutes: depth has a shape."""
+    """Mean size at each distance from the touch, over the minutes of one symbol. Depth depends on the distance."""
 
     __slots__ = ("_means", "minutes")
 
@@ -144,7 +147,7 @@ class StandingProfile:
                 means[distance] = mean + (held.get((side, distance), 0.0) - mean) / self.minutes
 
     def sizes(self, book: StandingBook, least: float) -> list[StandingSize]:
-        """Return standing sizes of at least `least`, sorted by their excess over the usual size, largest first."""
+        """Return the standing sizes of at least `least`, by their excess over the usual size, largest first."""
         found = [
             StandingSize(
                 (each.size - self.usual(each.side, each.distance)) / max(book.totals[each.side] - each.size, _NOTHING),
@@ -160,7 +163,7 @@ class StandingProfile:
         return sorted(found, reverse=True)
 
     def series(self) -> "array[float]":
-        """Return the minutes and both sides' means in one row, for storage."""
+        """Return the number of minutes and the means of both sides as one row for storage."""
         return array("d", [self.minutes, *self._means["bid"], *self._means["ask"]])
 
     def restore(self, row: Sequence[float]) -> None:

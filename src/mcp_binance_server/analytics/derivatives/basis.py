@@ -1,4 +1,4 @@
-"""Basis of a contract: mark against index, perpetual against spot, and quarterlies."""
+"""Basis of a contract: mark price against index, perpetual against spot, and delivery contracts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mcp_binance_server.domain.market import Quote
 from mcp_binance_server.domain.periods import DAY_MS
 from mcp_binance_server.domain.symbols import Symbol
 
-# Maximum time between two compared prices: the market moves in between.
+# Maximum time between two compared prices. The market moves in between.
 MOST_APART_MS = 1_000
 _BPS = 10_000
 _YEAR_DAYS = 365
@@ -19,7 +19,10 @@ _YEAR_DAYS = 365
 
 @dataclass(frozen=True, slots=True)
 class MarkVsIndex:
-    """Mark against index of one answer, in bps, and its rank among the hourly premiums of the contract's last price."""
+    """Premium of the mark over the index in bps, and its percentile.
+
+    The percentile is among the hourly premiums of the contract's last price.
+    """
 
     bps: Decimal | None
     at_ms: int
@@ -29,7 +32,10 @@ class MarkVsIndex:
 
 @dataclass(frozen=True, slots=True)
 class PerpVsSpot:
-    """The perpetual's mid against the spot mid times the multiplier; `bps` is None if their times are too far apart."""
+    """Premium of the perpetual's mid over the spot mid times the multiplier.
+
+    `bps` is None if the times of both mids are too far apart.
+    """
 
     bps: Decimal | None
     apart_ms: int
@@ -39,7 +45,7 @@ class PerpVsSpot:
 
 @dataclass(frozen=True, slots=True)
 class Quarterly:
-    """A delivery contract: mark against index, days left, and the basis as simple % a year."""
+    """A delivery contract: premium of the mark over the index, days left, and the basis as simple % a year."""
 
     symbol: Symbol
     bps: Decimal | None
@@ -50,7 +56,7 @@ class Quarterly:
 
 
 def mark_vs_index(premium: PremiumIndex, points: Sequence[BasisPoint], now_ms: int) -> MarkVsIndex:
-    """Compare mark and index of one answer, and rank the result among the hourly rows. Stale rows give no rank."""
+    """Compute the premium of the mark over the index, and its percentile. Stale rows give no percentile."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     rate = premium_rate(premium)
@@ -59,12 +65,12 @@ def mark_vs_index(premium: PremiumIndex, points: Sequence[BasisPoint], now_ms: i
 
 
 def premium_rate(premium: PremiumIndex) -> Decimal | None:
-    """Return the premium of the mark over the index as a share of the index; None without an index."""
+    """Return the premium of the mark as a share of the index, or None without an index."""
     return (premium.mark - premium.index) / premium.index if premium.index > 0 and premium.mark > 0 else None
 
 
 def perp_vs_spot(perpetual: FuturesQuote, spot: Quote, spot_ms: int, multiplier: Decimal = Decimal(1)) -> PerpVsSpot:
-    """Compare two mids requested together. One contract is `multiplier` units of the spot asset."""
+    """Compare two mids that were requested together. One contract is `multiplier` units of the spot asset."""
     perp_mid, spot_mid = (perpetual.bid + perpetual.ask) / 2, (spot.bid + spot.ask) / 2
     apart_ms = abs(perpetual.time_ms - spot_ms)
     whole = _is_whole(perpetual.bid, perpetual.ask) and _is_whole(spot.bid, spot.ask) and multiplier > 0
@@ -75,7 +81,7 @@ def perp_vs_spot(perpetual: FuturesQuote, spot: Quote, spot_ms: int, multiplier:
 
 
 def quarterly(contract: Contract, premium: PremiumIndex) -> Quarterly:
-    """Describe a delivery contract at the time of its mark. With less than one day left `apr` is None."""
+    """Describe a delivery contract at the time of its mark. `apr` is None if less than one day is left."""
     rate = premium_rate(premium)
     left_ms = contract.delivery_ms - premium.time_ms
     days = Decimal(left_ms) / DAY_MS

@@ -1,4 +1,4 @@
-"""Funding of a perpetual: interval, annualised rate, paid funding, and the rank of the estimate."""
+"""Funding of a perpetual: interval, annualised rate, paid funding, and the percentile of the estimate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from mcp_binance_server.domain.periods import DAY_MS
 
 AtLimit = Literal["cap", "floor"]
 _YEAR_DAYS = 365
-# Settlements are stamped some milliseconds after their hour, and published a little later.
+# Settlements have a timestamp some milliseconds after their hour. They are published a little later.
 _LATE_MS = 300_000
 
 
@@ -33,9 +33,10 @@ class FundingInterval:
 
 @dataclass(frozen=True, slots=True)
 class PaidFunding:
-    """The sum of the settled rates of `days` days, as a share of the position, and as simple % a year.
+    """Sum of the funding rates of `days` days: as a share of the position, and as simple % a year.
 
-    None if the settlements do not reach back that far or one is missing: a partial sum would look like a low rate.
+    Both are None if a settlement is missing or the data does not reach back far enough. A partial sum would look like a
+    low rate.
     """
 
     days: int
@@ -46,10 +47,10 @@ class PaidFunding:
 
 @dataclass(frozen=True, slots=True)
 class FundingReport:
-    """The estimate for the settlement at `next_ms`, earlier settlements, and the estimate's rank among them.
+    """The estimated funding for the settlement at `next_ms`, past settlements, and the percentile of the estimate.
 
-    Rates are shares of the position per interval; `apr` is simple % a year. The rank compares rates per hour, each
-    settlement divided by its own spacing.
+    Rates are shares of the position per interval. `apr` is simple % a year. The percentile compares rates per hour,
+    because settlements can have different intervals.
     """
 
     interval: FundingInterval
@@ -66,7 +67,10 @@ class FundingReport:
 
 
 def annualised(rate: Decimal, interval_hours: int) -> Decimal:
-    """Return a rate per interval as simple % a year: 0.0001 is 10.95 at 8 hours, 21.90 at 4, 87.60 at 1."""
+    """Convert a rate per interval to simple % a year.
+
+    A rate of 0.0001 is 10.95 % at 8 hours, 21.90 % at 4 hours and 87.60 % at 1 hour.
+    """
     if interval_hours <= 0:
         raise ValueError("an interval lasts at least an hour")
     return 100 * rate * 24 * _YEAR_DAYS / interval_hours
@@ -75,7 +79,7 @@ def annualised(rate: Decimal, interval_hours: int) -> Decimal:
 def funding_report(
     premium: PremiumIndex, rule: FundingRule | None, payments: Sequence[FundingPayment], now_ms: int
 ) -> FundingReport:
-    """Describe the funding of a contract. Dividends among the payments are ignored."""
+    """Describe the funding of a contract. Payments that are dividends are ignored."""
     settled = settlements(payments, now_ms)
     interval = funding_interval(rule, settled)
     estimate = premium.funding
@@ -95,7 +99,7 @@ def funding_report(
 
 
 def settlements(payments: Sequence[FundingPayment], now_ms: int) -> list[FundingPayment]:
-    """Return the funding settlements among the payments by time, without duplicates and without future ones."""
+    """Return past funding settlements by time, without duplicates. Payments also contain dividends."""
     regular = {
         round(each.time_ms / HOUR_MS): each
         for each in payments
@@ -105,7 +109,10 @@ def settlements(payments: Sequence[FundingPayment], now_ms: int) -> list[Funding
 
 
 def funding_interval(rule: FundingRule | None, settled: Sequence[FundingPayment]) -> FundingInterval:
-    """Return the interval from the exchange's rule, else from the last two settlements, else the usual one."""
+    """Return the funding interval.
+
+    Its source is the exchange's rule, or else the last two settlements, or else the usual interval.
+    """
     if rule is not None:
         return FundingInterval(rule.interval_hours, "exchange")
     hours = _spacing(settled[-2], settled[-1]) if len(settled) > 1 else None
@@ -113,7 +120,10 @@ def funding_interval(rule: FundingRule | None, settled: Sequence[FundingPayment]
 
 
 def hourly_rates(settled: Sequence[FundingPayment]) -> dict[int, Decimal]:
-    """Return each settled rate per hour of its own spacing. The first settlement, or one after a gap, has none."""
+    """Return each funding rate per hour, by time.
+
+    A settlement without a known predecessor is left out, because its interval is unknown.
+    """
     spaced = ((after, _spacing(before, after)) for before, after in pairwise(settled))
     return {each.time_ms: each.rate / hours for each, hours in spaced if hours}
 

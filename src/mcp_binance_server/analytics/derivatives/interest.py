@@ -1,4 +1,4 @@
-"""Open interest: number of contracts, their value, and the change of both between hourly stamps."""
+"""Open interest: number of contracts, their value, and the changes of both between hourly rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ WEEK_HOURS = 168
 
 @dataclass(frozen=True, slots=True)
 class InterestChange:
-    """Change of contracts and value between two hourly stamps, in units and in %; None if a stamp is missing.
+    """Change of contracts and value between two hourly rows, in units and in %. It is None if a row is missing.
 
-    Value moves with the price, so only contracts show whether positions were opened.
+    Value moves with the price. Only the number of contracts shows whether positions were opened.
     """
 
     hours: int
@@ -28,9 +28,9 @@ class InterestChange:
 
 @dataclass(frozen=True, slots=True)
 class InterestReport:
-    """Current contracts times mark, each with its own time. Changes end at the hourly `stamp_ms`.
+    """Open interest now: contracts times mark price, each with its own time. Changes end at the hourly row `stamp_ms`.
 
-    A level drifts, so its newest value is often its highest. The percentile of the change shows unusual moves.
+    Open interest drifts, so its newest value is often its highest. The percentile of its change finds unusual moves.
     """
 
     contracts: Decimal
@@ -48,7 +48,7 @@ class InterestReport:
 def interest_report(
     now: OpenInterest, premium: PremiumIndex, points: Sequence[InterestPoint], now_ms: int
 ) -> InterestReport:
-    """Describe open interest. From a list with a stale newest row only the stamp is used."""
+    """Describe open interest. If the hourly list is stale, only its newest timestamp is used."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     known = hours if is_fresh(stamp, now_ms) else {}
@@ -72,7 +72,7 @@ def interest_report(
 
 
 def interest_change(hours: Mapping[int, InterestPoint], back: int) -> InterestChange:
-    """Compare the newest stamp with the stamp `back` hours before it."""
+    """Return the change from the row `back` hours before the newest row."""
     stamp = max(hours, default=None)
     before = None if stamp is None else hours_before(hours, stamp, back)
     if stamp is None or before is None:
@@ -88,7 +88,7 @@ def interest_change(hours: Mapping[int, InterestPoint], back: int) -> InterestCh
 
 
 def daily_changes(hours: Mapping[int, InterestPoint]) -> dict[int, Decimal]:
-    """Return the 24-hour change in contracts, in %, at every stamp with a row one day before."""
+    """Return the 24-hour changes in contracts, in %, by timestamp. A row is needed one day before."""
     pairs = (
         (at, percent(point.contracts, before.contracts))
         for at, point in hours.items()
@@ -98,5 +98,5 @@ def daily_changes(hours: Mapping[int, InterestPoint]) -> dict[int, Decimal]:
 
 
 def percent(now: Decimal, before: Decimal) -> Decimal | None:
-    """Return a change in %; None if the earlier value is not positive."""
+    """Return a change in %, or None if the earlier value is not positive."""
     return 100 * (now - before) / before if before > 0 else None

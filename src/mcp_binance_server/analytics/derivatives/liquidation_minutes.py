@@ -1,4 +1,4 @@
-"""Liquidations of the last hour by minute and symbol, and the number of seconds observed."""
+"""Liquidations of the last hour by minute and symbol, and the number of seconds in which they were observed."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from mcp_binance_server.domain.symbols import Symbol
 
 MINUTE_MS = 60_000
 WINDOW_MS = 60 * MINUTE_MS
-# The heartbeat stream sends once a second: a longer gap between two messages counts as not observed.
+# The stream sends a heartbeat once a second. Time in a longer gap between messages was not observed.
 LONGEST_GAP_MS = 5_000
-# Maximum age and lead of an event. An event outside this range is not news, and would hide later ones.
+# Maximum age and lead of an event. An event outside this range would hide later events.
 EARLIEST_MS, LATEST_MS = 10 * MINUTE_MS, MINUTE_MS
 ZERO = Decimal(0)
 
 
 class LiquidationTally(msgspec.Struct, array_like=True):
-    """Liquidations seen of one symbol: count and total value of each side."""
+    """Observed liquidations of one symbol: count and total value by side."""
 
     longs: int = 0
     long_value: Decimal = ZERO
@@ -38,7 +38,7 @@ NOTHING_SEEN = LiquidationTally()
 
 @dataclass(frozen=True, slots=True)
 class SideSample:
-    """Forced orders of one side that were seen: count and total value."""
+    """Observed liquidations of one side: count and total value."""
 
     events: int
     value: Decimal
@@ -46,7 +46,7 @@ class SideSample:
 
 @dataclass(frozen=True, slots=True)
 class LiquidationSample:
-    """Liquidations seen within the last hour at most. Both sides are None if nothing has been observed yet."""
+    """Observed liquidations within at most one hour. Both sides are None before anything was observed."""
 
     longs: SideSample | None
     shorts: SideSample | None
@@ -55,7 +55,7 @@ class LiquidationSample:
 
 
 class LiquidationSummary(msgspec.Struct, array_like=True):
-    """Liquidations of all symbols seen by one listener, and the time of its last message."""
+    """Liquidations of all symbols that one listener observed, and the time of its last message."""
 
     since_ms: int
     heard_ms: int | None
@@ -75,7 +75,7 @@ class _Minute:
 
 @dataclass(eq=False)
 class LiquidationMinutes:
-    """Counter of liquidations since `since_ms`. Entries older than an hour are dropped minute by minute."""
+    """Counter of liquidations since `since_ms`. Each minute is dropped after an hour."""
 
     since_ms: int
     heard_ms: int | None = None
@@ -91,11 +91,11 @@ class LiquidationMinutes:
         self.heard_ms, self._is_unbroken = now_ms, True
 
     def lose(self) -> None:
-        """Mark the stream as interrupted until the next heartbeat: events can be missing."""
+        """Mark the stream as interrupted until the next heartbeat. Events in between can be missing."""
         self._is_unbroken = False
 
     def take(self, event: Liquidation, now_ms: int) -> bool:
-        """Count an event once, also if two connections deliver it during a handover; return whether it was counted."""
+        """Count an event once and return True. During a handover two connections can deliver the same event."""
         is_of_now = now_ms - EARLIEST_MS <= event.time_ms <= now_ms + LATEST_MS
         if not is_of_now or event.time_ms <= self._newest.get(event.symbol, 0):
             return False
@@ -109,7 +109,7 @@ class LiquidationMinutes:
         return True
 
     def summary(self, now_ms: int) -> LiquidationSummary:
-        """Sum the last hour, or the known part of it."""
+        """Sum the observed part of the last hour."""
         self._forget(now_ms)
         tallies: dict[str, LiquidationTally] = {}
         for minute in self._minutes:
@@ -130,5 +130,5 @@ class LiquidationMinutes:
         oldest = (now_ms - WINDOW_MS) // MINUTE_MS
         while self._minutes and self._minutes[0].number <= oldest:
             self._minutes.popleft()
-        # Earlier events are rejected anyway, so their times are not needed.
+        # Events before this time are rejected, so their duplicates need no tracking.
         self._newest = {name: at_ms for name, at_ms in self._newest.items() if at_ms >= now_ms - EARLIEST_MS}

@@ -1,4 +1,4 @@
-"""Positioning: long shares of accounts and of the largest positions by hour, and taker purchases."""
+"""Positioning by hour: long shares of accounts and of the largest positions, and taker volume."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ DAY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class ShareReport:
-    """The newest long share, from 0 to 1, the long/short ratio, and the share's 24-hour change in percentage points.
+    """The newest long share from 0 to 1, the long/short ratio, and the share's 24-hour change in percentage points.
 
-    Both percentiles are among the hours received: one of the level, one of its 24-hour changes.
+    One percentile ranks the share, the other its 24-hour change. Both are among the hours received.
     """
 
     long_share: Decimal | None
@@ -28,7 +28,7 @@ class ShareReport:
 
 @dataclass(frozen=True, slots=True)
 class TakerReport:
-    """The bought share of taker volume, in the last whole hour and day; None if an hour is missing."""
+    """Share of buys in the taker volume of the last whole hour and day. It is None if an hour is missing."""
 
     buy_share_1h: Decimal | None
     buy_share_24h: Decimal | None
@@ -38,7 +38,7 @@ class TakerReport:
 
 
 def share_report(points: Sequence[SharePoint], now_ms: int) -> ShareReport:
-    """Describe one kind of share. From a list with a stale newest row only the stamp is used."""
+    """Describe one kind of long share. If the hourly list is stale, only its newest timestamp is used."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     known = hours if is_fresh(stamp, now_ms) else {}
@@ -59,7 +59,7 @@ def share_report(points: Sequence[SharePoint], now_ms: int) -> ShareReport:
 
 
 def taker_report(points: Sequence[TakerPoint], now_ms: int) -> TakerReport:
-    """Describe taker purchases. Rows are stamped with the start of their hour; a running hour does not count."""
+    """Describe taker volume. A row has the timestamp of the start of its hour; a running hour is left out."""
     began = by_hour(points, now_ms)
     whole = {at + HOUR_MS: each for at, each in began.items() if at + HOUR_MS <= now_ms}
     stamp = max(whole, default=None)
@@ -77,7 +77,7 @@ def taker_report(points: Sequence[TakerPoint], now_ms: int) -> TakerReport:
 
 
 def buy_share(points: Sequence[TakerPoint]) -> Decimal | None:
-    """Return bought volume over total volume; None without volume."""
+    """Return bought volume over total volume, or None without volume."""
     bought = sum((each.bought for each in points), Decimal(0))
     total = bought + sum((each.sold for each in points), Decimal(0))
     return bought / total if total > 0 else None

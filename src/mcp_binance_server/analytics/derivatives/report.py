@@ -1,4 +1,4 @@
-"""Report on one perpetual, section by section, with the reads that failed."""
+"""Report on one perpetual by sections, and the reads that failed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Listening = Literal["listening", "just began to listen", "open but silent", "not
 
 @dataclass(frozen=True, slots=True)
 class LiquidationReport:
-    """Liquidations seen so far, and the state of the liquidation stream."""
+    """Observed liquidations, and the state of their stream."""
 
     listening: Listening
     sample: LiquidationSample
@@ -29,7 +29,10 @@ class LiquidationReport:
 
 @dataclass(frozen=True, slots=True)
 class DerivativesReport:
-    """One perpetual. A section is None or empty if its read failed; `missing` names the section and the reason."""
+    """Report on one perpetual.
+
+    If the read of a section failed, it is None or empty, and `missing` holds its name and the reason.
+    """
 
     contract: Contract
     interval: FundingInterval
@@ -51,7 +54,7 @@ class DerivativesReport:
 
 @dataclass(frozen=True, slots=True)
 class PerpetualGlance:
-    """One line about the perpetual on the page of its spot pair."""
+    """Summary of the perpetual for the page of its spot pair."""
 
     estimate: Decimal
     interval: FundingInterval

@@ -1,7 +1,7 @@
-"""Order flow imbalance: size that quote changes add to one side of the book and remove from the other.
+"""Order flow imbalance: size that quote changes add to the bid minus size that they add to the ask.
 
-It is reported in queues, multiples of the mean size at the touch: base units mean little to a reader (Cont, Kukanov and
-Stoikov 2014).
+The unit is the queue: the mean size at the touch. Base units would mean little to a reader (Cont, Kukanov and Stoikov
+2014).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 
 WINDOW_SECONDS = 10
-# Ranked only, with a floor of 0: the imbalance moves the mid under pure chance too, so no size of it is news.
+# The floor is 0, so only the rank counts: pure chance also creates imbalance that moves the mid.
 QUEUES = Criterion("ofi", floor=0.0, alpha=0.02, least=40, unit="windows")
 # One hour of windows, and a t-statistic that chance seldom reaches.
 IMPACT_WINDOWS = 360
@@ -25,7 +25,7 @@ IMPACT_T = 3.0
 
 
 class QuoteState(NamedTuple):
-    """The best bid and ask between two events."""
+    """The best bid and ask between two quote changes."""
 
     bid: float
     bid_quantity: float
@@ -38,17 +38,17 @@ class QuoteState(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The mean of the sizes at the best bid and the best ask."""
+        """Mean of the sizes at the best bid and the best ask."""
         return (self.bid_quantity + self.ask_quantity) / 2
 
     @property
     def lean(self) -> float:
-        """The bid's share of the size at the touch; 0.5 if both sides are empty."""
+        """Share of the bid in the size at the touch, 0.5 if both sides are empty."""
         return self.bid_quantity / (2 * self.size) if self.size else 0.5
 
 
 class TouchSecond(NamedTuple):
-    """One second of quotes: the mid at its end, and imbalance and touch size summed over its changes."""
+    """One second of quotes: the mid at its end, and the sums of imbalance and touch size over its changes."""
 
     time_ms: int
     mid: float
@@ -58,7 +58,7 @@ class TouchSecond(NamedTuple):
 
 
 class QueueWindow(NamedTuple):
-    """A ten-second window: the imbalance in queues, and the move of the mid since the second before the window."""
+    """A window of ten seconds: its imbalance in queues, and the move of the mid since the second before it."""
 
     queues: float
     move: float
@@ -66,7 +66,7 @@ class QueueWindow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueueFlow:
-    """The current imbalance in queues, its rank among the symbol's windows, and the fitted price move per queue."""
+    """The current imbalance in queues, its rank among past windows, and the price impact per queue."""
 
     queues: float | None
     judgement: Judgement | None
@@ -74,13 +74,16 @@ class QueueFlow:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether there are enough windows and the slope differs from chance."""
+        """Whether the fit has enough windows and a slope that differs from chance."""
         return self.impact is not None and self.impact.t is not None and self.impact.t >= IMPACT_T
 
 
 @dataclass(frozen=True, slots=True)
 class OrderFlowImbalance:
-    """The sum over all events, in base units. One state is not an event; without events it is None, not 0."""
+    """Imbalance summed over all quote changes, in base units.
+
+    A single quote is not a change. Without changes the value is None, not 0.
+    """
 
     value: float | None
     events: tuple[float, ...]
@@ -94,7 +97,7 @@ class OrderFlowImbalance:
 
 @dataclass(frozen=True, slots=True)
 class MultiLevelImbalance:
-    """Order flow imbalance by level depth, from sampled books: events between two samples are lost."""
+    """Order flow imbalance by book level. It comes from sampled books, so changes between two samples are lost."""
 
     levels: tuple[float, ...]
     total: float | None
@@ -106,7 +109,7 @@ class MultiLevelImbalance:
 
 
 def order_flow_imbalance(states: Sequence[QuoteState], *, minimum: int = DEFAULTS.min_events) -> OrderFlowImbalance:
-    """Sum the changes between quote states. The window must not span a gap."""
+    """Sum the imbalance of consecutive quotes. The window must not span a gap."""
     events = tuple(change(before, after) for before, after in pairwise(states))
     if not events:
         return OrderFlowImbalance(None, events, why_null="no_events")
@@ -116,9 +119,9 @@ def order_flow_imbalance(states: Sequence[QuoteState], *, minimum: int = DEFAULT
 
 
 def change(before: QuoteState, after: QuoteState) -> float:
-    """Return the size that one change adds to the bid, minus the size it adds to the ask.
+    """Return the imbalance of one quote change: the size added to the bid minus the size added to the ask.
 
-    The comparisons include equality: strict ones would drop every add and cancel at an unchanged price.
+    The comparisons include equality. Otherwise adds and cancels at an unchanged price would be lost.
     """
     result = 0.0
     if after.bid >= before.bid:
@@ -133,7 +136,10 @@ def change(before: QuoteState, after: QuoteState) -> float:
 
 
 def queue_windows(seconds: Sequence[TouchSecond]) -> list[QueueWindow]:
-    """Split seconds into windows back from the newest, without those across a gap, and return them oldest first."""
+    """Split seconds into windows, counted back from the newest second. Return them oldest first.
+
+    Windows that span a gap are left out.
+    """
     found = list[QueueWindow]()
     for end in range(len(seconds), WINDOW_SECONDS, -WINDOW_SECONDS):
         before, *rows = seconds[end - WINDOW_SECONDS - 1 : end]
@@ -147,7 +153,7 @@ def queue_windows(seconds: Sequence[TouchSecond]) -> list[QueueWindow]:
 
 
 def queue_flow(now: OrderFlowImbalance, states: Sequence[QuoteState], seconds: Sequence[TouchSecond]) -> QueueFlow:
-    """Return the imbalance of the latest states in queues, ranked among windows that ended before those states."""
+    """Return the current imbalance in queues, and its rank among earlier windows."""
     size = fmean(each.size for each in states[1:]) if len(states) > 1 else 0.0
     windows = queue_windows(seconds)
     impact = None
@@ -161,7 +167,10 @@ def queue_flow(now: OrderFlowImbalance, states: Sequence[QuoteState], seconds: S
 
 
 def multi_level_imbalance(books: Sequence[BookSnapshot], levels: int) -> MultiLevelImbalance:
-    """Return the imbalance per level, to the depth common to all books, also relative to the mean size."""
+    """Return the imbalance by level, to the depth that all books have.
+
+    It is also given relative to the mean size of a level.
+    """
     depth = min((min(len(book.bids), len(book.asks)) for book in books), default=0)
     depth = min(depth, levels)
     if len(books) < 2 or not depth:

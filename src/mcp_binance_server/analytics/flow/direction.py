@@ -1,4 +1,4 @@
-"""Flow direction: a window's buy/sell imbalance, ranked among earlier windows of the same symbol."""
+"""Flow direction: imbalance between buys and sells in a window, ranked among earlier windows of the symbol."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ Signal = Literal["BUYERS", "SELLERS", "NO EDGE"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowDirection:
-    """The rank of a window's imbalance in its past, and the signal this allows. It is not a forecast.
+    """The rank of a window's imbalance among earlier windows, and the resulting signal. It is not a forecast.
 
-    `share` is the buyers' share with its interval over resampled seconds. Parent orders last longer than a second
-    (Lillo and Farmer 2004), so this interval is too narrow to separate an imbalance from chance.
+    `share` is the buyers' share with its bootstrap interval over seconds. Parent orders last longer than a second
+    (Lillo and Farmer 2004). So this interval is too narrow to separate an imbalance from chance.
     """
 
     share: Interval | None
@@ -40,7 +40,10 @@ def flow_direction(
     gaps: int = 0,
     thresholds: Thresholds = DEFAULTS,
 ) -> FlowDirection:
-    """Rank a window among earlier ones of the same length. A reason in place of `past` becomes `why_null`."""
+    """Rank a window among earlier windows of the same length.
+
+    If `past` is a reason instead of windows, it becomes `why_null`.
+    """
     count = sum(each.trades for each in seconds) if trades is None else trades
     why = _why_null(seconds, count, gaps, thresholds)
     share = None if why else _share(seconds, window.to_ms, thresholds)
@@ -74,12 +77,15 @@ def _why_null(seconds: Sequence[SecondFlow], trades: int, gaps: int, thresholds:
         return "no_trades"
     if gaps:
         return "gap_in_window"
-    # The trades of one second are one draw: an interval from few draws is narrow for the wrong reason.
+    # The trades of one second are one draw. With few draws the interval is too narrow.
     enough = trades >= thresholds.min_events and len(seconds) >= thresholds.min_seconds
     return None if enough else "insufficient_events"
 
 
 def _share(seconds: Sequence[SecondFlow], seed: int, thresholds: Thresholds) -> Interval | None:
-    """Resample seconds with replacement. The window's end is the seed, so equal windows have equal intervals."""
+    """Return the bootstrap interval over seconds.
+
+    The end of the window is the seed, so equal windows have equal intervals.
+    """
     blocks = [Block(each.buy, each.buy + each.sell) for each in seconds]
     return bootstrap_ratio(blocks, seed, resamples=thresholds.resamples)

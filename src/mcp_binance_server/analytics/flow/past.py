@@ -1,4 +1,4 @@
-"""One-sidedness of earlier windows, computed from candles, as the reference for ranking the current window."""
+"""One-sidedness of earlier windows, computed from candles. It is the reference for the current window."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,13 +7,14 @@ from mcp_binance_server.analytics.own_past import Criterion
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.periods import Candle
 
-# With 66 past windows, 5 % allow rank 3 of 67. Fewer windows make coarser steps and demand a larger imbalance.
+# With 66 past windows, an alpha of 5 % allows rank 3 of 67. With fewer windows the steps are coarser, so a larger
+# imbalance is needed.
 MOST_WINDOWS = 66
 ONE_SIDED = Criterion("flow", floor=0.10, alpha=0.05, least=40, unit="windows")
 
 
 class FlowPast(NamedTuple):
-    """Scores of non-overlapping windows of one length, oldest first, and the end of the newest window."""
+    """Scores of adjacent windows of one length, oldest first, and the end of the newest window."""
 
     window_ms: int
     until_ms: int
@@ -21,17 +22,17 @@ class FlowPast(NamedTuple):
 
 
 def one_sidedness(buy: float, sell: float) -> float | None:
-    """Return the lead of one side as a share of the volume taken; None without trades."""
+    """Return the absolute difference of buys and sells as a share of the volume, or None without trades."""
     return abs(buy - sell) / (buy + sell) if buy + sell else None
 
 
 def past_windows(
     candles: Sequence[Candle], window_ms: int, until_ms: int, *, minimum: int = DEFAULTS.min_events
 ) -> FlowPast:
-    """Split candles into windows, counted back from `until_ms`, and score the newest comparable ones.
+    """Split candles into windows, counted back from `until_ms`, and score the newest of them.
 
-    A window with a missing candle is skipped. So is a window with too few trades, because it would not be judged
-    itself.
+    Windows with a missing candle are skipped. Windows with too few trades are skipped too, because they would not be
+    judged either.
     """
     windows: dict[int, list[Candle]] = {}
     for each in candles:

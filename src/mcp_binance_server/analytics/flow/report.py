@@ -34,7 +34,7 @@ _NONE = Quantity(Decimal(0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSample:
-    """Exact volumes by aggressor, in total and per second. `gaps` is the number of unknown seconds in the window."""
+    """Exact volumes by aggressor, in total and per second. `gaps` counts the unknown seconds in the window."""
 
     window: Window
     bought: Quantity
@@ -51,7 +51,7 @@ class FlowSample:
 
 
 class LevelRates(NamedTuple):
-    """Level updates per second on each side, removals included, averaged over `seconds` seconds."""
+    """Mean number of level updates per second on each side over `seconds` seconds. Removals count."""
 
     bids: float
     asks: float
@@ -60,7 +60,7 @@ class LevelRates(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Reference prices for a trade: the last swings of one-minute bars, and the value area of the day."""
+    """Reference prices for a trade: the last swing low and high of one-minute bars, and the value area of the day."""
 
     swing_low: Price | None
     swing_high: Price | None
@@ -70,7 +70,7 @@ class References:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowReport:
-    """One window of order flow. Only pages ask for `references`, and only the tool asks for VPIN."""
+    """Order flow of one window. Only pages request `references`, and only the tool requests VPIN."""
 
     rules: SymbolRules
     requested_ms: int
@@ -96,7 +96,7 @@ class FlowReport:
 
     @property
     def taken(self) -> TakerFlow | None:
-        """A summary of the flow; None if no second of the window is known."""
+        """Summary of the flow, or None if no second of the window is known."""
         sample = self.sample
         if not sample.known_ms:
             return None
@@ -118,7 +118,7 @@ def sample_of_trades(trades: Sequence[Trade], window: Window) -> FlowSample:
         sold=Quantity(sold),
         flow=flow_of_trades(trades),
         seconds=tuple(seconds_of_trades(trades)),
-        # One aggregate holds all fills of an order at one price; candles count the fills.
+        # Count fills, as candles do: one aggregate trade holds all fills of an order at one price.
         trades=sum(each.last_id - each.first_id + 1 for each in trades),
         gaps=0,
         source="aggTrade",
@@ -151,9 +151,9 @@ def reference_levels(
     price: Price | None = None,
     thresholds: Thresholds = DEFAULTS,
 ) -> References:
-    """Return the last swing low and high of one-minute bars, and the value area, without levels the market has passed.
+    """Return the last swing low and high of one-minute bars, and the value area.
 
-    If no current price is given, the close of the newest bar is used.
+    Levels on the wrong side of the price are left out. The default price is the close of the newest bar.
     """
     swings = find_swings(minutes, thresholds.swing_side)
     last = price if price is not None or not minutes else minutes[-1].close

@@ -1,4 +1,4 @@
-"""Taker volume: volumes by side, their balance over a window, and trades that stand out by size."""
+"""Taker volume: volume by side, balance over a window, and unusually large trades."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FlowMethod = Literal["trade_flags", "klines_taker_volume"]
 
 
 class SecondFlow(NamedTuple):
-    """Volumes bought and sold by takers within one second, and the number of trades."""
+    """Taker buys and sells of one second, and the number of trades."""
 
     second: int
     buy: float
@@ -24,9 +24,10 @@ class SecondFlow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedFlow:
-    """Base volumes by aggressor. Without trades the volumes are a true 0 and the ratios are None.
+    """Base volume by aggressor.
 
-    The cumulative delta has no level, only a change since the start of the window.
+    Without trades the volumes are 0 and the ratios are None. The cumulative delta is relative to the start of the
+    window.
     """
 
     buy: float
@@ -44,9 +45,10 @@ class SignedFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargeTrades:
-    """Trades of a window at or above a high percentile of the trades before it. Only their size is known.
+    """Trades of a window whose value reaches a high percentile of earlier trades.
 
-    `of_window` means that there were too few earlier trades: the window is its own reference, and `expected` is None.
+    `of_window` means that there were too few earlier trades, so the percentile is that of the window itself. Then
+    `expected` is None.
     """
 
     threshold_quote: float | None = None
@@ -61,7 +63,7 @@ class LargeTrades:
 
 
 def flow_of_trades(trades: Sequence[Trade]) -> SignedFlow:
-    """Sum trades by their exact flag: if the buyer was the maker, the seller was the aggressor."""
+    """Sum trades by aggressor. If the buyer was the maker, the seller was the aggressor."""
     buy = sell = buy_quote = sell_quote = 0.0
     buys = 0
     for trade in trades:
@@ -78,7 +80,7 @@ def flow_of_trades(trades: Sequence[Trade]) -> SignedFlow:
 
 
 def flow_of_candles(candles: Sequence[Candle]) -> SignedFlow:
-    """Sum the taker volumes of candles. They are as exact as trades, but lack the quote value of each side."""
+    """Sum the taker volumes of candles. They are as exact as trades, but have no quote value by side."""
     buy = sum(float(each.taker_buy_volume) for each in candles)
     sell = sum(float(each.volume - each.taker_buy_volume) for each in candles)
     quote = sum(float(each.quote_volume) for each in candles)
@@ -92,7 +94,7 @@ def cvd_path(trades: Iterable[Trade]) -> list[float]:
 
 
 def seconds_of_trades(trades: Iterable[Trade]) -> list[SecondFlow]:
-    """Group trades by second, in time order; a second without trades is absent."""
+    """Group trades by second in time order. Seconds without trades are left out."""
     rows: dict[int, SecondFlow] = {}
     for trade in trades:
         second = trade.time_ms // 1000
@@ -105,7 +107,7 @@ def seconds_of_trades(trades: Iterable[Trade]) -> list[SecondFlow]:
 
 
 def seconds_of_candles(candles: Iterable[Candle]) -> list[SecondFlow]:
-    """Convert one-second candles to flow; a second without trades is left out."""
+    """Convert one-second candles to flow. Seconds without trades are left out."""
     return [
         SecondFlow(
             each.open_time_ms // 1000,
@@ -121,7 +123,7 @@ def seconds_of_candles(candles: Iterable[Candle]) -> list[SecondFlow]:
 def large_trades(
     trades: Sequence[Trade], before: Sequence[Trade] = (), *, thresholds: Thresholds = DEFAULTS
 ) -> LargeTrades:
-    """Count trades at or above the percentile of earlier trade values, and the count expected by chance."""
+    """Count the trades that reach a percentile of earlier trade values, and the count expected by chance."""
     of_window = len(before) < thresholds.large_trade_min_n
     reference = sorted(map(_value, trades if of_window else before))
     n, known = len(trades), len(reference)

@@ -1,6 +1,6 @@
-"""VPIN: the lead of one side in buckets of equal volume (Easley, Lopez de Prado, O'Hara 2012).
+"""VPIN: absolute imbalance in buckets of equal volume (Easley, Lopez de Prado, O'Hara 2012).
 
-VPIN follows volume and volatility by construction, and predicts neither once they are known (Andersen and Bondarenko
+VPIN follows volume and volatility by construction. It predicts neither once they are known (Andersen and Bondarenko
 2014). So it is reported as a number with its rank in the symbol's own week, without a verdict.
 """
 
@@ -18,14 +18,14 @@ _ROUNDING = 1e-12
 
 
 class SidedVolume(NamedTuple):
-    """Volumes bought and sold by takers in one bar. A trade is a bar with one side."""
+    """Taker buys and sells of one bar. A single trade is a bar with one side."""
 
     bought: float
     sold: float
 
 
 class Buckets(NamedTuple):
-    """The absolute lead of one side in each full bucket, oldest first, and the volume in the open bucket."""
+    """Absolute imbalance of each full bucket, oldest first, and the volume in the open bucket."""
 
     leads: tuple[float, ...]
     leftover: float
@@ -33,7 +33,7 @@ class Buckets(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vpin:
-    """The mean lead in the last buckets, and the share of the week's values that were as high."""
+    """Mean imbalance of the last buckets, and the share `p` of the week's values that were as high."""
 
     value: float | None
     p: float | None
@@ -45,7 +45,10 @@ class Vpin:
 
 
 def fill_buckets(bars: Iterable[SidedVolume], bucket_volume: float) -> Buckets:
-    """Fill buckets with bars in time order. A bar across an edge is split with its sides in proportion."""
+    """Fill buckets with bars in time order.
+
+    A bar that exceeds a bucket is split, with both sides in proportion.
+    """
     leads = list[float]()
     room, lead = bucket_volume, 0.0
     for bought, sold in bars:
@@ -63,7 +66,10 @@ def fill_buckets(bars: Iterable[SidedVolume], bucket_volume: float) -> Buckets:
 
 
 def vpin(bars: Sequence[SidedVolume], buckets: int = DEFAULTS.vpin_buckets) -> Vpin:
-    """Measure a week of bars in buckets of a part of its mean day, and rank the newest value among earlier ones."""
+    """Compute VPIN over a week of bars, and rank its newest value among the earlier ones.
+
+    The mean day of the week fills `buckets` buckets.
+    """
     bucket_volume = sum(each.bought + each.sold for each in bars) / WEEK_DAYS / buckets
     if not bucket_volume:
         return Vpin(None, None, 0, 0, 0.0, why_null="insufficient_history")

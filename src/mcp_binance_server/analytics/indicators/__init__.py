@@ -1,1 +1,1 @@
-"""Indicators over candles."""
+"""Technical indicators over candles."""

@@ -1,4 +1,4 @@
-"""Indicators over a series, in floats or by talipp. Each line is as long as its input, with None while warming up."""
+"""Basic indicators over a series. Each line is as long as its input, with None while warming up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from mcp_binance_server.domain.periods import Candle
 
 @dataclass(frozen=True, slots=True)
 class Macd:
-    """The difference of two averages, its own average, and the difference of both."""
+    """MACD line, signal line, and histogram: the difference of both."""
 
     macd: Line
     signal: Line
@@ -30,7 +30,7 @@ class Macd:
 
 @dataclass(frozen=True, slots=True)
 class Bollinger:
-    """An average and the bands above and below it."""
+    """A moving average with bands above and below it."""
 
     lower: Line
     middle: Line
@@ -39,7 +39,7 @@ class Bollinger:
 
 @dataclass(frozen=True, slots=True)
 class Stochastic:
-    """The position of the close in the range of the last bars, and its average."""
+    """Position of the close in the range of the last bars (%K), and its average (%D)."""
 
     k: Line
     d: Line
@@ -47,7 +47,7 @@ class Stochastic:
 
 @dataclass(frozen=True, slots=True)
 class Adx:
-    """The strength of a trend and its two directions."""
+    """Strength of a trend (ADX), and its two directional indicators (+DI, -DI)."""
 
     adx: Line
     plus_di: Line
@@ -60,13 +60,13 @@ def closes(candles: Sequence[Candle]) -> list[float]:
 
 
 def latest(line: Line) -> float | None:
-    """Return the value at the last bar, None while warming up."""
+    """Return the value at the last bar, or None while warming up."""
     return line[-1] if line else None
 
 
 def sma(values: Sequence[float], n: int) -> Line:
-    """Average the last n values."""
-    # Equal to talipp to the last digit.
+    """Return the simple moving average (SMA) of n values."""
+    # Equal to talipp's SMA to the last digit.
     if len(values) < n:
         return [None] * len(values)
     average = sum(values[:n]) / n
@@ -78,7 +78,7 @@ def sma(values: Sequence[float], n: int) -> Line:
 
 
 def ema(values: Sequence[float], n: int) -> Line:
-    """Average exponentially, seeded with the simple average of the first n values as TA-Lib does."""
+    """Return the exponential moving average (EMA), seeded with the first SMA like TA-Lib."""
     if len(values) < n:
         return [None] * len(values)
     average, weight = sum(values[:n]) / n, 2.0 / (n + 1.0)
@@ -90,7 +90,7 @@ def ema(values: Sequence[float], n: int) -> Line:
 
 
 def rsi(values: Sequence[float], n: int) -> Line:
-    """Compare gains with losses by Wilder's smoothing. A series that never moved is 50, not talipp's 100."""
+    """Return the RSI with Wilder's smoothing. A series without moves has 50; talipp would return 100."""
     moves = [after - before for before, after in pairwise(values)]
     gains = wilder([max(move, 0.0) for move in moves], n)
     losses = wilder([max(-move, 0.0) for move in moves], n)
@@ -99,17 +99,23 @@ def rsi(values: Sequence[float], n: int) -> Line:
 
 
 def true_ranges(candles: Sequence[Candle]) -> list[float]:
-    """Return the range of each bar with the gap before it, from the second bar on."""
+    """Return the true ranges from the second bar on. They include the gap before each bar."""
     return [float(max(bar.high, before.close) - min(bar.low, before.close)) for before, bar in pairwise(candles)]
 
 
 def atr(candles: Sequence[Candle], n: int) -> Line:
-    """Smooth true ranges by Wilder from the second bar as TA-Lib does; plain talipp counts the first bar's range."""
+    """Return the average true range (ATR) with Wilder's smoothing from the second bar, like TA-Lib.
+
+    Plain talipp also counts the range of the first bar.
+    """
     return after(candles, wilder(true_ranges(candles), n))
 
 
 def macd(values: Sequence[float], fast: int = 12, slow: int = 26, signal: int = 9) -> Macd:
-    """Subtract a slow EMA from a fast one. TA-Lib starts both at the slow one's first bar, so early bars differ."""
+    """Return the MACD: the fast EMA minus the slow EMA.
+
+    TA-Lib starts both EMAs at the first bar of the slow one, so early bars differ.
+    """
     both = [
         (a, b) for a, b in zip(ema(values, fast), ema(values, slow), strict=True) if a is not None and b is not None
     ]
@@ -120,7 +126,7 @@ def macd(values: Sequence[float], fast: int = 12, slow: int = 26, signal: int = 
 
 
 def bollinger(values: Sequence[float], n: int = 20, deviations: float = 2.0) -> Bollinger:
-    """Draw bands of population standard deviations around the simple average."""
+    """Return Bollinger bands: population standard deviations around the SMA."""
     middle = sma(values, n)
     widths = [deviations * _spread(values[end - n : end]) for end in range(n, len(values) + 1)]
     around = list(zip((at for at in middle if at is not None), widths, strict=True))
@@ -134,7 +140,7 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def stochastic(candles: Sequence[Candle], n: int = 14, smooth: int = 3) -> Stochastic:
-    """Return the position of the close in n bars (fast %K) and its average (%D); a flat range is 50 as with the RSI."""
+    """Return the fast stochastic: position of the close in n bars (%K) and its average (%D). A flat range is 50."""
     places: list[float] = []
     for end in range(n, len(candles) + 1):
         bars = candles[end - n : end]
@@ -144,15 +150,19 @@ def stochastic(candles: Sequence[Candle], n: int = 14, smooth: int = 3) -> Stoch
 
 
 def adx(candles: Sequence[Candle], n: int = 14) -> Adx:
-    """Measure trend strength by Wilder; talipp and TA-Lib seed the sums differently and meet after about 200 bars."""
+    """Return Wilder's average directional index (ADX).
+
+    talipp and TA-Lib use different seeds. They agree after about 200 bars.
+    """
     rows = library().ADX(n, n, bars_of(candles)).output_values
     return Adx(column(rows, "adx"), column(rows, "plus_di"), column(rows, "minus_di"))
 
 
 def obv(candles: Sequence[Candle], *, first: int = 0, anchor: Anchor | None = None) -> Line:
-    """Add the volume of rising bars and subtract that of falling ones, starting at bar `first`.
+    """Return on-balance volume (OBV), starting at bar `first`.
 
-    With an anchor the sum restarts with each period. The first bar of a market counts as a rising one.
+    Rising bars add their volume and falling bars subtract it. The first bar of a market counts as rising. With an
+    anchor the sum restarts in each period.
     """
     line: Line = []
     total, began, close = Decimal(0), -1, Decimal(0)

@@ -1,4 +1,4 @@
-"""Oscillators with bounds or around zero: stochastics, CCI, MFI, Williams %R, rate of change and others."""
+"""Oscillators: stochastics, CCI, MFI, Williams %R, rate of change and others."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ MIDDLE = 50.0
 
 
 def smoothed_stochastic(candles: Sequence[Candle], n: int, smooth: int, d: int) -> Stochastic:
-    """Return the position of the close in the range of n bars, averaged (%K), and averaged again (%D)."""
+    """Return the slow stochastic: position of the close in n bars, smoothed once (%K) and twice (%D)."""
     lows = extremes([float(each.low) for each in candles], n, min)
     highs = extremes([float(each.high) for each in candles], n, max)
     k = again(_places([float(each.close) for each in candles], lows, highs), smooth)
@@ -20,7 +20,7 @@ def smoothed_stochastic(candles: Sequence[Candle], n: int, smooth: int, d: int) 
 
 
 def stochastic_rsi(values: Sequence[float], n: int, window: int, smooth: int, d: int) -> Stochastic:
-    """Return the position of the RSI in its own range of the last bars; a flat range is the middle."""
+    """Return the stochastic RSI: position of the RSI in its own range. A flat range is 50."""
     strength = rsi(values, n)
     known = [value for value in strength if value is not None]
     places = _places(known, extremes(known, window, min), extremes(known, window, max))
@@ -29,12 +29,12 @@ def stochastic_rsi(values: Sequence[float], n: int, window: int, smooth: int, d:
 
 
 def williams_r(candles: Sequence[Candle], n: int) -> Line:
-    """Return the distance of the close below the highest high, from -100 to 0."""
+    """Return Williams %R: distance of the close below the highest high, from -100 to 0."""
     return [None if place is None else place - 100.0 for place in smoothed_stochastic(candles, n, 1, 1).k]
 
 
 def cci(candles: Sequence[Candle], n: int) -> Line:
-    """Return the distance of the typical price from its average in mean deviations; zero without a deviation."""
+    """Return the CCI: distance of the typical price from its average, in mean deviations. Without deviation it is 0."""
     typical = [float(each.high + each.low + each.close) / 3 for each in candles]
     line: Line = []
     for end in range(n, len(typical) + 1):
@@ -46,7 +46,7 @@ def cci(candles: Sequence[Candle], n: int) -> Line:
 
 
 def money_flow(candles: Sequence[Candle], n: int) -> Line:
-    """Compare the money of rising typical prices with that of falling ones; without any money it is the middle."""
+    """Return the money flow index (MFI). Without any money flow it is 50."""
     typical = [float(each.high + each.low + each.close) / 3 for each in candles]
     money = [price * float(each.volume) for price, each in zip(typical, candles, strict=True)][1:]
     moves = [now - before for before, now in pairwise(typical)]
@@ -60,17 +60,17 @@ def money_flow(candles: Sequence[Candle], n: int) -> Line:
 
 
 def rate_of_change(values: Sequence[float], n: int) -> Line:
-    """Return the change over n bars in percent."""
+    """Return the rate of change (ROC) over n bars in percent."""
     return after(values, [100.0 * (now / before - 1) if before else 0.0 for before, now in zip(values, values[n:])])  # noqa: B905 - the tail is shorter on purpose
 
 
 def momentum(values: Sequence[float], n: int) -> Line:
-    """Return the change over n bars."""
+    """Return the momentum: the change over n bars."""
     return after(values, [now - before for before, now in zip(values, values[n:])])  # noqa: B905 - as above
 
 
 def awesome(candles: Sequence[Candle]) -> Line:
-    """Subtract the 34-bar average of bar middles from the 5-bar average."""
+    """Return the awesome oscillator: SMA 5 minus SMA 34 of the bar middles."""
     middles = [float(each.high + each.low) / 2 for each in candles]
     return [
         None if slow is None or fast is None else fast - slow
@@ -79,13 +79,13 @@ def awesome(candles: Sequence[Candle]) -> Line:
 
 
 def aroon(candles: Sequence[Candle], n: int) -> tuple[Line, Line]:
-    """Return the recency of the highest high and of the lowest low of n bars, from 0 to 100."""
+    """Return the Aroon lines: recency of the highest high and the lowest low of n bars, from 0 to 100."""
     rows = library().Aroon(n, bars_of(candles)).output_values
     return column(rows, "up"), column(rows, "down")
 
 
 def chaikin_money_flow(candles: Sequence[Candle], n: int) -> Line:
-    """Weight volume by the position of the close in its bar, over n bars, from -1 to 1."""
+    """Return the Chaikin money flow over n bars, from -1 to 1."""
     flows: list[float] = []
     for each in candles:
         high, low, close = float(each.high), float(each.low), float(each.close)

@@ -1,4 +1,4 @@
-"""Table of the indicators that callers can request: parameters, lines, and the bars they need."""
+"""Table of the indicators that callers can request: parameters, lines, and required bars."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.indicators.basic import Line, closes
 from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
 from mcp_binance_server.domain.periods import Candle, Interval
 
-# Minimum weight of an average's start that is reported.
+# Seeds with less weight than this are not reported.
 SETTLED = 0.01
 
 Arguments = Mapping[str, float]
@@ -29,19 +29,19 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """The start of an average: its decay rate, and the bar at which it was the only value."""
+    """The seed of a recursive average: its decay rate, and the bar at which it was the only value."""
 
     alpha: float
     bar: int
 
     def weight(self, bar: int) -> float:
-        """Return the remaining weight of the start at a bar, counted from one."""
+        """Return the remaining weight of the seed at a bar. The first bar is 1."""
         return (1 - self.alpha) ** max(0, bar - self.bar) if self.alpha < 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Indicator:
-    """One entry of the table; `compute` and `minimum_bars` take every parameter by name."""
+    """One indicator. `compute` and `minimum_bars` take all parameters by name."""
 
     name: str
     title: str
@@ -49,9 +49,10 @@ class Indicator:
     lines: tuple[str, ...]
     minimum_bars: Callable[[Arguments], int]
     compute: Callable[[Sequence[Candle], Arguments], Lines]
-    anchored: bool = False  # restarts with each period; callers can name the period
-    running: bool = False  # a sum from the first bar shown on, or from an anchor if named
-    seeds: Callable[[Arguments], Mapping[str, Seed]] = lambda _: {}  # by line; a line that forgets its start has none
+    anchored: bool = False  # restarts in each period; callers can choose the period
+    running: bool = False  # a running sum, from the first bar shown or from the chosen anchor
+    # by line; lines without a lasting seed are left out
+    seeds: Callable[[Arguments], Mapping[str, Seed]] = lambda _: {}
 
     @property
     def defaults(self) -> dict[str, float]:
@@ -72,7 +73,7 @@ def _exponential(n: float, bar: float) -> Seed:
 
 def _macd_seeds(given: Arguments) -> dict[str, Seed]:
     longest, signal = max(given["fast"], given["slow"]), given["signal"]
-    # The signal is an average of an average: the slower one fades last.
+    # The signal is an average of an average. The slower average decides.
     later = _exponential(max(longest, signal), longest + signal - 1)
     return {"macd": _exponential(longest, longest), "signal": later, "histogram": later}
 
@@ -158,7 +159,7 @@ INDICATORS: Mapping[str, Indicator] = MappingProxyType({each.name: each for each
 
 @dataclass(frozen=True, slots=True)
 class IndicatorReading:
-    """The last values of each line, their bars, the number of bars used, and the remaining weights of seeds."""
+    """The last values of each line, their bars, the number of bars used, and the remaining weights of the seeds."""
 
     interval: Interval
     bars_used: int

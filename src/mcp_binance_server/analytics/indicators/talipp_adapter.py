@@ -1,4 +1,4 @@
-"""Adapter for the library talipp: candles in, values out, window of candles, and anchors."""
+"""Adapter for the library talipp: conversion of candles and values, calculation windows, and anchors."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -10,10 +10,10 @@ from mcp_binance_server.domain.periods import Candle
 
 Line = list[float | None]
 
-# Together with the open bar, this many bars fit into one answer of the exchange.
+# These bars and the open bar fit into one answer of the exchange.
 CLOSED_BARS: Final = 999
 ONE_REQUEST: Final = CLOSED_BARS + 1
-# Minimum number of newest values from the window itself, however long a line takes to settle.
+# Minimum number of newest values from the window of one request, even if a line needs more warm-up.
 NEWEST: Final = 300
 
 Lines = dict[str, Line]
@@ -30,12 +30,12 @@ def library() -> Any:  # noqa: ANN401 - the library ships no types; every line l
 
 
 def column(rows: Iterable[object], name: str) -> Line:
-    """Return one attribute of rows that are None while warming up."""
+    """Return one attribute of each row. A row is None while warming up."""
     return [None if row is None else getattr(row, name) for row in rows]
 
 
 def wilder(values: list[float], n: int) -> Line:
-    """Average by Wilder's smoothing, seeded with the simple average of the first n values."""
+    """Return Wilder's smoothed average, seeded with the SMA of the first n values."""
     # Equal to talipp's SMMA to the last digit.
     if len(values) < n:
         return [None] * len(values)
@@ -48,7 +48,7 @@ def wilder(values: list[float], n: int) -> Line:
 
 
 def after(whole: Sequence[object], tail: Line) -> Line:
-    """Pad a line that starts late with None to the length of its series."""
+    """Pad the start of a line with None to the length of its series."""
     return [*([None] * (len(whole) - len(tail))), *tail]
 
 
@@ -62,7 +62,10 @@ def bars_of(candles: Sequence[Candle]) -> list[Any]:
 
 
 def window(candles: Sequence[Candle], now_ms: int, *, pages: int = 1) -> Sequence[Candle]:
-    """Return the newest 999 closed bars and the open one, so the open bar changes no value at a closed bar."""
+    """Return the newest 999 closed bars and the open one.
+
+    The number of closed bars is fixed, so the open bar changes no value at a closed bar.
+    """
     still_open = bool(candles) and candles[-1].close_time_ms >= now_ms
     return candles[-(pages * ONE_REQUEST - 1 + still_open) :]
 
@@ -73,16 +76,17 @@ def closed_window(candles: Sequence[Candle], now_ms: int) -> Sequence[Candle]:
 
 
 def own_values(warm_up: int) -> int:
-    """Return the number of newest values that the window provides: those it has warmed up, but at least 300."""
+    """Return the number of newest values that one window provides: those after the warm-up, but at least 300."""
     return max(NEWEST, CLOSED_BARS - warm_up) if warm_up <= ONE_REQUEST else 0
 
 
 def over_window(
     candles: Sequence[Candle], now_ms: int, compute: Callable[[Sequence[Candle]], Lines], *, warm_up: int
 ) -> Lines:
-    """Compute lines over the window; values older than it can warm up come from two pages.
+    """Compute lines over the newest window. Older values come from a window of two pages.
 
-    The choice between both depends on the line alone, never on the number of bars shown: equal ends give equal digits.
+    The border between both depends only on the warm-up, never on the number of bars shown. So the newest values are
+    equal in every answer.
     """
     recent, longer = window(candles, now_ms), window(candles, now_ms, pages=2)
     unseen: Line = [None] * (len(candles) - len(longer))
@@ -97,12 +101,12 @@ def over_window(
 
 
 def _known(newest: Line, older: Line) -> Line:
-    # A simple average longer than the window has no value there, but an exact one on two pages.
+    # A simple average longer than one window has no value there. On two pages its value is exact.
     return [was if now is None else now for now, was in zip(newest, older, strict=True)]
 
 
 def usual_anchor(span_ms: int) -> Anchor:
-    """Return the default anchor of bars with this length."""
+    """Return the default anchor for bars of this length."""
     return "day" if span_ms < DAY_MS else "month"
 
 
@@ -122,14 +126,15 @@ def span_of(candle: Candle) -> int:
 
 
 def anchor_of(candle: Candle, named: Anchor | None = None) -> int:
-    """Return the time at which the average at a bar begins."""
+    """Return the start of the anchored period of a bar."""
     return period_start(candle.open_time_ms, named or usual_anchor(span_of(candle)))
 
 
 def vwap(candles: Sequence[Candle], named: Anchor | None = None) -> Line:
-    """Return quote volume over base volume since the anchor, None before the first trade.
+    """Return the volume-weighted average price (VWAP) since the anchor, None before the first trade.
 
-    The value is exact and equal on every interval. An average of (high+low+close)/3 is only an estimate.
+    It is quote volume over base volume. So it is exact and equal on every interval; an average of (high+low+close)/3 is
+    only an estimate.
     """
     line: Line = []
     began, base, quote = -1, Decimal(0), Decimal(0)

@@ -1,4 +1,4 @@
-"""Bins of a profile with the least volume: a plain query without a judgement."""
+"""Bins of a volume profile with the least volume. It is a plain query without a statistical test."""
 
 from collections.abc import Sequence
 from statistics import fmean, median
@@ -9,7 +9,7 @@ from mcp_binance_server.domain.money import Price
 
 
 class LowVolumeRange(NamedTuple):
-    """Adjacent bins among the thinnest, and their mean volume relative to the median bin."""
+    """Adjacent bins with little volume. `of_median` is their mean volume relative to the median bin."""
 
     low: Price
     high: Price

@@ -1,4 +1,4 @@
-"""Price path and its volume, in few enough pieces for shuffling."""
+"""Price path with its volume, as few pieces that are fast to shuffle."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import Candle
 
-# Maximum pieces. Shuffling takes about a microsecond a piece, and up to 59 shuffles are made.
+# Maximum number of pieces. Shuffling takes about a microsecond per piece, and there are up to 59 shuffles.
 MOST_PIECES = 800
-# A piece covers at most a twenty-fifth of the range: volume spread over a piece must not fill a jumped gap.
+# A piece covers at most 1/25 of the range. Volume is spread over a piece and must not fill a price gap.
 PIECES_OF_RANGE = 25
 
 
 class PathPiece(NamedTuple):
-    """A stretch of trading: its last tick, its lowest and highest tick, and its volume."""
+    """A piece of a price path: its last, lowest and highest tick, and its volume."""
 
     close: int
     low: int
@@ -29,7 +29,7 @@ class PathPiece(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradedPath:
-    """Pieces in time order; `n` is the number of trades or bars they were made of."""
+    """Pieces of a price path in time order. `n` is the number of trades or bars that they come from."""
 
     pieces: tuple[PathPiece, ...]
     tick: Price
@@ -38,17 +38,17 @@ class TradedPath:
 
     @property
     def steps(self) -> list[int]:
-        """The moves between the ends of consecutive pieces, in ticks."""
+        """Differences between the last ticks of consecutive pieces."""
         return [after.close - before.close for before, after in zip(self.pieces, self.pieces[1:], strict=False)]
 
     @property
     def deviation(self) -> float:
-        """The usual move of the whole window, in ticks: the root of the sum of squared moves."""
+        """Usual move of the whole window in ticks: the root of the sum of squared steps."""
         return sqrt(sum(each * each for each in self.steps))
 
 
 def path_of_trades(trades: Sequence[Trade], tick: Price, *, thresholds: Thresholds = DEFAULTS) -> TradedPath:
-    """Join neighbouring trades into pieces."""
+    """Merge neighbouring trades into pieces."""
     step = usable(tick)
     prints = [(index_of(each.price, step), float(each.quantity)) for each in trades]
     pieces = [PathPiece(at, at, at, volume) for at, volume in prints]
@@ -62,7 +62,7 @@ def path_of_trades(trades: Sequence[Trade], tick: Price, *, thresholds: Threshol
 
 
 def path_of_candles(candles: Sequence[Candle], tick: Price, *, thresholds: Thresholds = DEFAULTS) -> TradedPath:
-    """Convert each bar to a piece, its volume spread from its low to its high: an approximation."""
+    """Convert each bar to a piece. Its volume is spread from low to high, which is an approximation."""
     step = usable(tick)
     pieces = [
         PathPiece(index_of(each.close, step), index_of(each.low, step), index_of(each.high, step), float(each.volume))
@@ -87,7 +87,7 @@ def _gathered(pieces: Sequence[PathPiece]) -> Sequence[PathPiece]:
     most = -(-len(pieces) // MOST_PIECES)
     span = max(each.high for each in pieces) - min(each.low for each in pieces)
     narrow = [*_joined(pieces, most, span // PIECES_OF_RANGE)]
-    # A price that jumps up and down all the time has no narrow pieces, but their number must still be bounded.
+    # A price that jumps all the time cannot be cut into narrow pieces. Then wide pieces keep the number bounded.
     return narrow if len(narrow) <= 2 * MOST_PIECES else [*_joined(pieces, most, span)]
 
 

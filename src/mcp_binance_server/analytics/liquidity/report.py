@@ -1,4 +1,4 @@
-"""Liquidity map: thinly traded ranges, standing orders, the cost of taking, and a stop price."""
+"""Liquidity map: thin ranges, standing sizes, the cost of market orders, and a stop price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ROUND_SUMS = (10_000, 100_000, 1_000_000, 10_000_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
-    """A stop and the noise it was measured by. Without a stop `why_null` is the missing input."""
+    """A stop, and the noise that it is based on. Without a stop `why_null` is the missing input."""
 
     stop: StopPrice | None
     noise: Noise | None
@@ -34,9 +34,9 @@ class StopReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingReport:
-    """Verdict of the last whole minute on large standing sizes; without one, the progress of the past or a reason.
+    """Verdict on large standing sizes in the last whole minute. Without a verdict there is a progress or a reason.
 
-    `changed` is set if sizes were unusual so often within the hour that a single one is not an exception.
+    `changed` means that unusual sizes were frequent within the hour. Then a single one is no exception.
     """
 
     verdict: EventVerdict | None = None
@@ -48,20 +48,20 @@ class StandingReport:
 
     @property
     def unusual(self) -> EventVerdict | None:
-        """The unusual size that can be reported."""
+        """The unusual size to report, if any."""
         verdict = self.verdict
         return verdict if verdict is not None and verdict.judgement.is_unusual and self.changed is None else None
 
     @property
     def prices(self) -> tuple[Price, ...]:
-        """The prices of an unusual size; a stop goes beyond them."""
+        """Prices of an unusual size. A stop is placed beyond them."""
         found = self.unusual
         return () if found is None or found.price is None else (Price(Decimal(repr(found.price))),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinRangeReport:
-    """The thin traded ranges of a window and their source; `low_volume` is set only on request."""
+    """Thin ranges of a window, and the source of the data. `low_volume` is set only on request."""
 
     rules: SymbolRules
     found: ThinRanges
@@ -79,24 +79,24 @@ class ThinRangeReport:
 
     @property
     def price(self) -> Price | None:
-        """The current price; None without trades."""
+        """The current price, or None without trades."""
         return None if self.reading is None else self.reading.price
 
     @property
     def nearest_first(self) -> tuple[ThinRange, ...]:
-        """The ranges found, sorted by distance from the price."""
+        """The thin ranges, sorted by distance from the price."""
         found, price = self.found.found or (), self.price
         return found if price is None else tuple(sorted(found, key=lambda each: abs(each.distance_percent(price))))
 
     @property
     def around(self) -> ThinRange | None:
-        """The range that contains the price."""
+        """The thin range that contains the price, if any."""
         price = self.price
         return next((each for each in self.found.found or () if price is not None and each.contains(price)), None)
 
 
 class SlippageRow(NamedTuple):
-    """The cost of taking a round sum on each side."""
+    """Cost of buying and of selling for one round amount."""
 
     notional: Decimal
     buy: BookWalk
@@ -105,7 +105,7 @@ class SlippageRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """The cost of immediate execution, and the total depth of the known book, in quote units."""
+    """Cost of market orders, and the total depth of the known book in quote units."""
 
     rows: tuple[SlippageRow, ...]
     held_bids: float
@@ -114,7 +114,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiquidityReport:
-    """All parts of one market's page. A part that could not be read is None; `no_trades` and `no_book` say why."""
+    """All parts of one market's page. Unread parts are None; `no_trades` and `no_book` are the reasons."""
 
     rules: SymbolRules
     reading: PriceReading | None
@@ -135,12 +135,15 @@ class LiquidityReport:
 
     @property
     def price(self) -> Price | None:
-        """The current price; None without trades."""
+        """The current price, or None without trades."""
         return None if self.reading is None else self.reading.price
 
 
 def costs_of(book: BookSnapshot, *, is_dollar: bool) -> Costs:
-    """Walk round sums through a book: dollars, or powers of ten of another quote asset that the book can hold."""
+    """Compute the cost of round amounts.
+
+    For quote assets other than a dollar they are powers of ten within the book.
+    """
     mid = top_of_book(book.bids, book.asks).mid
     held_bids = sum(float(each.price * each.quantity) for each in book.bids)
     held_asks = sum(float(each.price * each.quantity) for each in book.asks)

@@ -1,4 +1,4 @@
-"""Stop prices out of reach of the noise, and the probability that noise alone still touches them."""
+"""Stop prices beyond the usual noise, and the probability that noise alone still touches them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,34 +17,36 @@ from mcp_binance_server.domain.periods import DAY_MS, Candle
 StopSide = Literal["long", "short"]
 StopFrom = Literal["noise", "ticks", "spread", "thin_range", "standing_size"]
 
-# A range estimator understates the move of bars with few trades, so their neighbours are joined to them.
+# Minimum median number of trades in a bar. Range estimators are too low for bars with fewer trades, so such bars are
+# merged.
 LEAST_TRADES = 20
 LEAST_BARS = 6
 JOINED = (1, 3, 12, 48)
 
 LEAST_TICKS, LEAST_SPREADS = 3, 2
-# An obstacle this close to the distance moves the stop slightly beyond it.
+# If an obstacle ends this close to the distance, the stop is placed slightly beyond it.
 NEAR = Decimal("0.25")
 BEYOND = Decimal("0.002")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """The usual move of a day, as a standard deviation of its logarithm, and the bars it was measured on."""
+    """Usual move of a day, as a standard deviation of log returns, and the bars that it was estimated from."""
 
     day: float
     bars: int
     bar_ms: int
 
     def over(self, horizon_ms: int) -> float:
-        """Return the usual move of a horizon: independent steps add up by the root of time."""
+        """Return the usual move over a horizon. It grows with the square root of time."""
         return self.day * sqrt(horizon_ms / DAY_MS)
 
 
 class StopPrice(NamedTuple):
-    """A stop, the reason for its distance, and the edge of the obstacle it lies beyond, if any.
+    """A stop, the reason for its distance, and the edge of the obstacle before it, if any.
 
-    `chance` is the probability that a driftless walk of normal steps touches it within the horizon: an approximation.
+    `chance` is the probability that a driftless random walk touches the stop within the horizon. It is an
+    approximation.
     """
 
     side: StopSide
@@ -64,7 +66,10 @@ class _Obstacle(NamedTuple):
 
 
 def noise_of(candles: Sequence[Candle]) -> Noise | None:
-    """Measure the usual move by Garman and Klass on bars with enough trades; None if no bar length has enough."""
+    """Estimate the usual move with the Garman-Klass estimator.
+
+    The bars are merged until they have enough trades. Return None if even the longest bars have too few.
+    """
     for count in JOINED:
         bars = [_one_bar(candles[at : at + count]) for at in range(0, len(candles) - count + 1, count)]
         if len(bars) < LEAST_BARS:
@@ -77,9 +82,10 @@ def noise_of(candles: Sequence[Candle]) -> Noise | None:
 
 
 def chance_of_touch(distance: float, deviation: float) -> float:
-    """Return the probability that a driftless walk touches a distance within a horizon: twice that of ending beyond it.
+    """Return the probability that a driftless random walk touches a distance within a horizon.
 
-    This is the reflection principle. The distance and the deviation of the horizon are logarithms.
+    By the reflection principle it is twice the probability of ending beyond the distance. Distance and deviation are
+    logarithms.
     """
     return erfc(distance / deviation / sqrt(2))
 
@@ -95,7 +101,7 @@ def stop_price(
     side: StopSide = "long",
     horizon_ms: int = DAY_MS,
 ) -> StopPrice:
-    """Place a stop at a usual move of the horizon, and beyond obstacles near that distance; never closer."""
+    """Place a stop one usual move of the horizon away. Obstacles near that distance only move it farther away."""
     step, deviation = usable(tick), noise.over(horizon_ms)
     sign = -1 if side == "long" else 1
     reasons: dict[StopFrom, Decimal] = {
@@ -109,7 +115,7 @@ def stop_price(
     for each in _in_the_way(_obstacles(price, thin, standing, sign), reasons[origin]):
         if each.far + margin > distance:
             origin, distance, edge = each.origin, each.far + margin, each.edge
-    # Rounded outwards, so that the stop is never closer. A stop is a price, so never 0.
+    # Round outwards, so that the stop is never closer. Its price must be above 0.
     rounding = ROUND_FLOOR if side == "long" else ROUND_CEILING
     at = Price(max(step, ((price + sign * distance) / step).to_integral_value(rounding) * step))
     return StopPrice(
@@ -132,13 +138,13 @@ def _obstacles(price: Price, thin: Sequence[ThinRange], standing: Sequence[Price
 
 
 def _in_the_way(obstacles: Sequence[_Obstacle], distance: Decimal) -> list[_Obstacle]:
-    """Keep obstacles that end near the distance or contain it."""
+    """Keep the obstacles that end near the distance or contain it."""
     least, most = distance * (1 - NEAR), distance * (1 + NEAR)
     return [each for each in obstacles if least <= each.far <= most or each.near <= distance <= each.far]
 
 
 def _one_bar(candles: Sequence[Candle]) -> Candle:
-    """Join several bars into one. Its volumes stay those of the first, because they are not used here."""
+    """Merge several bars into one. Its volumes are those of the first bar, because they are not used here."""
     last = candles[-1]
     return replace(
         candles[0],
@@ -151,7 +157,7 @@ def _one_bar(candles: Sequence[Candle]) -> Candle:
 
 
 def _connected(bars: Sequence[Candle]) -> list[Candle]:
-    """Start each bar at the previous close, so that the move between two bars counts as well."""
+    """Start each bar at the previous close, so that price gaps between bars count as moves."""
     return [
         bars[0],
         *(

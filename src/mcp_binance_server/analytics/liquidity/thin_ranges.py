@@ -1,7 +1,7 @@
-"""Thin traded ranges: prices with hardly any volume, wider than shuffles of the same moves leave.
+"""Thin ranges: runs of prices with hardly any volume, tested against a null model.
 
-Every walk crosses some prices fast, so an empty stretch alone is not evidence. The null model is the path's own steps,
-shuffled.
+Every random walk crosses some prices fast, so an empty range alone is not evidence. The null model shuffles the steps
+of the path. A range counts if it is wider than those of all shuffled paths.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,17 +18,17 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.money import Price
 
 SHUFFLES = 59
-# A walk turns in its outer bins, and most of its thin bins lie there.
+# The outer bins are excluded: a random walk turns there, so most of its thin bins are there.
 EDGE_SHARE = 0.02
 LEAST_TICKS, LEAST_SPREADS, LEAST_DEVIATIONS = 3, 2, 0.15
-# A jump is one step: shuffled as it is, it would make the same hole elsewhere. Capped at six deviations, by the median
-# move.
+# Cap of a step in median moves, which is six standard deviations. Without it a jump would leave the same gap elsewhere
+# in a shuffled path.
 TEMPERED = 6 / 0.6745
 _KEY_BYTES = 8
 
 
 class ThinRange(NamedTuple):
-    """Prices from `low` up to, not including, `high`, with their width and volume."""
+    """A range of prices from `low` up to, not including, `high`, with its width and volume."""
 
     low: Price
     high: Price
@@ -43,7 +43,10 @@ class ThinRange(NamedTuple):
         return self.low <= price < self.high
 
     def distance_percent(self, price: Price) -> float:
-        """Return the distance of the nearer edge from a price in percent: negative below it, 0 inside."""
+        """Return the distance of the nearer edge from a price in percent.
+
+        It is negative below the price and 0 inside.
+        """
         if self.contains(price):
             return 0.0
         edge = self.low if self.low > price else self.high
@@ -52,10 +55,10 @@ class ThinRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinRanges:
-    """The ranges found, from low to high. An empty tuple means none; None means not judged, and `why_null` says why.
+    """The ranges found, from low to high. None means not judged, and `why_null` is the reason.
 
-    `widest` is the widest run of thin bins in usual moves, found or not. Of the `shuffles` tried, `as_wide` had a run
-    as wide. Shuffling ends with the first of these, so a found range has 59 shuffles and 0 as wide.
+    `widest` is the widest run of thin bins in usual moves, found or not. Of `shuffles` shuffled paths, `as_wide` had a
+    run as wide. Shuffling stops at the first of them, so a found range has 59 shuffles and 0 as wide.
     """
 
     found: tuple[ThinRange, ...] | None
@@ -68,11 +71,12 @@ class ThinRanges:
 
     @property
     def p(self) -> float | None:
-        """The upper bound of the probability by chance; None without a full count of shuffles."""
+        """Upper bound of the p-value, or None without a full number of shuffles."""
         return 1 / (SHUFFLES + 1) if self.found else None
 
 
-# Plain tuples in whole ticks, because millions are created: step, low and high around its end, volume.
+# Plain tuples in whole ticks, because millions are created. A turn is a step, low and high relative to its end, and
+# volume.
 _Turn = tuple[int, int, int, float]
 _Stretch = tuple[int, int, float]
 
@@ -129,12 +133,15 @@ def thin_ranges(path: TradedPath, spread: Price | None, *, thresholds: Threshold
 
 
 def _widest_by_chance(path: TradedPath, widest: int, thresholds: Thresholds) -> tuple[int, int]:
-    """Return the widest run of shuffled paths and the number tried. The first that is as wide ends the trial."""
+    """Return the widest run of thin bins in shuffled paths, and the number of shuffles tried.
+
+    Shuffling stops at the first run as wide as `widest`.
+    """
     steps, first = path.steps, path.pieces[0]
     moved = [abs(each) for each in steps if each]
     cap = max(1, round(TEMPERED * median(moved)))
     turns = [_turn(step, piece, cap) for step, piece in zip(steps, path.pieces[1:], strict=True)]
-    # Equal data give equal results, in every process and on every Python.
+    # The seed comes from the data: equal data give equal results in every process and Python version.
     seed = f"{path.n} {first.close} {path.pieces[-1].close} {sum(moved)}"
     limit = 0
     for tried in range(1, SHUFFLES + 1):
@@ -161,7 +168,7 @@ def _walked(first: PathPiece, turns: Iterable[_Turn]) -> list[_Stretch]:
 
 
 def _histogram(stretches: Sequence[_Stretch], bins: int) -> _Histogram:
-    """Spread each stretch evenly over its bins; a bin is a tick or more."""
+    """Spread the volume of each piece evenly over its bins. A bin is at least one tick."""
     first, last = min(stretches)[0], max(high for _, high, _ in stretches)
     width = max(1, round((last - first) / bins))
     changes = [0.0] * ((last - first) // width + 2)
@@ -174,10 +181,10 @@ def _histogram(stretches: Sequence[_Stretch], bins: int) -> _Histogram:
 
 
 def _runs(histogram: _Histogram, fraction: float) -> list[_Run]:
-    """Return runs of thin bins with busy bins on both sides, inside the middle of all volume."""
+    """Return runs of thin bins between busy bins. The outer bins of the volume distribution are excluded."""
     first, width, volumes = histogram
     total = sum(volumes)
-    # The residue of float additions and subtractions is not volume.
+    # Rounding errors of float sums are not volume.
     crumb = total * 1e-12
     traded = [each for each in volumes if each > crumb]
     if not traded:

@@ -1,6 +1,6 @@
-"""Flow without a price response: the residual of Kyle's line through the symbol's own minutes.
+"""Absorption: flow without a price response, as a residual of a linear fit to the symbol's own minutes.
 
-Kyle (1985): the mid moves in proportion to volume bought less volume sold; Hasbrouck (1991) on its persistence.
+Kyle (1985): the mid moves in proportion to net taker volume. Hasbrouck (1991) describes how long the effect lasts.
 """
 
 from array import array
@@ -12,7 +12,7 @@ from typing import NamedTuple
 MOST_PAIRS = 240
 LEAST_PAIRS = 40
 LEAST_T = 2.0
-# Only flow beyond its own 90th percentile can be absorbed, and only if the price made less than half of the usual move.
+# Absorption needs flow beyond its 90th percentile, and a price that made less than half of the usual move.
 LARGE_SHARE = 0.9
 MOVED_SHARE = 0.5
 
@@ -20,7 +20,7 @@ _NOTHING = 1e-12
 
 
 class MinuteFlow(NamedTuple):
-    """Volume bought less volume sold in one minute, and the move of the mid."""
+    """Net taker volume (buys minus sells) of one minute, and the move of the mid."""
 
     flow: float
     move: float
@@ -28,7 +28,7 @@ class MinuteFlow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KyleLine:
-    """A regression of moves on flows: slope, deviation of residuals, t of the slope, and the minimum large flow."""
+    """Linear fit of moves to flows: slope, standard deviation of residuals, t-statistic, and minimum large flow."""
 
     slope: float
     noise: float
@@ -36,7 +36,10 @@ class KyleLine:
     large: float
 
     def residual(self, minute: MinuteFlow) -> float:
-        """Return by how many deviations the move fell short of the usual one for its flow; 0 if it did not."""
+        """Return the shortfall of a move from the usual move for its flow, in standard deviations.
+
+        It is 0 without one.
+        """
         flow, move = minute
         if abs(flow) < self.large or self.slope <= 0:
             return 0.0
@@ -73,7 +76,7 @@ class _Sums(NamedTuple):
 
 
 class FlowAnswers:
-    """The symbol's own minutes of flow and move, oldest first."""
+    """Flow and move of the symbol's own minutes, oldest first."""
 
     __slots__ = ("_flows", "_moves")
 
@@ -90,7 +93,7 @@ class FlowAnswers:
             del column[:-MOST_PAIRS]
 
     def line(self) -> KyleLine | None:
-        """Fit the line; None if there are too few minutes, or if the price does not follow the flow."""
+        """Fit the line. Return None with too few minutes, or if the price does not follow the flow."""
         pairs = self._pairs()
         if len(pairs) < LEAST_PAIRS:
             return None
@@ -98,9 +101,9 @@ class FlowAnswers:
         return line if line.slope > 0 and line.t >= LEAST_T else None
 
     def residuals(self) -> list[float]:
-        """Return the residual of each minute from a line through the others: a minute in its own fit would hide itself.
+        """Return the residual of each minute from a fit to all other minutes.
 
-        Most minutes have too little flow for a residual, whatever the line is.
+        A minute in its own fit would hide itself. A minute without large flow has a residual of 0.
         """
         pairs = self._pairs()
         sums, large = _Sums.of(pairs), _large(pairs)

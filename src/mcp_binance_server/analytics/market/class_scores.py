@@ -1,13 +1,13 @@
-"""Scores that calm markets of a class do not exceed in 99 of 100 minutes, used while a market's past is short.
+"""Scores that calm markets of a class do not exceed in 99 of 100 minutes. They are used while a market's past is short.
 
-Written by benchmarks/calibration/classes.py. If several kinds of markets share a class, the lowest of their percentiles
-counts.
+Written by benchmarks/calibration/classes.py. If several kinds of markets share a class, the lowest of their 99th
+percentiles counts.
 """
 
 from collections.abc import Mapping
 
 SCORES_VERSION = 1
-# Calm zero-intelligence books: minutes of each kind, and its class.
+# Simulated calm books (zero-intelligence model): minutes and class of each kind.
 ORIGIN: Mapping[str, tuple[int, str]] = {
     "btc-like": (620, "tick under 0.1 bps, 60 to 600 trades a minute"),
     "xrp-like": (620, "tick 0.1 to 1 bps, 60 to 600 trades a minute"),

@@ -1,4 +1,4 @@
-"""Message floods: many more book changes in ten seconds than usual, not explained by more trades."""
+"""Message floods: many more book changes in ten seconds than usual, without as many more trades."""
 
 from array import array
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from statistics import median
 from mcp_binance_server.analytics.market.minute import HALF_BLOCK_S, HALF_BLOCKS, SECONDS, HalfBlock, blocks_of_ten
 
 USUAL_MINUTES = 60
-# A few more trades mean nothing.
+# Added to both counts of trades, so that a few more trades hardly count.
 _FEW_TRADES = 5
 
 
 class UsualRates:
-    """Usual numbers of book changes and trades in ten seconds of the last hour."""
+    """Usual numbers of book changes and trades per ten seconds in the last hour."""
 
     __slots__ = ("_trades", "_updates")
 
@@ -25,7 +25,7 @@ class UsualRates:
         return len(self._updates)
 
     def add(self, blocks: Sequence[HalfBlock]) -> None:
-        """Add a minute's mean of ten seconds."""
+        """Add a minute's means per ten seconds."""
         for column, total in (
             (self._updates, sum(each.updates for each in blocks)),
             (self._trades, sum(each.trades for each in blocks)),
@@ -34,11 +34,14 @@ class UsualRates:
             del column[:-USUAL_MINUTES]
 
     def trades_per_minute(self) -> float | None:
-        """Return the usual number of trades per minute; None before the first minute is over."""
+        """Return the usual number of trades per minute, or None before the first minute is over."""
         return SECONDS / (2 * HALF_BLOCK_S) * median(self._trades) if self._trades else None
 
     def score(self, blocks: Sequence[HalfBlock]) -> float:
-        """Return the largest log ratio of changes to the usual, minus that of trades if those rose as well."""
+        """Return the largest log ratio of book changes to their usual number.
+
+        If trades rose as well, their log ratio is subtracted.
+        """
         changes, trades = median(self._updates), median(self._trades)
         return max(
             log((ten.updates + 1) / (changes + 1)) - max(0.0, log((ten.trades + _FEW_TRADES) / (trades + _FEW_TRADES)))

@@ -1,4 +1,4 @@
-"""Key figures of a market: its spread, the depth near it, the taker flow, and the cost of taking."""
+"""Key figures of a market: spread, depth near the mid, taker flow, and cost of market orders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mcp_binance_server.domain.periods import Candle
 
 @dataclass(frozen=True, slots=True)
 class TakerFlow:
-    """Volume bought and sold by takers within a window, in the base asset."""
+    """Taker buys and sells within a window, in the base asset."""
 
     bought: float
     sold: float
@@ -30,7 +30,7 @@ class TakerFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchReport:
-    """One book: its touch, its depth within 10 bps, and the size that a market order can take cheaply."""
+    """One book: touch, depth within 10 bps, and the size that a market order can fill cheaply."""
 
     top: TopOfBook
     band: BandImbalance
@@ -57,7 +57,7 @@ def touch_of(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
 
 
 def near_band(view: BookView, top: TopOfBook, grid: PriceGrid) -> BandImbalance:
-    """Measure the depth of both sides near the mid: within 10 bps, or within three ticks if those are wider."""
+    """Compute the depth of both sides within 10 bps of the mid, or within three ticks if that is wider."""
     bps = NEAR_BPS if top.mid is None else 10_000 * grid.band(top.mid, NEAR_BPS) / top.mid
     return imbalance_of_band(view.snapshot.bids, view.snapshot.asks, bps)
 
@@ -66,12 +66,12 @@ def flow_of_tape(trades: Sequence[Trade], window_ms: int, to_ms: int) -> TakerFl
     """Sum the trades of a window. `trades` must hold all of them."""
     bought = sum(float(each.quantity) for each in trades if not each.buyer_is_maker)
     sold = sum(float(each.quantity) for each in trades if each.buyer_is_maker)
-    # One aggregate holds all fills of an order at one price; candles count the fills.
+    # Count fills, as candles do: one aggregate trade holds all fills of an order at one price.
     return TakerFlow(bought, sold, sum(each.last_id - each.first_id + 1 for each in trades), window_ms, to_ms)
 
 
 def flow_of_bars(bars: Sequence[Candle], window_ms: int, to_ms: int) -> TakerFlow:
-    """Sum bars; their taker volumes are exact."""
+    """Sum the taker volumes of bars. They are exact."""
     bought = sum(float(each.taker_buy_volume) for each in bars)
     volume = sum(float(each.volume) for each in bars)
     return TakerFlow(bought, volume - bought, sum(each.trade_count for each in bars), window_ms, to_ms)

@@ -1,4 +1,4 @@
-"""Health of a book relative to its own last hour: an index of deviation, not of quality."""
+"""Health of a book: an index of its deviation from its own last hour, not of its quality."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ LEAST_MINUTES = 30
 WEIGHTS: dict[HealthPart, float] = {"spread": 0.4, "depth": 0.6}
 WORDS: tuple[HealthWord, ...] = ("Usual", "Thin", "Strained", "Broken")
 EDGES = (80.0, 60.0, 40.0)
-# Hysteresis: a word changes only when the score is this far beyond its edge.
+# Hysteresis: the word changes only if the score passes its edge by this margin.
 MARGIN = 8.0
-# A word stays for a minute. Only a Usual or Thin book that stays broken changes sooner: a fall passes Strained on its
-# way, and a reader who saw Strained needs no further change within the minute. Thin must last before it is reported.
+# A word is kept for a minute. Only a Usual or Thin book that stays broken changes sooner. A fall passes Strained on its
+# way, and after Strained no further change is needed within the minute. Thin must last before it is reported.
 STANDS_S, THIN_LASTS_S = 60, 25
 BROKEN_BELOW, BROKEN_LASTS_S = 20.0, 5
 MEAN_S = 5
 FALL_HALF_S, RISE_HALF_S = 5.0, 30.0
-# A part starts to count when less than one second in 25 was as bad, and its score is never below this minimum.
+# Parts count only if less than one second in 25 was as bad. Their score is never below the last of these values.
 _BEGINS, _SLACK, _LEAST_PART = 0.05, 0.01, 0.02
-# Beyond the worst fiftieth of the hour, the distance of depth below its worst tenth counts as well.
+# Beyond the worst 2 % of the hour, the distance of the depth below its 10 % quantile counts as well.
 _RARE, _TENTH, _STEEPNESS, _LEAST_DEPTH = 0.02, 0.1, 1.5, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class HealthNow:
-    """The smoothed score with its word, and the parts of the last seconds; 1 is usual."""
+    """The smoothed score and its word, and the means of its parts over the last seconds. 1 is usual."""
 
     score: float
     word: HealthWord
@@ -39,13 +39,16 @@ class HealthNow:
 
     @property
     def pulled_by(self) -> HealthPart | None:
-        """Return the part that lowered the score most; None while both are usual."""
+        """Return the part that lowers the score most, or None while both are usual."""
         worst = min(self.parts, key=lambda name: self.parts[name] ** WEIGHTS[name])
         return worst if self.parts[worst] < 1 else None
 
 
 class HealthMeter:
-    """Meter of the score by second: it falls fast and rises slowly, and its word does not flicker at an edge."""
+    """Meter of the health score, fed once a second. The score falls fast and rises slowly.
+
+    Hysteresis keeps its word from flickering at an edge.
+    """
 
     __slots__ = ("_grid", "_means", "_recent", "_scale", "_score", "_steady")
 
@@ -55,18 +58,18 @@ class HealthMeter:
         self.clear()
 
     def clear(self) -> None:
-        """Reset after a gap."""
+        """Reset the meter after a gap."""
         self._recent: deque[dict[HealthPart, float]] = deque(maxlen=MEAN_S)
         self._means: deque[float] = deque(maxlen=MEAN_S)
         self._score: float | None = None
         self._steady = SteadyWord()
 
     def compare_with(self, scale: HealthScale) -> None:
-        """Set the hour that the next seconds are scored against."""
+        """Set the hour that later seconds are compared with."""
         self._scale = scale
 
     def add(self, moment: BookMoment) -> None:
-        """Add a second."""
+        """Add one second."""
         if self._scale is None:
             return
         parts = part_scores(moment, self._scale, self._grid)
@@ -80,7 +83,7 @@ class HealthMeter:
 
     @property
     def now(self) -> HealthNow | None:
-        """The state of the last second; None before there is half an hour to compare with."""
+        """State of the last second, or None while there is less than half an hour to compare with."""
         word = self._steady.word
         if self._score is None or word is None:
             return None
@@ -90,9 +93,9 @@ class HealthMeter:
 
 
 def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict[HealthPart, float]:
-    """Return 1 for a usual part, and less if few seconds of the hour were as bad."""
+    """Return the score of each part: 1 if it is usual, less if few seconds of the hour were as bad."""
     ticks = grid.ticks(moment.spread)
-    # A spread of one tick is at its minimum, whatever the hour was like.
+    # A spread of one tick cannot be narrower, so it is usual in any case.
     spread = 1.0 if ticks <= 1 else _part(scale.as_wide(ticks))
     thinner = single(moment.thinner)
     share = scale.as_thin(thinner)
@@ -104,9 +107,10 @@ def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict
 
 
 class SteadyWord:
-    """The word of a score, second by second. It changes at most once a minute, for clients that poll every few seconds.
+    """The word of a score, updated every second.
 
-    Only a break of a book that was Usual or Thin is reported sooner.
+    It changes at most once a minute, because clients poll every few seconds. Only the break of a Usual or Thin book is
+    reported sooner.
     """
 
     __slots__ = ("_broken_s", "_differs_s", "_stood_s", "word")
@@ -117,7 +121,7 @@ class SteadyWord:
         self._differs_s = self._broken_s = 0
 
     def add(self, score: float) -> None:
-        """Add a second."""
+        """Add one second."""
         word = word_of(score, self.word)
         self._stood_s += 1
         self._differs_s = 0 if word == self.word else self._differs_s + 1
@@ -135,7 +139,7 @@ class SteadyWord:
 
 
 def word_of(score: float, before: HealthWord | None = None) -> HealthWord:
-    """Return the word of a score. The previous word stays until its edge is passed by a margin."""
+    """Return the word of a score. The previous word is kept until the score passes an edge by the margin."""
     if before is None:
         return WORDS[sum(score < edge for edge in EDGES)]
     fallen = sum(score < edge - MARGIN for edge in EDGES)

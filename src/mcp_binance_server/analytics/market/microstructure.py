@@ -1,4 +1,4 @@
-"""Microstructure of one market: its last whole minutes, current stress and health, and its book."""
+"""Microstructure of one market: its last whole minutes, its stress and health now, and its book."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,27 +30,27 @@ NO_SCORE: Mapping[BookState, WhyNull] = {"crossed": "crossed_book", "one_sided":
 
 
 class DepthSample(NamedTuple):
-    """The depth of one side near the mid at one moment."""
+    """Depth of one side near the mid at one moment."""
 
     time_ms: int
     depth: float
 
 
 class Recoveries(NamedTuple):
-    """The number of sudden losses of depth, and how many of them recovered soon."""
+    """Number of sudden losses of depth, and how many of them recovered soon."""
 
     recovered: int
     depletions: int
 
     def shrunk(self, hour: "Recoveries") -> float | None:
-        """Return the recovered share, shrunk towards that of the hour; None if the hour had hardly any loss."""
+        """Return the recovered share, shrunk towards that of the hour. Return None if the hour had too few losses."""
         if hour.depletions < LEAST_DEPLETIONS:
             return None
         return shrunk_share(self.recovered, self.depletions, hour.recovered / hour.depletions)
 
 
 def count_recoveries(samples: Sequence[DepthSample], *, thresholds: Thresholds = DEFAULTS) -> Recoveries:
-    """Count sudden losses of depth on one side. A loss whose recovery time is not over yet is not counted."""
+    """Count sudden losses of depth on one side. A loss counts only after its time for recovery is over."""
     recovered = depletions = at = 0
     while at < len(samples):
         peak = _peak_before(samples, at, thresholds.depletion_ms)
@@ -82,7 +82,7 @@ def _peak_before(samples: Sequence[DepthSample], at: int, within_ms: int) -> flo
 
 
 def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
-    """Return the root of the mean squared move, scaled to a minute; None below two moves."""
+    """Return the root mean square of the moves, scaled to a minute. Return None below two moves."""
     returns = log_returns(prices)
     if len(returns) < 2:
         return None
@@ -91,10 +91,10 @@ def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnomalyReport:
-    """The last whole minutes of a market and its current stress; without a stream only the reason is set.
+    """The last whole minutes of a market, and its stress now. Without a stream only the reason is set.
 
-    `changed` names the judgements that were unusual so often within the hour that no single minute is an exception.
-    `reference` is the class of similar markets, which can only suppress findings.
+    `changed` names the judgements that were often unusual within the hour. Their single minutes are no exception.
+    `reference` is the class of similar markets. It can only suppress findings.
     """
 
     rules: SymbolRules
@@ -109,7 +109,7 @@ class AnomalyReport:
 
     @property
     def verdicts(self) -> tuple[EventVerdict, ...]:
-        """Return the rarest minute of each event, the newest of equal ones."""
+        """The rarest minute of each kind of event. Of equal ones the newest is taken."""
         if not self.minutes:
             return ()
         return tuple(min((each.of(name) for each in reversed(self.minutes)), key=_rarity) for name in EVENTS)
@@ -120,12 +120,15 @@ class AnomalyReport:
 
     @property
     def unusual(self) -> tuple[EventVerdict, ...]:
-        """Return the unusual events. An event whose usual level has changed names no single minute."""
+        """The unusual events. Events that were often unusual within the hour are left out."""
         return tuple(each for each in self.judged if each.judgement.is_unusual and each.name not in self.changed)
 
     @property
     def findings(self) -> tuple[EventVerdict, ...]:
-        """Return the events that survive multiple testing: rarer by their number, or in two minutes in a row."""
+        """The events that survive the correction for multiple tests.
+
+        Their p is at most alpha divided by the number of tests, or they were unusual in two minutes in a row.
+        """
         most = ALPHA / len(EVENTS)
         return tuple(
             each
@@ -135,18 +138,18 @@ class AnomalyReport:
 
     @property
     def is_stressed(self) -> bool:
-        """Whether stress is unusual now. If stress has become usual, no single moment is."""
+        """Whether stress is unusual now. If it was often unusual within the hour, it is not."""
         return self.stress is not None and self.stress.judgement.is_unusual and "stress" not in self.changed
 
     def waiting(self, judgement: Judgement) -> NotJudged | None:
-        """Return the reason for not judging yet, with the class in which the score is usual, if any."""
+        """Return why a score is not judged yet. Add the market class if the score is usual there."""
         if judgement.not_judged is None or self.reference is None or not self.reference.calls_usual(judgement):
             return judgement.not_judged
         return replace(judgement.not_judged, usual_of=self.reference.name)
 
     @property
     def chance_of_any(self) -> float:
-        """Return the probability that at least one of these judgements is unusual by chance."""
+        """Return the probability that chance makes at least one of these judgements unusual."""
         return 1 - (1 - ALPHA) ** (len(self.judged) * max(1, len(self.minutes)))
 
 
@@ -158,7 +161,10 @@ def _rarity(verdict: EventVerdict) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """The index with its parts, or the reason for none, and values shown next to it that do not contribute."""
+    """The health index with its parts, or the reason for none.
+
+    It also holds values that are shown next to the index and do not contribute to it.
+    """
 
     rules: SymbolRules
     basis: Basis
@@ -180,7 +186,7 @@ class HealthReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketPart:
-    """The page's data on the book; `day_volatility`, per minute, is read only for the deepest analysis."""
+    """The page's data on the book. `day_volatility`, per minute, is read only for the deepest analysis."""
 
     book: TouchReport
     flow: TakerFlow | None
@@ -193,7 +199,7 @@ class MarketPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MicrostructureReport:
-    """The parts of the page. A missing part has its reason."""
+    """Parts of the page. A missing part has its reason."""
 
     rules: SymbolRules
     hours: int
@@ -207,7 +213,7 @@ class MicrostructureReport:
 
     @property
     def flow(self) -> TakerFlow | None:
-        """The latest taker flow: from the tape if complete, else from the newest closed bar."""
+        """The latest taker flow: from complete trades, or else from the newest closed bar."""
         if self.market is not None and self.market.flow is not None:
             return self.market.flow
         seen = self.profile

@@ -1,4 +1,4 @@
-"""Reader of one whole minute of a live market: prices, standing sizes, trades and moves."""
+"""Collector of one whole minute of a live market: prices, standing sizes, trades and moves."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -14,21 +14,25 @@ from mcp_binance_server.analytics.book.standing import Levels, StandingBook, Sta
 SECONDS = 60
 HALF_BLOCK_S = 5
 HALF_BLOCKS = SECONDS // HALF_BLOCK_S
-# Standing size must be seen throughout the last half minute, in samples every few seconds.
+# A size is standing if it is present in all samples of the last 30 seconds of the minute. A sample is taken every few
+# seconds.
 STANDING_FROM_S = 30
 STANDING_EVERY_S = 3
-# Trades that the book does not show yet; the book is sent ten times a second.
+# Maximum number of trades that wait for the next book message. There are ten messages a second.
 MOST_PENDING = 10_000
 
 NEAR_BPS, WIDE_BPS = 10, 50
 WIDE_TICKS = 10
 
-# Displayed size of a price of one side before a message.
+# Displayed size at a price of one side before a message.
 SizeBefore = Callable[[BookSide, float], float]
 
 
 class BookMoment(NamedTuple):
-    """A two-sided book at the end of a second; `near` is 10 bps of the mid, `wide` 50, and at least some ticks."""
+    """A two-sided book at the end of a second. `near` is depth within 10 bps of the mid and `wide` within 50 bps.
+
+    Both bands have a minimum width in ticks.
+    """
 
     mid: float
     spread: float
@@ -46,13 +50,13 @@ class BookMoment(NamedTuple):
         return self.bid_wide + self.ask_wide
 
 
-# Prices and sizes as the exchange wrote them: hardly one of a thousand a second needs parsing.
+# Prices and sizes as the exchange wrote them. Only few of a thousand levels a second need parsing.
 WrittenLevels = Sequence[tuple[float | str, float | str]]
 _WRITTEN_PRICE, _WRITTEN_SIZE = itemgetter(0), itemgetter(1)
 
 
 class DepthMessage(NamedTuple):
-    """Levels set by one message of the book, and the number of changes it counts."""
+    """Levels set by one book message, and its number of changes."""
 
     event_ms: int
     updates: int
@@ -61,7 +65,7 @@ class DepthMessage(NamedTuple):
 
 
 class HalfBlock(NamedTuple):
-    """The number of book changes and of trades in five seconds."""
+    """Numbers of book changes and of trades in five seconds."""
 
     updates: int
     trades: int
@@ -69,7 +73,10 @@ class HalfBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinuteFacts:
-    """The stored facts of a minute; sizes are base quantities, `flow` is bought less sold, `move` the mid's."""
+    """Facts about a minute.
+
+    Sizes are base quantities. `flow` is taker buys minus sells. `move` is the move of the mid.
+    """
 
     refilled: tuple[Refilled, ...]
     passed: tuple[PassedSize, ...]
@@ -82,10 +89,10 @@ class MinuteFacts:
 
 
 class MinuteReader:
-    """Reader of the messages, trades and seconds of one minute, in order of arrival."""
+    """Collector of the messages, trades and seconds of one minute, in order of arrival."""
 
     def __init__(self, grid: PriceGrid, start: BookMoment) -> None:
-        """Start a minute with the book at the end of the previous one."""
+        """Start a minute. `start` is the book at the end of the previous minute."""
         self._reach = grid.band(start.mid, WIDE_BPS, WIDE_TICKS)
         self._first = self._last = start
         self._refills = Refills(grid)
@@ -93,14 +100,14 @@ class MinuteReader:
         self._least: dict[BookSide, float] = {side: self._passing.least(side) for side in SIDES}
         self._watched: dict[BookSide, set[float | str]] = {side: set() for side in SIDES}
         self._standing = StandingReader(grid)
-        # Time, side of the queue, price and quantity.
+        # Time, side of the book, price and quantity.
         self._pending: deque[tuple[int, BookSide, float, float]] = deque(maxlen=MOST_PENDING)
         self._blocks = [[0, 0] for _ in range(HALF_BLOCKS)]
         self._traded: dict[BookSide, dict[float, float]] = {side: {} for side in SIDES}
         self._bought = self._sold = 0.0
 
     def on_trade(self, second: int, time_ms: int, price: float, quantity: float, *, sold: bool) -> None:
-        """Add a trade of the minute's `second`. A selling taker takes from the bids."""
+        """Add a trade in the given second of the minute. A selling taker trades against the bids."""
         side: BookSide = "bid" if sold else "ask"
         self._pending.append((time_ms, side, price, quantity))
         self._blocks[_block(second)][1] += 1
@@ -112,7 +119,7 @@ class MinuteReader:
             self._bought += quantity
 
     def on_depth(self, second: int, message: DepthMessage, before: SizeBefore) -> None:
-        """Process a message before it is applied to the book: the trades until then show in it."""
+        """Process a message before it is applied to the book. It reflects the trades up to its time."""
         self._blocks[_block(second)][0] += message.updates
         taken = self._taken(message.event_ms) if self._pending else {}
         for side, levels in zip(SIDES, (message.bids, message.asks), strict=True):
@@ -126,7 +133,7 @@ class MinuteReader:
                     self._refills.add(side, price, quantity, was, float(shown.get(price, was)))
 
     def _worth_reading(self, side: BookSide, levels: WrittenLevels) -> WrittenLevels:
-        """Return the levels that are large or followed. Hardly one in fifty is, so all are checked in one pass."""
+        """Return the levels that are large or tracked. At most one in fifty is, so one pass checks them all."""
         least, watched = self._least[side], self._watched[side]
         if watched and not watched.isdisjoint(map(_WRITTEN_PRICE, levels)):
             return [each for each in levels if float(each[1]) >= least or each[0] in watched]
@@ -145,7 +152,7 @@ class MinuteReader:
         written, watched = level[0], self._watched[side]
         price, after, was = float(written), float(level[1]), 0.0
         if written not in watched:
-            # A level farther away belongs to another market.
+            # Ignore levels that are too far from the mid.
             if abs(price - self._last.mid) > self._reach:
                 return
             was = before(side, price)
@@ -158,7 +165,7 @@ class MinuteReader:
             watched.discard(written)
 
     def on_second(self, second: int, moment: BookMoment, look: Callable[[], tuple[Levels, Levels]]) -> None:
-        """Add the book at the end of a second; `look` is called only if the levels are needed."""
+        """Add the book at the end of a second. `look` is called only if the levels are needed."""
         self._last = moment
         if second >= STANDING_FROM_S and second % STANDING_EVERY_S == STANDING_EVERY_S - 1:
             self._standing.look(*look())
@@ -191,5 +198,5 @@ def _block(second: int) -> int:
 
 
 def blocks_of_ten(blocks: Sequence[HalfBlock]) -> list[HalfBlock]:
-    """Return the counts of every ten seconds, in steps of five."""
+    """Return the counts of overlapping blocks of ten seconds, every five seconds."""
     return [HalfBlock(a.updates + b.updates, a.trades + b.trades) for a, b in pairwise(blocks)]

@@ -1,4 +1,4 @@
-"""Columns of a market's last hour: spread, depth and moves by second, as the reference for the present."""
+"""Rolling columns of a market's last hour: spread, depth and moves. The present is compared with them."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 HOUR_S = 3_600
-# Every fifth second for health, every tenth for stress: the seconds between hardly differ.
+# Every fifth second is stored for health, every tenth for stress. The seconds in between hardly differ.
 HEALTH_EVERY_S = 5
 STRESS_EVERY_S = 10
 _HEALTH_ROWS = HOUR_S // HEALTH_EVERY_S
@@ -17,7 +17,7 @@ _HIGH = 0.95
 
 
 class StressParts(NamedTuple):
-    """Depth lost, spread widened and distance moved, as logarithms: higher is worse."""
+    """Lost depth, spread and distance moved, as logarithms. Higher is worse."""
 
     depth: float
     spread: float
@@ -26,7 +26,7 @@ class StressParts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StressScale:
-    """The median and the 95th percentile of each part."""
+    """Median and 95th percentile of each part."""
 
     middle: StressParts
     high: StressParts
@@ -34,22 +34,25 @@ class StressScale:
 
 @dataclass(frozen=True, slots=True)
 class HealthScale:
-    """The hour's relative spreads and thinner sides, each sorted."""
+    """Spreads and thinner sides of the hour, each sorted."""
 
     spreads: Sequence[float]
     depths: Sequence[float]
 
     def as_wide(self, spread: float) -> float:
-        """Return the share of the hour with a spread at least as wide."""
+        """Return the share of the hour in which the spread was at least as wide."""
         return (len(self.spreads) - bisect_left(self.spreads, spread)) / len(self.spreads)
 
     def as_thin(self, depth: float) -> float:
-        """Return the share of the hour whose thinner side was at most as deep."""
+        """Return the share of the hour in which the thinner side was at most as deep."""
         return bisect_right(self.depths, depth) / len(self.depths)
 
 
 class OwnHour:
-    """Rolling columns of single precision: a book that slowly changes its shape is not unhealthy."""
+    """Rolling columns of the last hour, in single precision.
+
+    They follow slow changes of a book, which are not a lack of health.
+    """
 
     __slots__ = ("_health", "_stress")
 
@@ -66,13 +69,13 @@ class OwnHour:
         return len(self._stress[0]) * STRESS_EVERY_S // 60
 
     def add_health(self, relative_spread: float, thinner: float) -> None:
-        """Add a second."""
+        """Add one second."""
         for column, value in zip(self._health, (relative_spread, thinner), strict=True):
             column.append(value)
             del column[:-_HEALTH_ROWS]
 
     def add_stress(self, parts: StressParts) -> None:
-        """Add the parts of ten seconds."""
+        """Add the stress parts of ten seconds."""
         for column, value in zip(self._stress, parts, strict=True):
             column.append(value)
             del column[:-_STRESS_ROWS]
@@ -88,7 +91,7 @@ class OwnHour:
         )
 
     def series(self) -> dict[str, "array[float]"]:
-        """Return the columns, interleaved by row, for storage."""
+        """Return the columns for storage, interleaved row by row."""
         return {"health_seconds": _by_turns(self._health), "stress_seconds": _by_turns(self._stress)}
 
     def restore(self, health: Sequence[float], stress: Sequence[float]) -> None:
@@ -99,7 +102,7 @@ class OwnHour:
 
 
 def single(value: float) -> float:
-    """Round to single precision, as the columns do: a value compared with them must be rounded alike."""
+    """Round to single precision. Stored values are rounded, so values compared with them must be rounded too."""
     return array("f", (value,))[0]
 
 

@@ -1,4 +1,4 @@
-"""Pasts of one symbol: one per judgement, the inputs of their lines, and the verdict on an ended minute."""
+"""Score histories of one symbol, one per judgement, and the verdict on each ended minute."""
 
 from array import array
 from collections.abc import Mapping, Sequence
@@ -23,20 +23,21 @@ from mcp_binance_server.analytics.own_past import Criterion, Judgement, OwnPast
 EventName = Literal["hidden_size", "absorption", "came_and_went", "flood", "standing_size"]
 JudgementName = EventName | Literal["stress"]
 
-# Version of the scores. Raised when a score changes its meaning: older records are not comparable.
+# Version of the scores. It rises when a score changes its meaning, because old records are not comparable then.
 VERSION = 1
 ALPHA = 0.02
 LEAST = 49
-# Warm-up minutes: they only define the usual level, before the first minute is scored.
+# Warm-up minutes: they define the usual level before the first minute is scored.
 LEARN_MINUTES = 10
 USUAL_VOLUMES = 60
-# A standing size that the market trades in a quarter of a usual minute does not matter.
+# Minimum standing size as a share of the usual volume of a minute. A smaller size does not matter.
 LEAST_OF_MINUTE = 0.25
 
 CRITERIA: dict[JudgementName, Criterion] = {
     "hidden_size": Criterion("hidden_size", 3.0, ALPHA, LEAST),
     "absorption": Criterion("absorption", 2.0, ALPHA, LEAST),
-    # With an alpha of 2 % it was unusual in 2.0 % of 2,400 calm minutes. One in 63 needs 62 past minutes.
+    # With alpha 0.02 it was unusual in 2.0 % of 2,400 calm minutes. Alpha 0.016 is one in 63, so 62 past minutes are
+    # needed.
     "came_and_went": Criterion("came_and_went", 0.10, 0.016, 62),
     "flood": Criterion("flood", log(2), ALPHA, LEAST),
     "standing_size": Criterion("standing_size", 0.05, ALPHA, LEAST),
@@ -48,7 +49,7 @@ EVENTS: tuple[EventName, ...] = ("hidden_size", "absorption", "came_and_went", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventVerdict:
-    """The verdict on one event of one minute: its place, its measures, and its rank."""
+    """Verdict on one kind of event in one minute: side and price, measures, and rank."""
 
     name: EventName
     judgement: Judgement
@@ -59,7 +60,7 @@ class EventVerdict:
 
 @dataclass(frozen=True, slots=True)
 class EndedMinute:
-    """A whole minute, judged once when it ended."""
+    """A whole minute, judged once at its end."""
 
     end_ms: int
     verdicts: tuple[EventVerdict, ...]
@@ -69,7 +70,7 @@ class EndedMinute:
 
 
 class SymbolPasts:
-    """All data by which the minutes of one symbol are judged. It survives an interruption of the stream."""
+    """All data that the minutes of one symbol are judged by. It is kept when the stream is interrupted."""
 
     __slots__ = ("answers", "hour", "outcomes", "profile", "rates", "scores", "volumes")
 
@@ -83,7 +84,7 @@ class SymbolPasts:
         self.volumes: array[float] = array("f")
 
     def judge(self, facts: MinuteFacts, end_ms: int, before: EndedMinute | None = None) -> EndedMinute:
-        """Judge a minute against earlier ones, without changing them."""
+        """Judge a minute against earlier minutes. The histories do not change."""
         made = (
             self._hidden_size(facts),
             self._absorption(facts),
@@ -95,7 +96,7 @@ class SymbolPasts:
         return EndedMinute(end_ms, tuple(_told(each, again=each.name in again) for each in made))
 
     def learn(self, facts: MinuteFacts, ended: EndedMinute) -> None:
-        """Add a judged minute to the past, unusual or not."""
+        """Add a judged minute to the histories, unusual or not."""
         for each in ended.verdicts:
             if self._is_scored(each.name, facts):
                 self.scores[each.name].add(each.judgement.score, spoke=each.judgement.is_unusual)
@@ -107,19 +108,22 @@ class SymbolPasts:
         del self.volumes[:-USUAL_VOLUMES]
 
     def large_standing(self, facts: MinuteFacts) -> list[StandingSize]:
-        """Return the sizes of a minute that reach the floor, largest first; none until the usual size is known."""
+        """Return the standing sizes of a minute above the minimum, largest first.
+
+        The result is empty until the usual size is known.
+        """
         if self.profile.minutes < LEARN_MINUTES:
             return []
         floor = CRITERIA["standing_size"].floor
         return [each for each in self._standing(facts) if each.score >= floor]
 
     def standing_waits(self) -> NotJudged | None:
-        """Return the progress of the history of standing sizes; None once they can be judged."""
+        """Return how many minutes standing sizes still need. Return None once they can be judged."""
         have, need = min(LEARN_MINUTES, self.profile.minutes) + len(self.scores["standing_size"]), LEARN_MINUTES + LEAST
         return NotJudged(have, need) if have < need else None
 
     def stress(self, parts: StressParts | None) -> tuple[StressReading | None, Judgement]:
-        """Judge the current stress."""
+        """Judge the present stress."""
         criterion, past = CRITERIA["stress"], self.scores["stress"]
         learnt = self.hour.stress_minutes
         if parts is None or learnt < LEARN_MINUTES:
@@ -128,7 +132,7 @@ class SymbolPasts:
         return reading, self._judged("stress", reading.score, LEARN_MINUTES if len(past) < LEAST else 0)
 
     def learn_stress(self, parts: StressParts | None) -> None:
-        """Add the stress at the end of a minute to the past."""
+        """Add the stress at the end of a minute to its history."""
         reading, judgement = self.stress(parts)
         if reading is not None:
             self.scores["stress"].add(reading.score, spoke=judgement.is_unusual)
@@ -147,7 +151,7 @@ class SymbolPasts:
 
     @classmethod
     def restored(cls, series: Mapping[str, Sequence[float]]) -> "SymbolPasts":
-        """Return the pasts from the rows of `series`.
+        """Restore the histories from the rows of `series`.
 
         Raises:
             ValueError: a row is missing, has a wrong length, or has impossible numbers.
@@ -162,7 +166,7 @@ class SymbolPasts:
             pasts.profile.restore(series["profile"])
             pasts.hour.restore(_rows(series["health_seconds"], 2), _rows(series["stress_seconds"], 3))
             pasts.volumes = array("f", series["volumes"][-USUAL_VOLUMES:])
-            # Added later than the other rows: an older record has none.
+            # Older records lack this row, because it was added later.
             pasts.outcomes.restore(series.get("left_near", ()), series.get("left_far", ()))
         except KeyError as missing:
             raise ValueError(f"the row {missing} is missing") from missing
@@ -259,7 +263,7 @@ class SymbolPasts:
         return name != "standing_size" or (facts.standing is not None and self.profile.minutes >= LEARN_MINUTES)
 
 
-# Upper bounds of any market's amounts and of its stress logarithms. Some rows also cannot be negative.
+# Upper bounds for amounts and for stress logarithms of any market. The rows in `_AMOUNTS` cannot be negative.
 _MOST, _MOST_LOG = 1e18, 100.0
 _AMOUNTS = frozenset({"rates", "profile", "volumes", "health_seconds"})
 
@@ -285,7 +289,7 @@ def _not_scored(criterion: Criterion, have: int, need: int) -> Judgement:
 
 
 def _told(verdict: EventVerdict, *, again: bool) -> EventVerdict:
-    """Set `again`. A minute that is not judged yet counts itself among the minutes of the past."""
+    """Set `again`. If the minute is not judged yet, add it to the number of past minutes."""
     waiting = verdict.judgement.not_judged
     if waiting is not None and waiting.why is None:
         waiting = replace(waiting, have=min(waiting.need, waiting.have + 1))

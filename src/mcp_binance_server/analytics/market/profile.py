@@ -1,4 +1,4 @@
-"""Volume by price: the point of control and the value area around it."""
+"""Volume profile: volume by price, the point of control, and the value area."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import SymbolRules
 
-# A tick of zero means that the exchange set no rule; its prices still have eight decimals.
+# Tick of a symbol whose rules have a tick of zero. All prices of the exchange have eight decimals.
 _FINEST = Price(Decimal("0.00000001"))
 
 ProfileSource = Literal["trades", "klines_spread"]
@@ -27,7 +27,7 @@ Place = Literal["inside", "above", "below"]
 
 
 def usable(tick: Price) -> Price:
-    """Return the tick, or the finest one that the exchange can print if it set none."""
+    """Return the tick, or 0.00000001 if the exchange set none."""
     return tick or _FINEST
 
 
@@ -37,7 +37,7 @@ def index_of(price: Price, tick: Price) -> int:
 
 
 def nearest(price: Decimal, tick: Price) -> Price:
-    """Round a computed price to one that the exchange can quote."""
+    """Round a computed price to a multiple of the tick."""
     step = usable(tick)
     return Price((price / step).to_integral_value(ROUND_HALF_EVEN) * step)
 
@@ -52,7 +52,7 @@ class VolumeBin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ValueArea:
-    """The busiest row, and the first and last row of the area grown around it."""
+    """Point of control, and the first and last row of the value area around it."""
 
     poc: int
     low: int
@@ -63,7 +63,10 @@ class ValueArea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeProfile:
-    """Volume by price; `val` and `vah` are the outer edges of the value area, `poc` the middle of the busiest bin."""
+    """Volume by price.
+
+    `val` and `vah` are the outer edges of the value area. `poc` is the middle of the bin with the most volume.
+    """
 
     bins: tuple[VolumeBin, ...]
     bin_size: Price | None
@@ -89,7 +92,7 @@ class _Print(NamedTuple):
 def profile_of_trades(
     trades: Sequence[Trade], tick: Price, *, bin_size: Price | None = None, thresholds: Thresholds = DEFAULTS
 ) -> VolumeProfile:
-    """Assign every trade to its bin: exact."""
+    """Compute a profile from trades. It is exact."""
     step = usable(tick)
     at = [index_of(trade.price, step) for trade in trades]
     prints = [_Print(index, index, trade.quantity) for index, trade in zip(at, trades, strict=True)]
@@ -100,14 +103,14 @@ def profile_of_trades(
 def profile_of_candles(
     candles: Sequence[Candle], tick: Price, *, bin_size: Price | None = None, thresholds: Thresholds = DEFAULTS
 ) -> VolumeProfile:
-    """Spread each bar's volume evenly over the prices from its low to its high: an approximation."""
+    """Compute a profile from bars: an approximation that spreads the volume evenly from low to high."""
     step = usable(tick)
     prints = [_Print(index_of(each.low, step), index_of(each.high, step), each.volume) for each in candles]
     return _profile(prints, step, bin_size, thresholds, window=Window.of(candles), source="klines_spread")
 
 
 def value_area(volumes: Sequence[Decimal], share: Decimal, rows: Rows = 1) -> ValueArea | None:
-    """Grow from the busiest row to the busier side until the share is reached; None without volume."""
+    """Grow the value area from the row with the most volume until the share is reached. Return None without volume."""
     total = sum(volumes, Decimal(0))
     if not total:
         return None
@@ -117,7 +120,7 @@ def value_area(volumes: Sequence[Decimal], share: Decimal, rows: Rows = 1) -> Va
     while volume < share * total:
         above = volumes[high + 1 : high + 1 + rows]
         below = volumes[max(0, low - rows) : low]
-        if above and (not below or sum(above) >= sum(below)):  # a tie grows upwards
+        if above and (not below or sum(above) >= sum(below)):  # in a tie the area grows upwards
             high += len(above)
             volume += sum(above)
         else:
@@ -155,7 +158,8 @@ def _profile(
     return VolumeProfile(
         bins=tuple(VolumeBin(edges[row], edges[row + 1], Quantity(volume)) for row, volume in enumerate(volumes)),
         bin_size=Price(width * tick),
-        # The middle price of the bin, or the lower of two: a price that can be quoted.
+        # Middle price of the bin. If two ticks are in the middle, take the lower one, because a price must be on the
+        # tick.
         poc=Price(edges[area.poc] + (width - 1) // 2 * tick),
         vah=edges[area.high + 1],
         val=edges[area.low],
@@ -189,7 +193,7 @@ def _fill(prints: Iterable[_Print], width: int) -> tuple[int, list[Decimal]]:
 
 
 def _spread(each: _Print, width: int) -> Iterable[tuple[int, Decimal]]:
-    """Split the volume by running totals rounded to the lot, so that the parts always add up to the whole."""
+    """Split a volume over bins. Running totals are rounded to the lot, so that the parts add up to the whole."""
     first, last = each.first_tick // width, each.last_tick // width
     if first == last:
         yield first, each.volume
@@ -205,7 +209,10 @@ def _spread(each: _Print, width: int) -> Iterable[tuple[int, Decimal]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileReport:
-    """Volume profile of a window. `bars` are its candles, whatever the source; `interval_ms` is their length."""
+    """Volume profile of a window.
+
+    `bars` are the candles of the window, even if the profile comes from trades. `interval_ms` is their length.
+    """
 
     rules: SymbolRules
     profile: VolumeProfile
@@ -218,7 +225,7 @@ class ProfileReport:
 
     @property
     def price(self) -> Price | None:
-        """The current price; None if it was not requested or nothing was traded."""
+        """The current price, or None if it was not requested or there were no trades."""
         return None if self.reading is None else self.reading.price
 
     @property
@@ -231,13 +238,13 @@ class ProfileReport:
 
     @property
     def percent_from_poc(self) -> float | None:
-        """The distance of the price above the busiest price, in percent of the latter."""
+        """Distance of the price from the point of control, in percent of the latter."""
         poc = self.profile.poc
         return None if poc is None or self.price is None else float((self.price - poc) / poc * 100)
 
     @property
     def place(self) -> Place | None:
-        """The position of the price relative to the value area."""
+        """Position of the price relative to the value area."""
         val, vah = self.profile.val, self.profile.vah
         if val is None or vah is None or self.price is None:
             return None

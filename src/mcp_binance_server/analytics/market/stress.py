@@ -1,4 +1,4 @@
-"""Current stress of a market: depth lost, spread widened and price moved, at least two beyond their own hour."""
+"""Stress of a market now: lost depth, wider spread and price move. At least two must exceed their usual range."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -10,17 +10,20 @@ from mcp_binance_server.analytics.own_past import Judgement
 
 DEPTH_S = 5
 MOVE_S = 10
-# One part alone exceeds its 95th percentile in one of twenty seconds by design.
+# By design a single part exceeds its 95th percentile in one of twenty seconds.
 LEAST_PARTS = 2
 MOST_UNITS = 20.0
-# Units of a part whose values did not vary within the hour.
+# Excess of a part whose values did not vary within the hour.
 _FLAT_UNITS = 3.0
 _NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class StressReading:
-    """The sum of excesses in units of (95th percentile - median), and depth, spread and move relative to usual."""
+    """Stress score, and depth, spread and move relative to usual.
+
+    The score sums the excesses in units of (95th percentile - median).
+    """
 
     score: float
     depth_share: float
@@ -31,7 +34,7 @@ class StressReading:
 
 @dataclass(frozen=True, slots=True)
 class StressNow:
-    """The reading of this second and its rank among the symbol's minutes; no reading while the hour is too short."""
+    """Stress of this second, and its rank among the symbol's minutes. `reading` is None while the hour is too short."""
 
     reading: StressReading | None
     judgement: Judgement
@@ -49,11 +52,11 @@ class StressMeter:
         self._moments.append(moment)
 
     def clear(self) -> None:
-        """Drop the seconds: a move must not span a gap."""
+        """Clear the buffer: a move must not span a gap."""
         self._moments.clear()
 
     def parts(self) -> StressParts | None:
-        """Return the current parts; None before there are enough seconds."""
+        """Return the present parts, or None before there are enough seconds."""
         rows = [*self._moments]
         if len(rows) <= MOVE_S:
             return None
@@ -63,7 +66,7 @@ class StressMeter:
 
 
 def stress_of(parts: StressParts, scale: StressScale) -> StressReading:
-    """Sum the parts beyond their 95th percentile; fewer than two give 0."""
+    """Sum the parts beyond their 95th percentile. Fewer than two give a score of 0."""
     units = {
         name: _units(*each) for name, *each in zip(StressParts._fields, parts, scale.middle, scale.high, strict=True)
     }
@@ -80,5 +83,5 @@ def stress_of(parts: StressParts, scale: StressScale) -> StressReading:
 def _units(value: float, middle: float, high: float) -> float:
     if high > middle:
         return (value - middle) / (high - middle)
-    # All values of the hour were equal, up to the rounding in storage.
+    # All values of the hour were equal, apart from rounding in storage.
     return _FLAT_UNITS if value > high + 1e-6 * max(1.0, abs(high)) else 0.0

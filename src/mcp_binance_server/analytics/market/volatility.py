@@ -16,7 +16,7 @@ YEAR_MINUTES = 365 * 24 * 60
 DAY_MINUTES = 24 * 60
 CLASSES = ("Stable", "Low volatility", "Medium volatility", "Medium-high volatility", "High volatility")
 NOT_MEASURED = "Volatility not measured"
-# Margin beyond an edge as a share of it: the standard error of 90 fat-tailed days.
+# Margin at an edge between classes, as a share of the edge. It is the standard error of 90 fat-tailed days.
 EDGE_MARGIN = 0.10
 HIGH_CLASSES = frozenset(CLASSES[3:])
 _DEFAULT_CLASS = {"BTC": CLASSES[4], "ETH": CLASSES[3], "BNB": CLASSES[2]} | dict.fromkeys(STABLECOINS, CLASSES[0])
@@ -25,7 +25,7 @@ Basis = Literal["measured", "default", "none"]
 
 
 class LogBar(NamedTuple):
-    """High, low and close of a bar as logarithms over its open."""
+    """Logarithms of high, low and close of a bar over its open."""
 
     high: float
     low: float
@@ -34,7 +34,7 @@ class LogBar(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RealisedVolatility:
-    """Sum of squares, its root and the standard deviation of log returns, all per bar."""
+    """Realised variance and volatility (sum of squared log returns and its root), and standard deviation per bar."""
 
     variance: float | None
     root: float | None
@@ -45,9 +45,9 @@ class RealisedVolatility:
 
 @dataclass(frozen=True, slots=True)
 class AssetVolatility:
-    """An annual volatility with its class, and the basis of the class.
+    """Annual volatility with its class, and the basis of the class.
 
-    `near` is the class across an edge, if the value is within a tenth of that edge.
+    `near` is the neighbouring class if the value is within a tenth of the edge between both.
     """
 
     annual: float | None
@@ -58,12 +58,12 @@ class AssetVolatility:
 
 
 def log_returns(closes: Sequence[float]) -> list[float]:
-    """Return the logarithm of each close over the one before."""
+    """Return the log returns of closes."""
     return [log(after / before) for before, after in pairwise(closes)]
 
 
 def realised_volatility(closes: Sequence[float]) -> RealisedVolatility:
-    """Measure the moves between closes. Bars under a minute count the bounce between bid and ask as moves."""
+    """Compute volatility from closes. In bars under a minute the bid-ask bounce counts as moves."""
     returns = log_returns(closes)
     if len(returns) < 2:
         return RealisedVolatility(None, None, None, len(returns), "insufficient_bars")
@@ -72,18 +72,18 @@ def realised_volatility(closes: Sequence[float]) -> RealisedVolatility:
 
 
 def annualise(per_bar: float, bar_minutes: float) -> float:
-    """Scale a standard deviation per bar to a year of a market that never closes."""
+    """Scale a standard deviation per bar to a year of 24-hour trading."""
     return per_bar * sqrt(YEAR_MINUTES / bar_minutes)
 
 
 def garman_klass(candles: Sequence[Candle]) -> Measured:
-    """Estimate the variance per bar from all four prices: the default range estimator."""
+    """Estimate the variance per bar with the Garman-Klass estimator, the default range estimator."""
     terms = [0.5 * (bar.high - bar.low) ** 2 - (2 * log(2) - 1) * bar.close**2 for bar in _log_bars(candles)]
     return _mean_variance(terms, "garman_klass")
 
 
 def volatility_class(annual: float | None, *, edges: Sequence[float] = DEFAULTS.vol_edges) -> str:
-    """Return the class of an annual volatility; an edge belongs to the class above it."""
+    """Return the class of an annual volatility. A value on an edge belongs to the class above."""
     if annual is None:
         return NOT_MEASURED
     return CLASSES[sum(annual >= edge for edge in edges)]
@@ -92,15 +92,15 @@ def volatility_class(annual: float | None, *, edges: Sequence[float] = DEFAULTS.
 def asset_volatility(
     asset: str, daily_closes: Sequence[float], *, thresholds: Thresholds = DEFAULTS
 ) -> AssetVolatility:
-    """Classify an asset by its daily closes, or by the table of well-known assets if there are too few.
+    """Classify an asset by its daily closes. If there are too few, use the table of well-known assets.
 
-    A class changes only when the value has passed its edge by a tenth, about its standard error at 90 days.
+    A class changes only if the value passes the edge by a tenth, about its standard error at 90 days.
     """
     returns = log_returns(daily_closes)
     if len(returns) >= thresholds.vol_min_n:
         annual, edges = annualise(stdev(returns), DAY_MINUTES), thresholds.vol_edges
-        # No state is kept. The current class is the last one clearly entered by monthly windows, day by day through
-        # these closes. The class of all closes but the last would make the word change as often as without a margin.
+        # No state is stored. The present class is found by replaying these closes day by day in rolling windows.
+        # Comparing only with the class of the day before would make the class change as often as without a margin.
         first, *later = _rolling_yearly(returns, thresholds.vol_min_n)
         place = CLASSES.index(volatility_class(first, edges=edges))
         for value in (*later, annual):
@@ -130,7 +130,7 @@ def _kept(place: int, annual: float, edges: Sequence[float]) -> int:
 
 
 def _across(place: int, annual: float, edges: Sequence[float]) -> int | None:
-    """Return the class across the nearest edge of this one, if the value is within its margin."""
+    """Return the class beyond the nearest edge, if the value is within the margin of that edge."""
     sides = [(edges[at], other) for at, other in ((place - 1, place - 1), (place, place + 1)) if 0 <= at < len(edges)]
     near = [(abs(annual / edge - 1), other) for edge, other in sides if edge and abs(annual / edge - 1) < EDGE_MARGIN]
     return min(near)[1] if near else None

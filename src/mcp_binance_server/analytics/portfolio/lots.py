@@ -1,4 +1,4 @@
-"""Cost and realised profit of an asset: first in, first out, and at average cost. Pure."""
+"""Cost basis and realised profit of an asset, by FIFO and by average cost. Pure functions."""
 
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -7,15 +7,15 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from mcp_binance_server.domain.money import EXACT_DIGITS
 
 NOTHING = Decimal(0)
-# Quantities and prices of the exchange have eight decimals each, so every amount of money is a multiple of this unit.
+# Quantities and prices have eight decimals each, so every amount of money is a multiple of this unit.
 UNIT = Decimal("1e-16")
 EXACT = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_EVEN)
 
 
 def share_of(money: Decimal, part: Decimal, whole: Decimal) -> Decimal:
-    """Return the share of an amount of money that belongs to a part of a quantity, in whole units.
+    """Return the part of an amount of money that belongs to a part of a quantity, in whole units.
 
-    The last part of a quantity gets the remaining money, so that rounding loses nothing.
+    The last part of a quantity gets all remaining money, so that rounding loses nothing.
     """
     if part == whole:
         return money
@@ -29,7 +29,7 @@ def in_units(money: Decimal) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """A quantity bought at once, or its remainder, and its cost."""
+    """A purchased quantity, or what remains of it, with its cost."""
 
     quantity: Decimal
     cost: Decimal
@@ -38,7 +38,7 @@ class Lot:
 
 @dataclass(slots=True)
 class Position:
-    """One asset through its trades in time order. A quantity without a known trade has no cost and earns nothing."""
+    """One asset after its trades in time order. A quantity without a known trade has no cost and no profit."""
 
     lots: deque[Lot] = field(default_factory=deque[Lot])
     quantity: Decimal = NOTHING
@@ -62,9 +62,10 @@ class Position:
             self.average_cost = EXACT.add(self.average_cost, cost)
 
     def dispose(self, quantity: Decimal, proceeds: Decimal | None) -> None:
-        """Take a quantity from the oldest lots. Proceeds beyond the quantity of the lots are not profit.
+        """Remove a quantity from the oldest lots and realise the profit.
 
-        Without proceeds the quantity is gone, with neither profit nor loss.
+        Proceeds for more than the quantity of the lots are not profit. If `proceeds` is None, the quantity is removed
+        without profit or loss.
         """
         if quantity <= 0:
             return
@@ -83,12 +84,12 @@ class Position:
         self.proceeds_unexplained = EXACT.add(self.proceeds_unexplained, EXACT.subtract(proceeds, earned))
 
     def earn(self, fifo: Decimal, average: Decimal) -> None:
-        """Add to the realised profit of both methods; negative amounts are losses."""
+        """Add realised profit by both methods. Negative amounts are losses."""
         self.fifo_realised = EXACT.add(self.fifo_realised, fifo)
         self.average_realised = EXACT.add(self.average_realised, average)
 
     def _take(self, quantity: Decimal) -> Decimal:
-        """Remove this quantity from the oldest lots and return its cost."""
+        """Remove a quantity from the oldest lots and return its cost."""
         cost = NOTHING
         while quantity > 0:
             oldest = self.lots.popleft()

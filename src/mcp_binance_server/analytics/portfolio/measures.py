@@ -1,4 +1,4 @@
-"""Measured risk of a portfolio: its deviation, its tail, and the contribution of each asset."""
+"""Risk of a portfolio: standard deviation, tail, and the contribution of each asset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ REFERENCE = "BTC"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetRisk:
-    """One row of the risk table; `weight` is the share of the whole portfolio."""
+    """One row of the risk table. `weight` is the share in the whole portfolio."""
 
     asset: str
     weight: Decimal
@@ -39,7 +39,7 @@ class AssetRisk:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An asset not covered by the joint figures, its weight and the reason."""
+    """An asset that the joint figures do not cover, with its weight and the reason."""
 
     asset: str
     weight: Decimal
@@ -48,7 +48,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class RiskPart:
-    """An asset covered by the joint figures: its weight among the covered assets, and its daily returns."""
+    """An asset that the joint figures cover: its weight among the covered assets, and its daily returns."""
 
     asset: str
     is_stable: bool
@@ -58,7 +58,7 @@ class RiskPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortfolioRisk:
-    """Joint figures of the covered part; money is the value of that part times the ratio."""
+    """Joint risk figures of the covered assets. Amounts of money are their value times a ratio."""
 
     assets: tuple[AssetRisk, ...]
     sigma_annual: float | None
@@ -71,7 +71,7 @@ class PortfolioRisk:
     covered_share: Decimal
     left_out: tuple[LeftOut, ...]
     parts: tuple[RiskPart, ...]
-    n: int  # returns used; if too few, those of the longest history
+    n: int  # number of returns used; if there are too few, that of the longest history
     window: Window | None
     coverage: float
     why_null: WhyNull | None = None
@@ -80,7 +80,7 @@ class PortfolioRisk:
 def measure_risk(
     portfolio: Portfolio, histories: Mapping[str, History], *, thresholds: Thresholds = DEFAULTS
 ) -> PortfolioRisk:
-    """Measure the largest holdings with enough history, as if they had always had today's weights."""
+    """Measure the largest holdings with enough history. Today's weights are applied to the whole history."""
     covered, left_out = _choose(portfolio.holdings, histories, thresholds)
     moving = [each for each in covered if not _at_par(each, histories, thresholds)]
     aligned = align([histories[each.asset] for each in moving])
@@ -99,7 +99,7 @@ def measure_risk(
     shares = dict(zip((each.asset for each in parts), split.shares, strict=False))
     why_null = portfolio.why_null or split.why_null
     if covered and not moving and not left_out:
-        why_null = "zero_variance"  # only stablecoins: more history would change nothing
+        why_null = "zero_variance"  # only stablecoins are left: more history would change nothing
     return PortfolioRisk(
         assets=tuple(_asset_risk(each, histories, shares, thresholds) for each in portfolio.holdings),
         sigma_annual=None if split.sigma is None else annualise(split.sigma, DAY_MINUTES),
@@ -120,7 +120,7 @@ def measure_risk(
 
 
 def assess_parts(parts: Sequence[RiskPart], *, thresholds: Thresholds = DEFAULTS) -> tuple[TailRisk, RiskContribution]:
-    """Return the tail and the split of the deviation; both need the same number of days."""
+    """Return tail risk and risk contributions. Both need the same number of days."""
     tail = tail_risk(_joint_returns(parts), thresholds.var_level, thresholds.var_min_n)
     if tail.why_null:
         return tail, RiskContribution(None, (), (), why_null=tail.why_null)

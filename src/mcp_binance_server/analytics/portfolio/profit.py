@@ -1,8 +1,7 @@
-"""Profit from the account's own trades, and the balances they do not explain. Pure.
+"""Profit from the account's own trades, and the balances that trades do not explain. Pure functions.
 
-Money is USDT, and stablecoins are money at par. A trade between two other assets, and a fee in a third one, count at
-the price of their minute. Without such a price no value is invented: the asset received has no cost, the asset given
-earns nothing.
+The currency is USDT, and stablecoins count at par. If a trade has no USDT side, or its fee is in a third asset, the
+price of that minute is used. Without such a price the received asset has no cost and the given asset earns nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ PriceAt = Callable[[str, int], Price | None]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Cost and profit by one method; `unrealised` is None without a current price."""
+    """Cost and profit by one method. `unrealised` is None without a current price."""
 
     cost: Decimal
     realised: Decimal
@@ -30,7 +29,7 @@ class Gain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetProfit:
-    """One asset: the part of the balance that its trades explain, with its cost, and the unexplained part."""
+    """One asset: the quantity that its trades explain, with its cost, and the unexplained quantity."""
 
     asset: str
     quantity: Decimal
@@ -53,13 +52,13 @@ class AssetProfit:
 
     @property
     def average_price(self) -> Decimal | None:
-        """The average cost of one unit; None if no quantity with a cost is left."""
+        """Average cost of one unit, or None if no quantity with a cost is left."""
         return in_units(EXACT.divide(self.average.cost, self.quantity)) if self.quantity else None
 
 
 @dataclass(slots=True)
 class ProfitLedger:
-    """The positions that result from trades, and the fees."""
+    """Positions and fees that result from trades."""
 
     positions: dict[str, Position] = field(default_factory=dict[str, Position])
     fees: Decimal = NOTHING
@@ -73,7 +72,7 @@ class ProfitLedger:
 
 @dataclass(frozen=True, slots=True)
 class _Legs:
-    """A trade as two amounts, fees in either asset included, and a fee in a third asset."""
+    """A trade as two amounts that include fees in either asset, plus a fee in a third asset."""
 
     fill: Fill
     base: str
@@ -101,7 +100,7 @@ class _Legs:
         return valued(self.quote, self.quote_amount, self.fill.time_ms, price_at)
 
     def fee(self, price_at: PriceAt) -> Decimal | None:
-        """Return the value of the fee. A fee in an asset of the pair counts at the price of the trade itself."""
+        """Return the value of the fee. A fee in base or quote asset is converted at the price of the trade."""
         fill = self.fill
         if fill.commission_asset == self.base and self.base not in CASH:
             in_quote = in_units(EXACT.multiply(fill.commission, fill.price))
@@ -113,7 +112,7 @@ class _Legs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountProfit:
-    """Profit explained by an account's trades, the trades that were read, and the cost of reading them."""
+    """Profit from an account's trades, the trades that were read, and the cost of reading them."""
 
     assets: tuple[AssetProfit, ...]
     ledger: ProfitLedger
@@ -130,7 +129,7 @@ class AccountProfit:
 
 
 def valued(asset: str, amount: Decimal, time_ms: int, price_at: PriceAt) -> Decimal | None:
-    """Return the value of an amount at a moment; a stablecoin is money."""
+    """Return the USDT value of an amount at a time. Stablecoins count at par."""
     if asset in CASH or not amount:
         return amount
     price = price_at(asset, time_ms)
@@ -138,7 +137,7 @@ def valued(asset: str, amount: Decimal, time_ms: int, price_at: PriceAt) -> Deci
 
 
 def needed_prices(fills: Iterable[Fill], rules: Mapping[Symbol, SymbolRules]) -> Iterator[tuple[str, int]]:
-    """Yield the asset and the time of each price that is needed to count the trades."""
+    """Yield the asset and the time of each price that is needed to value the trades."""
     for fill in fills:
         legs = _Legs(fill, rules[fill.symbol].base, rules[fill.symbol].quote)
         if not CASH & {legs.base, legs.quote}:
@@ -165,7 +164,7 @@ def _count(ledger: ProfitLedger, legs: _Legs, price_at: PriceAt) -> None:
         ledger.fees = EXACT.add(ledger.fees, fee)
     charge = (fee or NOTHING) if legs.third else NOTHING
     if legs.base in CASH and legs.quote in CASH:
-        # Both assets are money: a stablecoin is at par, and only the fee was lost.
+        # Both assets are stablecoins at par, so only the fee is a loss.
         ledger.position(legs.base).earn(-(fee or NOTHING), -(fee or NOTHING))
     else:
         _exchange(ledger, legs, value, charge)
@@ -180,7 +179,11 @@ def _unvalued(ledger: ProfitLedger, legs: _Legs) -> None:
 
 
 def _exchange(ledger: ProfitLedger, legs: _Legs, value: Decimal | None, charge: Decimal) -> None:
-    """Remove the asset given and add the asset received. The base bears a fee in a third asset, unless it is money."""
+    """Remove the asset given and add the asset received.
+
+    A fee in a third asset changes the cost or the proceeds of the base asset. If that is a stablecoin, it changes those
+    of the quote asset.
+    """
     came, gave = (legs.base, legs.quote) if legs.fill.is_buyer else (legs.quote, legs.base)
     amounts = {legs.base: legs.base_amount, legs.quote: legs.quote_amount}
     bearer = legs.quote if legs.base in CASH else legs.base
@@ -193,7 +196,7 @@ def _exchange(ledger: ProfitLedger, legs: _Legs, value: Decimal | None, charge: 
 
 
 def _pay(position: Position, fill: Fill, fee: Decimal | None) -> None:
-    """Deduct a fee from the position in its asset. A negative fee is a rebate and is added."""
+    """Deduct a fee from the position in its asset. A negative fee is a rebate, which is added."""
     if fill.commission > 0:
         position.dispose(fill.commission, fee)
     elif fee is not None:
@@ -203,7 +206,10 @@ def _pay(position: Position, fill: Fill, fee: Decimal | None) -> None:
 def settle(
     ledger: ProfitLedger, balances: Mapping[str, Decimal], prices: Mapping[str, Price | None]
 ) -> tuple[AssetProfit, ...]:
-    """Compare positions with balances: a surplus without a trade has no cost, a missing quantity is gone."""
+    """Compare positions with balances.
+
+    A surplus that no trade explains has no cost. A missing quantity is removed without profit.
+    """
     assets = [
         each for each in dict.fromkeys((*balances, *ledger.positions)) if each not in CASH or _earned(ledger, each)
     ]
@@ -241,7 +247,7 @@ def _gain(cost: Decimal, realised: Decimal, quantity: Decimal, value: Decimal | 
 
 
 def total(gains: Iterable[Gain]) -> Gain:
-    """Sum gains. An asset without a current price adds nothing to the unrealised profit."""
+    """Sum gains. Assets without a current price add nothing to the unrealised profit."""
     cost = realised = unrealised = NOTHING
     for each in gains:
         cost, realised = EXACT.add(cost, each.cost), EXACT.add(realised, each.realised)

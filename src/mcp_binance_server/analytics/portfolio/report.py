@@ -1,4 +1,4 @@
-"""Portfolio report: the judgement of its measures, and its losses in scenarios."""
+"""Portfolio report: risk, verdict, and losses in scenarios."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Shock:
 
 @dataclass(frozen=True, slots=True)
 class BtcShock:
-    """A shock that starts at bitcoin; assets without a measured beta are assumed to move with it one to one."""
+    """A price shock of bitcoin. Assets without a measured beta are assumed to have a beta of one."""
 
     shock: Shock | None
     assumed: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class BtcShock:
 
 @dataclass(frozen=True, slots=True)
 class Rebalanced:
-    """The risk of the same assets with a larger share of stablecoins."""
+    """Risk of the same assets with a larger share of stablecoins."""
 
     share: Decimal
     sigma_annual: float | None
@@ -60,7 +60,7 @@ class Rebalanced:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The scenarios of the page; `stablecoins` is None if the portfolio already holds that share."""
+    """Scenarios of the page. `stablecoins` is None if the portfolio already has that share."""
 
     market: Shock
     btc: BtcShock
@@ -68,13 +68,13 @@ class WhatIf:
 
 
 def shock(values: Sequence[Decimal], shocks: Sequence[Decimal]) -> Shock:
-    """Apply a relative change to each value; no value falls below zero."""
+    """Apply a relative change to each value. No value falls below zero."""
     after = sum((value * (1 + max(change, _ALL)) for value, change in zip(values, shocks, strict=True)), Decimal(0))
     return Shock(sum(values, Decimal(0)), after)
 
 
 def what_if(portfolio: Portfolio, risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> WhatIf:
-    """Compute every scenario of the page."""
+    """Compute all scenarios of the page."""
     values = [each.value or Decimal(0) for each in portfolio.holdings]
     market = [Decimal(0) if each.is_stable else thresholds.market_shock for each in portfolio.holdings]
     return WhatIf(
@@ -85,7 +85,7 @@ def what_if(portfolio: Portfolio, risk: PortfolioRisk, *, thresholds: Thresholds
 
 
 def shock_btc(holdings: Sequence[Holding], assets: Sequence[AssetRisk], change: Decimal) -> BtcShock:
-    """Move bitcoin, and every other asset except stablecoins by its beta."""
+    """Move bitcoin, and every other asset by its beta. Stablecoins do not move."""
     betas = {each.asset: each.to_btc.beta for each in assets}
     others = [each.asset for each in holdings if not each.is_stable and each.asset != REFERENCE]
     assumed = tuple(asset for asset in others if betas.get(asset) is None)
@@ -96,7 +96,10 @@ def shock_btc(holdings: Sequence[Holding], assets: Sequence[AssetRisk], change: 
 
 
 def rebalance(risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> Rebalanced | None:
-    """Shrink all assets except stablecoins until stablecoins have their share. The added part does not move."""
+    """Sell a part of all other assets until stablecoins have their minimum share.
+
+    The added stablecoins have no price moves.
+    """
     share = thresholds.stablecoin_floor
     if risk.why_null in {"empty_portfolio", "insufficient_history"}:
         return Rebalanced(share, None, risk.tail, risk.why_null)
@@ -119,7 +122,7 @@ def _beta(asset: str, measured: float | None) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class PortfolioReport:
-    """The judgement of one moment, and the histories that could not be read."""
+    """Report on a portfolio at one moment, and the histories that could not be read."""
 
     portfolio: Portfolio
     spread: Concentration
@@ -139,7 +142,7 @@ def judge_portfolio(
     missing: tuple[str, ...],
     thresholds: Thresholds = DEFAULTS,
 ) -> PortfolioReport:
-    """Judge a valued portfolio by the daily closes of its holdings."""
+    """Assess a valued portfolio by the daily closes of its holdings."""
     spread = concentration([each.value or Decimal(0) for each in portfolio.holdings], edges=thresholds.hhi_edges)
     risk = measure_risk(portfolio, histories, thresholds=thresholds)
     return PortfolioReport(

@@ -1,4 +1,4 @@
-"""Joint moves of a portfolio's assets, and the contribution of each to the total risk."""
+"""Correlations of a portfolio's assets, and the contribution of each asset to the total risk."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import Candle
 
-# A daily deviation of a billionth is rounding, not risk.
+# Variance below this is rounding: it is a daily deviation of a billionth.
 _NO_VARIANCE = 1e-18
 
 DAY_MS = 86_400_000
 
-# Close of each day by the day's opening time.
+# Daily closes by the opening time of the day.
 History = Mapping[int, Price]
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The correlation of two assets, from -1 to 1, and the move of one per move of the other."""
+    """Correlation (rho, from -1 to 1) and beta of two assets."""
 
     rho: float | None
     beta: float | None
@@ -31,9 +31,10 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class RiskContribution:
-    """The deviation of the whole and each asset's part of it. The parts add up to it, and a part can be negative.
+    """Standard deviation of the portfolio and the part of each asset in it.
 
-    `effective` is the number of independent assets that would spread the risk as far.
+    The parts add up to the deviation and can be negative. `effective` is the number of independent assets with the same
+    diversification.
     """
 
     sigma: float | None
@@ -51,7 +52,7 @@ def portfolio_returns(weights: Sequence[float], returns: Sequence[Sequence[float
 
 
 def correlate(asset: Sequence[float], reference: Sequence[float], *, minimum: int = DEFAULTS.corr_min_n) -> Correlation:
-    """Measure Pearson's correlation, and beta as covariance over the variance of the reference."""
+    """Compute Pearson's correlation, and beta: covariance over the variance of the reference."""
     n = len(asset)
     if n < minimum:
         return Correlation(None, None, n, "insufficient_history")
@@ -77,14 +78,15 @@ def covariances(returns: Sequence[Sequence[float]]) -> list[list[float]]:
 
 
 def risk_contributions(weights: Sequence[float], matrix: Sequence[Sequence[float]]) -> RiskContribution:
-    """Split the deviation of the whole by asset: weight times marginal risk."""
+    """Split the standard deviation by asset: weight times marginal risk."""
     marginal = [sum(each * weight for each, weight in zip(row, weights, strict=True)) for row in matrix]
     parts = [weight * each for weight, each in zip(weights, marginal, strict=True)]
     total = sum(parts)
     if total <= _NO_VARIANCE:
         return RiskContribution(None, (), (), why_null="zero_variance")
     sigma = sqrt(total)
-    # The squared diversification ratio (Choueifaty and Coignard 2008): risk shares alone count four coins as four.
+    # Squared diversification ratio (Choueifaty and Coignard 2008). Risk shares alone would count four coins that move
+    # together as four.
     alone = sum(weight * sqrt(row[place]) for place, (weight, row) in enumerate(zip(weights, matrix, strict=True)))
     return RiskContribution(
         sigma, tuple(part / sigma for part in parts), tuple(part / total for part in parts), (alone / sigma) ** 2
@@ -93,7 +95,7 @@ def risk_contributions(weights: Sequence[float], matrix: Sequence[Sequence[float
 
 @dataclass(frozen=True, slots=True)
 class AlignedReturns:
-    """Simple daily returns of each asset on common days; `coverage` is the share of the days in between."""
+    """Simple daily returns of each asset on common days. `coverage` is their share of all days in the window."""
 
     returns: tuple[tuple[float, ...], ...]
     n: int
@@ -102,17 +104,17 @@ class AlignedReturns:
 
 
 def daily_closes(candles: Sequence[Candle], *, until_ms: int) -> dict[int, Price]:
-    """Return the closes of days that ended by `until_ms`: today's candle has no close yet."""
+    """Return the closes of days that ended by `until_ms`. Today's candle has no close yet."""
     return {each.open_time_ms: each.close for each in candles if each.close_time_ms <= until_ms}
 
 
 def chained(first: History, second: History) -> dict[int, Price]:
-    """Multiply two histories, for a price that goes through another asset."""
+    """Multiply two price histories, for an asset that is priced through another asset."""
     return {day: Price(close * second[day]) for day, close in first.items() if day in second}
 
 
 def inverted(history: History) -> dict[int, Price]:
-    """Invert a history quoted in the opposite direction."""
+    """Invert a price history that is quoted in the opposite direction."""
     return {day: Price(1 / close) for day, close in history.items()}
 
 
@@ -122,7 +124,10 @@ def ordered_closes(history: History) -> list[float]:
 
 
 def align(histories: Sequence[History]) -> AlignedReturns:
-    """Return each asset's change on days that all have, together with the day before: no return spans a gap."""
+    """Return the daily returns of all assets on common days.
+
+    The day before must be common too, so that no return spans a gap.
+    """
     common = set(histories[0]).intersection(*histories[1:]) if histories else set[int]()
     days = sorted(day for day in common if day - DAY_MS in common)
     returns = tuple(

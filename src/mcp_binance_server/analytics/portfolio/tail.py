@@ -1,4 +1,4 @@
-"""Losses of a portfolio on its worst days, and their range over redraws."""
+"""Value at risk and expected shortfall of a portfolio, with bootstrap intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from mcp_binance_server.analytics.confidence import redraws
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 
-# Consecutive days are drawn together, because quiet and volatile days cluster (Künsch 1989).
+# Block length in days. Quiet and volatile days cluster, so days are drawn in blocks (Künsch 1989).
 BLOCK_DAYS = 5
 RESAMPLES = 500
-# Fixed, so that equal days give equal ranges in every call.
+# Fixed seed, so that equal days give equal intervals in every call.
 _SEED = 0
 _OUTSIDE = 0.025
 
 
 @dataclass(frozen=True, slots=True)
 class TailRange:
-    """The range of VaR and ES in 95 of 100 redraws; the true value lies outside more often than that.
+    """95 % bootstrap intervals of VaR and ES. They contain the true value less often than that.
 
-    With 89 days of GARCH(1,1) with t(4) shocks it was inside in 64 to 75 % (VaR) and 39 to 57 % (ES) of the series,
-    with independent normal days in 90 and 74 %.
+    With 89 days of GARCH(1,1) with t(4) shocks, the interval of VaR contained it in 64 to 75 % of the series and that
+    of ES in 39 to 57 %. With independent normal days it was 90 and 74 %.
     """
 
     var_low: float
@@ -34,7 +34,10 @@ class TailRange:
 
 @dataclass(frozen=True, slots=True)
 class TailRisk:
-    """Loss on the worst of n days: VaR is the smallest and ES the mean of the k worst; a negative loss is a gain."""
+    """Loss on the worst days: of the k worst of n days, VaR is the smallest loss and ES the mean.
+
+    A negative loss is a gain.
+    """
 
     var: float | None
     es: float | None
@@ -56,7 +59,7 @@ def tail_risk(returns: Sequence[float], level: int = DEFAULTS.var_level, minimum
 
 
 def tail_range(returns: Sequence[float], level: int = DEFAULTS.var_level) -> TailRange:
-    """Redraw the days in blocks, as many as there were, and return the ranges of VaR and ES."""
+    """Return bootstrap intervals of VaR and ES. Each resample draws blocks of days up to the original number."""
     n, k = len(returns), _worst(len(returns), level)
     blocks = [returns[start : start + BLOCK_DAYS] for start in range(max(1, n - BLOCK_DAYS + 1))]
     values: list[float] = []
@@ -70,7 +73,7 @@ def tail_range(returns: Sequence[float], level: int = DEFAULTS.var_level) -> Tai
 
 
 def _worst(n: int, level: int) -> int:
-    return -(-n * (100 - level) // 100)  # ceil in integers: 100 * (1 - 0.95) is more than 5 in floats
+    return -(-n * (100 - level) // 100)  # ceil in integers, because 100 * (1 - 0.95) is more than 5 in floats
 
 
 def _middle(values: list[float]) -> tuple[float, float]:

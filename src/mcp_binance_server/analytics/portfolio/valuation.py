@@ -21,7 +21,7 @@ Level = Literal["diversified", "moderate", "concentrated"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A price in USDT, the symbols it was computed from, and the name of the route on a page."""
+    """A price in USDT, the symbols that it was computed from, and the wording for a page."""
 
     price: Price | None
     legs: tuple[str, ...]
@@ -31,7 +31,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """One asset of a portfolio. Without a route it has no price, no value and no weight."""
+    """One asset of a portfolio. Without a route to USDT it has no price, value and weight."""
 
     asset: str
     name: str
@@ -50,7 +50,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Portfolio:
-    """Holdings by value, largest first. Those without a route are excluded from the total and listed separately."""
+    """Holdings by value, largest first. Assets without a price are listed separately and are not in the total."""
 
     holdings: tuple[Holding, ...]
     excluded: tuple[Holding, ...]
@@ -65,7 +65,11 @@ class Portfolio:
 
 
 def find_route(asset: str, prices: Mapping[Symbol, Price]) -> Route:
-    """Find the first route from an asset to USDT: itself, its market, the inverse market, par, or another asset."""
+    """Find the price of an asset in USDT.
+
+    These routes are tried in order: the asset itself, its USDT market, the inverse market, par, and a market with
+    another asset.
+    """
     if asset == DOLLAR:
         return Route(_ONE, (), PAR)
     if direct := _price(prices, asset + DOLLAR):
@@ -83,7 +87,7 @@ def find_route(asset: str, prices: Mapping[Symbol, Price]) -> Route:
 
 
 def value_portfolio(balances: Iterable[Balance], prices: Mapping[Symbol, Price]) -> Portfolio:
-    """Value every balance that is not zero. An asset without a route is listed and left out of the total."""
+    """Value every balance that is not zero. Assets without a route to USDT are left out of the total."""
     routed = [(each, find_route(each.asset, prices)) for each in balances if each.total]
     total = sum((each.total * route.price for each, route in routed if route.price is not None), Decimal(0))
     rows = [_holding(each, route, total) for each, route in routed]
@@ -95,7 +99,7 @@ def value_portfolio(balances: Iterable[Balance], prices: Mapping[Symbol, Price])
 
 
 def _price(prices: Mapping[Symbol, Price], symbol: str) -> Price | None:
-    # A market that never traded is listed at zero, which is not a price.
+    # The exchange lists a market without any trade at zero, which is not a price.
     return prices.get(Symbol(symbol)) or None
 
 
@@ -116,7 +120,7 @@ def _holding(balance: Balance, route: Route, total: Decimal) -> Holding:
 
 @dataclass(frozen=True, slots=True)
 class Concentration:
-    """The Herfindahl index of the weights, the equivalent number of equal assets, and a word for it."""
+    """Herfindahl index of the weights, effective number of equal assets, and a word for the concentration."""
 
     weights: tuple[float, ...]
     hhi: float | None
@@ -128,7 +132,7 @@ class Concentration:
 
 
 def concentration(values: Sequence[Decimal], *, edges: tuple[float, float] = DEFAULTS.hhi_edges) -> Concentration:
-    """Measure concentration by value. An asset worth nothing does not count as an asset."""
+    """Measure concentration by value. Assets without value do not count."""
     total = sum(values, Decimal(0))
     n = sum(1 for value in values if value)
     if not total:

@@ -1,4 +1,4 @@
-"""Verdict on a portfolio: its volatility, and the advice that its measures call for."""
+"""Verdict on a portfolio: volatility and advice."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from mcp_binance_server.analytics.portfolio.measures import PortfolioRisk
 from mcp_binance_server.analytics.portfolio.valuation import Concentration, Portfolio
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 
-# From this share of holdings without a price, too little is known of an account to judge it.
+# If this share of the holdings has no price, too little is known to judge the account.
 UNPRICED_SHARE = 0.20
 
 Weighting = Literal["heavily", "moderately", "mostly_lower"]
 Advice = Literal["increase_stablecoins", "diversify", "set_stops"]
-# Assets are counted by weight, or by how independently they move.
+# Diversification is measured by weight, or by how independently the assets move.
 SpreadBasis = Literal["value", "risk"]
 
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """One line of advice: the measured value, and the edge that it violates."""
+    """One advice: the measured value, and the limit that it violates."""
 
     advice: Advice
     measured: float
@@ -31,7 +31,7 @@ class Advised:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The share of volatile assets, their names, and the advice whose rule fired."""
+    """Share and names of volatile assets, and the advice that follows from the rules."""
 
     weighting: Weighting
     volatile_share: Decimal
@@ -41,7 +41,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class TooManyUnpriced:
-    """The reason for not judging a portfolio: this share of its holdings, by number, has no price."""
+    """The reason for not judging a portfolio: `share` of its holdings, by number, has no price."""
 
     share: float
 
@@ -49,11 +49,11 @@ class TooManyUnpriced:
 def assess(
     portfolio: Portfolio, risk: PortfolioRisk, spread: Concentration, *, thresholds: Thresholds = DEFAULTS
 ) -> Assessment | TooManyUnpriced | None:
-    """Judge a portfolio by its volatility classes and concentration; None if it is empty."""
+    """Judge a portfolio by volatility classes and concentration. Return None if it is empty."""
     stable = portfolio.stablecoin_share
     if stable is None or spread.effective is None:
         return None
-    # An asset without a price has no value either: its share can only be counted.
+    # Without a price an asset has no value, so the share is by number.
     unpriced = len(portfolio.excluded) / (len(portfolio.holdings) + len(portfolio.excluded))
     if unpriced >= UNPRICED_SHARE:
         return TooManyUnpriced(unpriced)
@@ -75,7 +75,7 @@ def _advised(
     moving = [each.weight or Decimal(0) for each in portfolio.holdings if not each.is_stable]
     by: SpreadBasis = "value" if risk.effective is None else "risk"
     apart = effective if risk.effective is None else risk.effective
-    # Stablecoins alone have no risk to spread.
+    # A portfolio of stablecoins has no risk to diversify.
     if moving and apart < thresholds.effective_assets_floor:
         yield Advised("diversify", apart, thresholds.effective_assets_floor, by)
     largest = max(moving, default=Decimal(0))

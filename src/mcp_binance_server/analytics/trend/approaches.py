@@ -1,4 +1,4 @@
-"""Hold rate of a price when the market returns to it, against arbitrary prices of the same bars."""
+"""Hold rate: how often a price held when the market returned to it, compared with arbitrary prices."""
 
 from collections.abc import Sequence
 from math import comb
@@ -7,15 +7,15 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.confidence import shrunk_share
 from mcp_binance_server.domain.periods import Candle
 
-# In ATR: the distance of an approach, and the distance that settles it.
+# In ATR: distance at which an approach starts, and distance that decides it.
 NEAR, AWAY = 0.25, 1.0
 ARBITRARY = 200
-GOLDEN = (5**0.5 - 1) / 2  # its multiples fill an interval evenly and are unrelated to the bars
+GOLDEN = (5**0.5 - 1) / 2  # golden ratio: its multiples fill an interval evenly and are unrelated to the bars
 LEAST_APPROACHES = 3
 
 
 class Bar(NamedTuple):
-    """The prices of a bar that decide an approach."""
+    """The prices of a bar that an approach depends on."""
 
     high: float
     low: float
@@ -23,22 +23,22 @@ class Bar(NamedTuple):
 
 
 class Approaches(NamedTuple):
-    """The number of returns to a price, and how many of them it held."""
+    """Number of approaches to a price, and how many of them it held."""
 
     held: int
     n: int
 
 
 def bars_of(candles: Sequence[Candle]) -> list[Bar]:
-    """Return the candles as floats: a share of approaches is a statistic, not a price."""
+    """Convert candles to floats, which are exact enough for counting approaches."""
     return [Bar(float(each.high), float(each.low), float(each.close)) for each in candles]
 
 
 def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
-    """Count returns to a level from one unit away.
+    """Count the approaches to a level from one unit away.
 
-    A close one unit back on the old side is held, one unit through is broken. An approach without either is open and
-    not counted.
+    The level held if a later close is one unit back on the old side. It broke if a close is one unit beyond it. An
+    approach without such a close is open and does not count.
     """
     held = n = 0
     side = coming_from = 0
@@ -59,7 +59,10 @@ def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
 
 
 def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
-    """Return the share held by 200 arbitrary prices, spread over the range, each known from a different bar on."""
+    """Return the hold rate of 200 arbitrary prices, spread evenly over the range.
+
+    Each of them counts only from some bar on, like a real level.
+    """
     low, high = min(each.low for each in bars), max(each.high for each in bars)
     held = n = 0
     for at in range(ARBITRARY):
@@ -67,16 +70,19 @@ def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
         known_from = int(at * GOLDEN % 1 * len(bars) / 2)
         found = approaches(level, bars[known_from:], unit)
         held, n = held + found.held, n + found.n
-    return shrunk_share(held, n, 0.5)  # without an approach: 0.5
+    return shrunk_share(held, n, 0.5)  # 0.5 if there are no approaches
 
 
 def strength(found: Approaches, usual: float) -> float:
-    """Return the excess of a level's hold rate over an arbitrary price's, shrunk towards no difference."""
+    """Return the hold rate of a level minus that of arbitrary prices, shrunk towards zero."""
     return shrunk_share(found.held, found.n, usual) - usual
 
 
 def beats_chance(found: Approaches, usual: float, tried: int, *, alpha: float = 0.05) -> bool:
-    """Return True if arbitrary prices hold this often in less than 5 % of series with as many levels tried."""
+    """Return True if a level held significantly more often than arbitrary prices.
+
+    The test is binomial, at `alpha` divided by the number of levels tried.
+    """
     if found.n < LEAST_APPROACHES:
         return False
     tail = sum(comb(found.n, k) * usual**k * (1 - usual) ** (found.n - k) for k in range(found.held, found.n + 1))

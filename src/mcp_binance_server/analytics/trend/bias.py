@@ -1,4 +1,4 @@
-"""Direction of the last week against its own noise, and detection of impossible last prices."""
+"""Direction of the last week relative to its noise, and detection of impossible last prices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ Direction = Literal["up", "down", "unclear"]
 Witness = Literal["book", "candle"]
 
 WEEK_HOURS = 7 * 24
-# Two answers are some milliseconds apart; no working market moves this far in that time.
+# Two answers are milliseconds apart. In that time no working market moves this far.
 FAR = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """The direction of the last week, and its size relative to the week's noise; None if the week is incomplete."""
+    """Direction of the last week, and its move relative to its noise. Both are None if the week is incomplete."""
 
     direction: Direction | None
     t: float | None
@@ -31,22 +31,28 @@ class Bias:
 
     @property
     def by_chance(self) -> float:
-        """The probability that a series without drift lies beyond the edge, on either side.
+        """Probability that a series without drift exceeds the edge, in either direction.
 
-        2,000 driftless GARCH series with t(4) shocks lay beyond 2.1 in 3.4 % of cases; the normal distribution gives
-        3.6 %.
+        For an edge of 2.1 the normal distribution gives 3.6 %. Of 2,000 driftless GARCH series with t(4) shocks 3.4 %
+        exceeded it.
         """
         return erfc(self.edge / sqrt(2))
 
 
 def self_normalised(returns: Sequence[float]) -> float:
-    """Return a sum over the root of its squares, which cancels the level of volatility; 0 without any move."""
+    """Return the sum of returns over the root of the sum of their squares, or 0 without any move.
+
+    This ratio does not depend on the level of volatility.
+    """
     noise = sqrt(sum(each * each for each in returns))
     return sum(returns) / noise if noise else 0.0
 
 
 def find_bias(hourly_returns: Sequence[float], *, edge: float = DEFAULTS.bias_t) -> Bias:
-    """Judge the last 168 hourly returns. Averages and oscillators of one path always agree, so they have no vote."""
+    """Judge the direction of the last 168 hourly returns.
+
+    Moving averages and oscillators of the same series add no information, so they are not used.
+    """
     week = hourly_returns[-WEEK_HOURS:]
     if len(week) < WEEK_HOURS:
         return Bias(None, None, len(week), edge, why_null="insufficient_bars")
@@ -56,7 +62,7 @@ def find_bias(hourly_returns: Sequence[float], *, edge: float = DEFAULTS.bias_t)
 
 
 def offers_entry(strategy: Strategy, bias: Bias) -> bool:
-    """Return whether a strategy buys at all. Spot is long only, so the conservative strategy waits in a downtrend."""
+    """Return True if a strategy buys. Spot is long only, so the conservative strategy waits in a downtrend."""
     return not (strategy == "conservative" and bias.direction == "down")
 
 
@@ -70,14 +76,14 @@ class Disagreement:
 
     @property
     def percent(self) -> Decimal:
-        """The distance of the last price above the other one in percent; negative below it."""
+        """Distance of the last price from the other price in percent. It is negative if the last price is lower."""
         return (self.last - self.other) / self.other * 100
 
 
 def disagreements(
     last: Price, *, bid: Price | None = None, ask: Price | None = None, close: Price | None = None
 ) -> tuple[Disagreement, ...]:
-    """Compare the last price with other known prices. A price between bid and ask agrees, however wide the spread."""
+    """Compare the last price with other known prices. Any price between bid and ask agrees with the book."""
     if not last:
         return ()
     found: list[Disagreement] = []

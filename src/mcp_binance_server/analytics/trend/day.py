@@ -1,4 +1,4 @@
-"""Words for a day: they require a move beyond a usual day and beyond the day's own noise."""
+"""Words for the last 24 hours. They need a move beyond a usual day and beyond the noise of the day itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ Sentiment = Literal["bullish", "bearish", "unclear"]
 Yardstick = Literal["usual_day", "own_noise"]
 
 DAY_HOURS = 24
-# The three weeks before the day define a usual day; older days belong to another market.
+# The three weeks before the day define a usual day. Market conditions before that were different.
 USUAL_HOURS = 21 * DAY_HOURS
 MIDDLE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class DaySummary:
-    """Words for the last 24 hours; `position` is 0 at the low and 1 at the high.
+    """Words for the last 24 hours. `position` is 0 at the low and 1 at the high.
 
-    `strength` is the move relative to the stricter of two yardsticks: a usual day, or this day's own noise.
+    `strength` is the move relative to a usual day or to the noise of this day, whichever gives less.
     """
 
     momentum: Momentum
@@ -35,12 +35,12 @@ class DaySummary:
 
 
 def position_in_range(price: Price, high: Price, low: Price) -> float | None:
-    """Return the position of the price between low and high, from 0 to 1; None without a range."""
+    """Return the position of the price between low and high, from 0 to 1. Return None without a range."""
     return float((price - low) / (high - low)) if high > low else None
 
 
 def summarise_day(ticker: Ticker, hourly_returns: Sequence[float], *, thresholds: Thresholds = DEFAULTS) -> DaySummary:
-    """Choose the words for the day. Without a week of hourly bars there is no yardstick, so no judgement."""
+    """Choose the words for the day. With less than a week of hourly bars the day is not judged."""
     position = position_in_range(ticker.last_price, ticker.high, ticker.low)
     if len(hourly_returns) < WEEK_HOURS or not ticker.open_price or not ticker.last_price:
         return DaySummary("not_judged", position, "unclear")
@@ -63,6 +63,6 @@ def _strength(move: float, hourly_returns: Sequence[float]) -> tuple[float, Yard
     usual = sqrt(sum(each * each for each in before) / len(before) * DAY_HOURS)
     by_usual = move / usual if usual else inf * move if move else 0.0
     by_noise = self_normalised(day)
-    if by_usual * by_noise <= 0:  # the ticker and the closed bars disagree on the direction
+    if by_usual * by_noise <= 0:  # the ticker and the closed bars have opposite directions
         return 0.0, "own_noise"
     return min((abs(by_usual), "usual_day"), (abs(by_noise), "own_noise"))

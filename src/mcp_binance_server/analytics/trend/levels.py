@@ -13,7 +13,7 @@ from mcp_binance_server.domain.symbols import SymbolRules
 Rule = Literal["24h_range", "atr"]
 TargetRule = Literal["range", "R1", "multiple", "least"]
 
-# Minimum distance from the entry: closer than this, the noise of one book decides a trade.
+# Minimum distances from the entry. Within them the noise of one book would decide a trade.
 LEAST_TICKS, LEAST_SPREADS = 3, 2
 NO_SPREAD = Decimal(0)
 
@@ -31,7 +31,7 @@ class TradeLevels:
 
     @property
     def entry(self) -> Price:
-        """The middle of the entry band, the reference for risk and size."""
+        """Middle of the entry band, used for risk and size."""
         return Price((self.entry_low + self.entry_high) / 2)
 
     @property
@@ -40,13 +40,13 @@ class TradeLevels:
 
     @property
     def stop_first(self) -> float:
-        """The probability that a price without drift hits the stop before the target: the gambler's ruin."""
+        """Probability that a driftless price reaches the stop before the target (gambler's ruin)."""
         return float((self.target - self.entry) / (self.target - self.stop))
 
 
 @dataclass(frozen=True, slots=True)
 class NoLevels:
-    """A rule without levels, and the reason."""
+    """A rule that gives no levels, and the reason."""
 
     rule: Rule
     why_null: WhyNull
@@ -63,7 +63,7 @@ def range_levels(
     spread: Decimal = NO_SPREAD,
     thresholds: Thresholds = DEFAULTS,
 ) -> TradeLevels | NoLevels:
-    """Derive levels from the range of the last 24 hours, on the exchange's ticks. No entry lies above the price."""
+    """Derive levels from the range of the last 24 hours, rounded to ticks. No entry is above the price."""
     span = high - low
     if span <= 0:
         return NoLevels("24h_range", "flat_range")
@@ -96,7 +96,7 @@ def atr_levels(
     spread: Decimal = NO_SPREAD,
     thresholds: Thresholds = DEFAULTS,
 ) -> TradeLevels | NoLevels:
-    """Derive levels from support, resistance and the average true range, on the exchange's ticks."""
+    """Derive levels from support, resistance and the average true range (ATR), rounded to ticks."""
     if atr is None:
         return NoLevels("atr", "insufficient_bars")
     if atr <= 0:
@@ -121,14 +121,17 @@ def atr_levels(
 
 
 def least_distance(tick: Price, spread: Decimal) -> Decimal:
-    """Return the minimum distance of a stop or a target from the entry, rounded up to whole ticks."""
+    """Return the minimum distance of stop and target from the entry, rounded up to whole ticks."""
     step = usable(tick)
     ticks = (LEAST_SPREADS * max(spread, NO_SPREAD) / step).to_integral_value(ROUND_CEILING)
     return max(Decimal(LEAST_TICKS), ticks) * step
 
 
 def placeable(levels: TradeLevels | NoLevels, rules: SymbolRules, price: Price) -> TradeLevels | NoLevels:
-    """Drop levels that the exchange would refuse: it limits prices per symbol and around the current price."""
+    """Replace levels that the exchange would refuse by `NoLevels`.
+
+    The exchange limits prices per symbol and around the current price.
+    """
     if isinstance(levels, NoLevels):
         return levels
     bought, sold = (levels.entry_low, levels.entry_high), (levels.stop, levels.target)
@@ -150,6 +153,6 @@ def _checked(
     rule: Rule, band: tuple[Decimal, Decimal], stop: Decimal, target: tuple[Decimal, TargetRule]
 ) -> TradeLevels | NoLevels:
     low, high = band
-    if stop <= 0:  # the range exceeds the price: no such stop can be placed
+    if stop <= 0:  # the range exceeds the price, so there is no such stop
         return NoLevels(rule, "degenerate")
     return TradeLevels(rule, Price(low), Price(high), Price(stop), Price(target[0]), target[1])

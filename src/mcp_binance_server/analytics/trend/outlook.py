@@ -1,4 +1,4 @@
-"""Outlook of one symbol for one long trade: the day, the trend, and the levels of two rules."""
+"""Outlook of one symbol for a long trade: day, trend, and the levels of two rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import SymbolRules
 
 HOUR_MS = 3_600_000
-# Bars that a page reports on; earlier bars only warm up the averages.
+# Bars that a page reports on. Earlier bars only warm up the averages.
 BARS = 200
 LEAST_BARS = 15
 FAST, SLOW, LONG, WILDER = 20, 50, 200, 14
@@ -34,7 +34,7 @@ FAST, SLOW, LONG, WILDER = 20, 50, 200, 14
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Measures of the hourly bars; `expected` is the number of bars in a gapless series."""
+    """Measures of the hourly bars. `expected` is the number of bars in a series without gaps."""
 
     ema_fast: float | None
     ema_slow: float | None
@@ -48,12 +48,12 @@ class Trend:
     bars: int
     expected: int
     to_ms: int
-    warming: Mapping[str, float]  # remaining weight of each average's start, if not negligible
+    warming: Mapping[str, float]  # remaining weight of the seed of each average, if not negligible
 
 
 @dataclass(frozen=True, slots=True)
 class TooFewBars:
-    """A listing too new for any statement."""
+    """A listing with too few bars for any statement."""
 
     bars: int
     needed: int = LEAST_BARS
@@ -61,7 +61,7 @@ class TooFewBars:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The whole judgement. Sections without data are None."""
+    """Complete outlook. Sections without data are None."""
 
     strategy: Strategy
     risk: RiskTolerance
@@ -76,7 +76,7 @@ class Outlook:
 
     @property
     def entry_level(self) -> Cluster | None:
-        """The level in the entry band or close to it."""
+        """The support or resistance level in the entry band or near it."""
         band = self.by_range
         if self.levels is None or isinstance(band, NoLevels):
             return None
@@ -84,7 +84,7 @@ class Outlook:
 
     @property
     def target_level(self) -> Cluster | None:
-        """The level at the target or close to it."""
+        """The support or resistance level at the target or near it."""
         band = self.by_range
         if self.levels is None or isinstance(band, NoLevels):
             return None
@@ -93,7 +93,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class TradingReport:
-    """A judgement, its market, and the parts that could not be read."""
+    """An outlook, its market, and the parts that could not be read."""
 
     view: MarketView
     outlook: Outlook
@@ -107,7 +107,7 @@ class TradingReport:
 
 
 def trend_of(hourly: Sequence[Candle], *, thresholds: Thresholds = DEFAULTS) -> Trend | TooFewBars:
-    """Measure the last 200 closed hourly bars. Earlier bars warm up the averages."""
+    """Measure the last 200 closed hourly bars. Earlier bars only warm up the averages."""
     if len(hourly) < LEAST_BARS:
         return TooFewBars(len(hourly))
     values, recent = closes(hourly), hourly[-BARS:]
@@ -148,14 +148,14 @@ def judge(
     risk: RiskTolerance,
     thresholds: Thresholds = DEFAULTS,
 ) -> Outlook:
-    """Judge a symbol by its day, its hourly bars and the day's finer bars. None means that a read failed."""
+    """Judge a symbol by its ticker, its hourly bars and finer bars of the day. None means that a read failed."""
     price, spread = ticker.last_price, ticker.ask - ticker.bid
     by_range = range_levels(
         price, ticker.high, ticker.low,
         strategy=strategy, risk=risk, tick=rules.tick, spread=spread, thresholds=thresholds,
     )  # fmt: skip
     by_range = placeable(by_range, rules, price)
-    # A market without trades has no price to compare with its old bars.
+    # Without recent trades there is no current price to compare with the old bars.
     bars = hourly if hourly is not None and ticker.has_traded else ()
     trend = trend_of(bars, thresholds=thresholds) if hourly is not None and ticker.has_traded else None
     measured = trend if isinstance(trend, Trend) else None

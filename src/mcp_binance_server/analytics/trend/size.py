@@ -1,4 +1,4 @@
-"""Order size: the smallest of the limits of risk, money, exposure, depth and the exchange."""
+"""Order size: the smallest of all limits: risk, money, exposure, depth, and exchange rules."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,10 @@ VOLUME_SHARE = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFunds:
-    """The account's funds for one symbol; `ordered` is the unfilled quantity of its open buy orders on that symbol."""
+    """Funds of the account for one symbol.
+
+    `ordered` is the unfilled quantity of its open buy orders.
+    """
 
     free: Quantity
     held: Quantity
@@ -34,15 +37,16 @@ class OwnFunds:
     open_orders: int = 0
 
     def invested(self, price: Price) -> Decimal:
-        """Return the value in the base asset at a price, including its open buy orders."""
+        """Return the value of the holding at a price, including its open buy orders."""
         return self.held * price + self.ordered_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeBasis:
-    """Inputs for a size, read at one moment; money is in the quote asset.
+    """Inputs for an order size at one moment. Money is in the quote asset.
 
-    Without funds the equity is a round sum for scaling. Without an equity the value of the quote asset is unknown.
+    Without funds the equity is a round amount for scaling. If the equity is None, the value of the quote asset is
+    unknown.
     """
 
     book: BookSnapshot
@@ -52,7 +56,7 @@ class SizeBasis:
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """A limit on an order, and the base quantity it allows. A negative quantity allows nothing."""
+    """A limit on an order, and the base quantity that it allows. A negative quantity allows no order."""
 
     name: LimitName
     quantity: Decimal
@@ -60,7 +64,7 @@ class SizeLimit:
 
 @dataclass(frozen=True, slots=True)
 class SizedOrder:
-    """A quantity on the lot step for a limit order at the upper end of the entry band, and its tightest limit."""
+    """Size of a limit order at the upper end of the entry band, on the lot step, and its tightest limit."""
 
     quantity: Quantity
     price: Price
@@ -78,7 +82,7 @@ class SizedOrder:
 
 @dataclass(frozen=True, slots=True)
 class NoOrder:
-    """The reason for no order: no levels, no room under a limit, below the exchange's minimum, or one of its rules."""
+    """No order, with the reason: no levels, a limit, the minimum of the exchange, or another of its rules."""
 
     why: WhyNoOrder
     rule: str = ""
@@ -90,7 +94,7 @@ class NoOrder:
 
 @dataclass(frozen=True, slots=True)
 class SizeReport:
-    """The order or the reason for none, and the account it was computed from, if known."""
+    """The order or the reason for none, and the account used, if known."""
 
     verdict: SizedOrder | NoOrder
     funds: OwnFunds | None
@@ -99,11 +103,15 @@ class SizeReport:
 def size_order(
     levels: TradeLevels, ticker: Ticker, rules: SymbolRules, basis: SizeBasis, *, fraction: Decimal, ceiling: Decimal
 ) -> SizedOrder | NoOrder:
-    """Size one long trade at `fraction` of equity at risk, with at most `ceiling` of equity in the asset."""
+    """Compute the size of one long trade.
+
+    `fraction` of the equity is at risk. At most `ceiling` of the equity is in the asset.
+    """
     if basis.equity is None:
         return NoOrder("no_rate")
     distance = levels.entry - levels.stop
-    with localcontext(prec=EXACT_DIGITS, rounding=ROUND_DOWN):  # a quotient rounded up could grow the order
+    # rounding a quotient up could make the order larger than allowed
+    with localcontext(prec=EXACT_DIGITS, rounding=ROUND_DOWN):
         limits = (
             SizeLimit("risk", basis.equity * fraction / distance),
             *_money_limits(levels, ticker, rules, basis.equity * ceiling, basis.funds),
@@ -116,7 +124,7 @@ def size_order(
             return NoOrder("no_room", bound=bound, exposure=_exposure(bound, basis, ticker.last_price))
         step = rules.step or Quantity(Decimal(1).scaleb(-rules.base_places))
         quantity = floor_to_step(Quantity(bound.quantity), step)
-        # Checked at the lower end of the band, where the quantity is worth least.
+        # The order is worth least at the lower end of the band.
         if not quantity or quantity < rules.min_quantity or quantity * levels.entry_low < rules.min_notional:
             by_value = rules.min_quantity * levels.entry_low < rules.min_notional
             return NoOrder("below_minimum", "value" if by_value else "quantity", bound)
@@ -138,9 +146,9 @@ def _money_limits(
 ) -> Iterator[SizeLimit]:
     if funds is None:
         return
-    # A rebate is paid only after the trade.
+    # A negative fee is a rebate, which is paid only after the trade.
     yield SizeLimit("free", funds.free / (levels.entry_high * (1 + max(funds.taker, NOTHING))))
-    if rules.base not in STABLECOINS:  # cash is not a position, as on the portfolio's page
+    if rules.base not in STABLECOINS:  # a stablecoin is cash, not a position
         yield SizeLimit("exposure", (most - funds.invested(ticker.last_price)) / levels.entry_high)
 
 

@@ -1,4 +1,4 @@
-"""Support and resistance: prices at which the market may turn, and how often it turned on a return."""
+"""Support and resistance: prices at which the market may turn, and how often it turned there."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from mcp_binance_server.domain.periods import Candle
 
 Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH", "VAL", "round number"]
 
-# Minimum distance in ticks. A closer level is the price itself, whatever the ATR is.
+# Minimum distance in ticks. At any ATR, a closer level is at the price itself.
 LEAST_TICKS = 3
 ROUND = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class LevelReason:
-    """One reason for a level; a swing has its time and the first bar at which it was known."""
+    """One reason for a level. A swing also has its time and the first bar at which it was known."""
 
     origin: Origin
     price: Price
@@ -40,7 +40,7 @@ class LevelReason:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A level: the mean price of its members, and the outcome of returns to it."""
+    """A level: the mean price of its reasons, and the outcome of approaches to it."""
 
     price: Price
     members: tuple[LevelReason, ...]
@@ -51,9 +51,9 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class SupportResistance:
-    """The levels next to the price, those at the price, and all levels, lowest first.
+    """Nearest support and resistance, the levels at the price, and all levels, lowest first.
 
-    `usual` is the share that arbitrary prices of these bars held; `reach` is the distance that counts as near a level.
+    `usual` is the hold rate of arbitrary prices. `reach` is the distance that counts as near a level.
     """
 
     support: Cluster | None
@@ -66,7 +66,7 @@ class SupportResistance:
     why_null: WhyNull | None = None
 
     def level_at(self, low: Price, high: Price) -> Cluster | None:
-        """Return the level between two prices, or close to them, that is nearest to their middle."""
+        """Return the level in or near a band of prices that is closest to its middle."""
         middle = (low + high) / 2
         near = [each for each in self.clusters if low - self.reach <= each.price <= high + self.reach]
         return min(near, key=lambda each: abs(each.price - middle), default=None)
@@ -75,7 +75,7 @@ class SupportResistance:
 def candidates(
     candles: Sequence[Candle], high_24h: Price, low_24h: Price, profile: VolumeProfile | None, *, side: int
 ) -> list[LevelReason]:
-    """Collect the prices of these bars at which the market may turn."""
+    """Collect the prices at which the market may turn: reasons for levels."""
     swings = find_swings(candles, side)
     found = [
         LevelReason("swing high", candles[at].high, candles[at].open_time_ms, at + side + 1) for at in swings.highs
@@ -93,7 +93,10 @@ def candidates(
 
 
 def round_numbers(price: Price, low: Decimal, high: Decimal) -> list[LevelReason]:
-    """Return the nearest of 1, 2 and 5 times a power of ten on either side, if these bars came close to it."""
+    """Return the nearest round numbers on either side (1, 2 or 5 times a power of ten).
+
+    A round number outside `low` to `high` is left out.
+    """
     if price <= 0:
         return []
     places = range(price.adjusted() - 1, price.adjusted() + 2)
@@ -113,7 +116,10 @@ def support_and_resistance(
     tick: Price,
     thresholds: Thresholds = DEFAULTS,
 ) -> SupportResistance:
-    """Merge candidates closer than a fraction of the ATR, test each against arbitrary prices, and pick the nearest."""
+    """Find support and resistance.
+
+    Candidates closer than a fraction of the ATR are merged into levels. Each level is tested against arbitrary prices.
+    """
     if atr is None:
         return SupportResistance(None, None, (), len(candles), why_null="insufficient_bars")
     if atr <= 0:
@@ -141,7 +147,7 @@ def support_and_resistance(
 def _merge(found: Iterable[LevelReason], reach: Decimal) -> list[list[LevelReason]]:
     groups: list[list[LevelReason]] = []
     for member in sorted(found, key=lambda each: (each.price, each.origin, each.time_ms or 0)):
-        # Measured from the mean of the group, so that a chain of near neighbours does not become one wide level.
+        # Compare with the mean of the group. Otherwise a chain of near neighbours would become one wide level.
         if groups and member.price - _mean(groups[-1]) < reach:
             groups[-1].append(member)
         else:
@@ -157,7 +163,7 @@ def _tried(
     groups: Sequence[Sequence[LevelReason]], bars: Sequence[Bar], atr: float, *, usual: float, tick: Price
 ) -> tuple[Cluster, ...]:
     prices = [nearest(_mean(members), tick) for members in groups]
-    # A level counts from its first reason on: the bars that formed it are not evidence for it.
+    # Approaches count from the first reason on. The bars that formed a level are no evidence for it.
     known = [[each.known_from for each in members if each.known_from is not None] for members in groups]
     seen = [
         approaches(float(price), bars[min(since, default=len(bars)) :], atr)

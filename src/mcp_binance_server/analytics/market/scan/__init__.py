@@ -1,1 +1,1 @@
-"""Scan of a whole market: columns, conditions on them, movers, and breadth."""
+"""Market scan: columns, conditions, movers, and market breadth."""

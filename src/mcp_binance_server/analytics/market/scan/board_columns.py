@@ -1,4 +1,7 @@
-"""Columns computed from a board alone: numbers parsed from its texts, and the pairs that a question covers."""
+"""Columns computed from a board alone, and the pairs that a query covers.
+
+A board is the list of all pairs of a market with their texts as the exchange wrote them.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -12,10 +15,10 @@ _YEAR_HOURS = 8_760
 
 
 def board_values(board: Board, column: str) -> Values:
-    """Return a column of stage board by place on the board; None for missing or invalid values of the exchange.
+    """Return a column of stage `board` as numbers, by position on the board.
 
-    `funding_apr` needs the contract's interval on the board. Without it the value is None; no usual interval is
-    assumed.
+    Missing and invalid values are None. `funding_apr` needs the funding interval of the contract; without it the value
+    is None, because no interval is assumed.
 
     Raises:
         KeyError: the board has no such column.
@@ -24,14 +27,14 @@ def board_values(board: Board, column: str) -> Values:
 
 
 def board_numbers(board: Board, field: BoardField, *, shift: int = 0) -> Values:
-    """Return a field as numbers, multiplied by ten to the power of `shift`."""
+    """Return a field of the board as numbers, multiplied by ten to the power of `shift`."""
     return [_number(text, shift) for text in board.texts(field)]
 
 
 def listed_places(
     board: Board, *, quote: str | None = None, min_volume: float = 0.0, underlying: Underlying | None = None
 ) -> list[int]:
-    """Return the places of the pairs that a question covers; on spot every pair counts as crypto."""
+    """Return the positions of the pairs that a query covers. On spot every pair counts as crypto."""
     kept = range(board.count)
     if quote is not None:
         quotes = board.texts("quote")
@@ -45,7 +48,7 @@ def listed_places(
 
 def _number(text: str, shift: int = 0) -> float | None:
     try:
-        # Shifted in the text, so that it is exact: 100 x 0.00007 is not the float 0.007.
+        # Shift the decimal point in the text, because that is exact: the float 100 x 0.00007 is not 0.007.
         value = float(f"{text}e{shift}" if shift else text)
     except ValueError:
         return _shifted(text, shift) if text and shift else None
@@ -86,7 +89,7 @@ def _spread(board: Board) -> Values:
 
 
 def _apr(board: Board) -> Values:
-    # A rate has eight decimals: as a whole number it stays exact, and the single division rounds once.
+    # Rates have eight decimals. As whole numbers they are exact, so only the division rounds.
     rates = board_numbers(board, "funding", shift=8)
     return [
         None if rate is None or hours is None or hours <= 0 else _finite(rate * _YEAR_HOURS / (1e6 * hours))

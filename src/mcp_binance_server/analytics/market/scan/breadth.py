@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.ranks import Quartiles, quartiles
 
 @dataclass(frozen=True, slots=True)
 class Breadth:
-    """Pairs up, down and unchanged, and the quartiles of their changes in %; n counts pairs with a value."""
+    """Numbers of pairs up, down and unchanged, and quartiles of their changes in %. `n` counts pairs with a value."""
 
     up: int
     down: int
@@ -22,12 +22,12 @@ class Breadth:
 
     @property
     def share_up(self) -> float | None:
-        """The share of pairs that rose, from 0 to 1. An unchanged pair did not rise."""
+        """Share of the pairs that rose, from 0 to 1. An unchanged pair did not rise."""
         return self.up / self.n if self.n else None
 
 
 def breadth(changes: Sequence[float | None]) -> Breadth:
-    """Count a market's changes; pairs without a value do not count."""
+    """Count the changes of a market. Pairs without a value are left out."""
     known = [change for change in changes if change is not None and isfinite(change)]
     cut = quartiles(known)
     up, down = sum(change > 0 for change in known), sum(change < 0 for change in known)

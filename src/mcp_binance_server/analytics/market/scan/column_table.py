@@ -1,4 +1,4 @@
-"""Columns that a screen can name: meaning, unit, source, and the bars they need."""
+"""Table of the columns that a scan can use: meaning, unit, source, and required bars."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ColumnUnit = Literal["price", "quote", "count", "percent", "bps", "ratio", "scor
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
-    """One column. A pair with fewer closed bars than `bars` has no value in it."""
+    """One column. Pairs with fewer closed bars than `bars` have no value."""
 
     name: str
     stage: Stage

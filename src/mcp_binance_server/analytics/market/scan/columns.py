@@ -1,4 +1,4 @@
-"""Columns of one candle series: from closed candles only, and None below the candles a column needs."""
+"""Columns computed from one candle series. Only closed candles count; with too few of them a column is None."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,20 +15,21 @@ from mcp_binance_server.domain.derivatives import InterestPoint
 SeriesLine = tuple[int, float, float, float, float, float]
 """Opening time, open, high, low, close, and volume in the quote asset."""
 
-# Maximum candles: one request, after which a Wilder average of 14 has forgotten its start to 3e-8.
+# Maximum candles, read by one request. After that many, the seed of a Wilder average of 14 weighs only 3e-8.
 MOST_BARS = 250
 MEDIAN_DAYS = 20
 _WILDER_BARS = 14
-# Bounds beyond any market's price or volume. Within them no sum or quotient of two prices overflows a float.
+# Bounds beyond any market's price or volume. Within them no sum or quotient of prices overflows a float.
 _LEAST, _MOST = 1e-30, 1e30
 _LEVELS = {f"vs_{level}": level for level in ("sma_20", "sma_50", "sma_200", "high_20", "low_20")}
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesColumns:
-    """The stored columns of a series: close time of its last candle, number of candles, and 13 numbers or None.
+    """The stored columns of a series: close time of the last candle, number of candles, and 13 numbers or None.
 
-    Changes, range and deviation are in %. The five levels are prices, because the `vs_` columns use the current price.
+    Changes, range and deviation are in %. The five levels are prices, because the `vs_` columns compare them with the
+    current price.
     """
 
     closed_ms: int | None
@@ -48,7 +49,7 @@ class SeriesColumns:
     low_20: float | None = None
 
     def value(self, column: str, price: float | None) -> float | None:
-        """Return a column of stage interval; `price` is the board's.
+        """Return a column of stage `interval`. `price` is the price on the board.
 
         Raises:
             KeyError: there is no such column.
@@ -63,20 +64,20 @@ class SeriesColumns:
 
 @dataclass(frozen=True, slots=True)
 class DayColumns:
-    """The usual day of a pair: the median volume of its last 20 closed UTC days, None below 10 of them."""
+    """Median volume of the last 20 closed UTC days of a pair, or None if there are fewer than 10."""
 
     closed_ms: int | None
     n: int
     median_volume: float | None
 
     def rel_volume_24h(self, quote_volume_24h: float | None) -> float | None:
-        """Return the volume of the last 24 hours as a multiple of the usual day."""
+        """Return the volume of the last 24 hours as a multiple of the median day."""
         return _ratio(quote_volume_24h, self.median_volume)
 
 
 @dataclass(frozen=True, slots=True)
 class InterestColumns:
-    """Open contracts at the newest hourly stamp, and their change in % over 24 hours."""
+    """Open contracts in the newest hourly row, and their change over 24 hours in %."""
 
     stamp_ms: int | None
     n: int
@@ -89,7 +90,10 @@ class InterestColumns:
 
 
 def series_columns(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> SeriesColumns:
-    """Compute the columns of one series, without the running candle and the candles before a broken row."""
+    """Compute the columns of one series.
+
+    The running candle is ignored. So are the candles before an invalid one.
+    """
     bars = closed_bars(rows, now_ms, interval_ms)
     if not bars:
         return SeriesColumns(None, 0)
@@ -115,7 +119,7 @@ def series_columns(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) ->
 
 
 def day_columns(rows: Sequence[SeriesLine], now_ms: int) -> DayColumns:
-    """Return the usual volume of a day."""
+    """Return the median daily volume."""
     day_ms = INTERVAL_MS["1d"]
     bars = closed_bars(rows, now_ms, day_ms)[-MEDIAN_DAYS:]
     enough = len(bars) >= COLUMNS["rel_volume_24h"].bars
@@ -124,7 +128,7 @@ def day_columns(rows: Sequence[SeriesLine], now_ms: int) -> DayColumns:
 
 
 def interest_columns(points: Sequence[InterestPoint], now_ms: int) -> InterestColumns:
-    """Compare the newest hour of open interest with the hour a day before. A stale list gives no values."""
+    """Compare open interest in the newest hour with the hour one day before. A stale list gives no values."""
     hours = by_hour(points, now_ms)
     stamp = max(hours, default=None)
     if stamp is None or not is_fresh(stamp, now_ms):
@@ -135,7 +139,7 @@ def interest_columns(points: Sequence[InterestPoint], now_ms: int) -> InterestCo
 
 
 def closed_bars(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> list[SeriesLine]:
-    """Return the newest closed and valid candles by time, without duplicates; none from before a broken one."""
+    """Return the newest closed candles by time, without duplicates, back to the last invalid one."""
     closed = [row for row in rows if row[0] + interval_ms <= now_ms]
     times = [row[0] for row in closed]
     if times != sorted(set(times)):
@@ -148,7 +152,7 @@ def closed_bars(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> li
 
 
 def change_percent(now: float | None, before: float | None) -> float | None:
-    """Return the difference of a price from another in percent; None if one is missing or not positive."""
+    """Return the difference of two prices in percent of the second. It is None if one is missing or not positive."""
     if now is None or before is None or not (now > 0 and before > 0):
         return None
     return _finite(100 * (now - before) / before)
@@ -158,7 +162,7 @@ def _are_whole(bars: Sequence[SeriesLine]) -> bool:
     if not bars:
         return True
     _, _, highs, lows, closes, volumes = zip(*bars, strict=True)
-    # NaN fails every comparison here, but min and max can ignore it.
+    # NaN fails every comparison here. In min and max it could pass unnoticed.
     in_order = all(map(le, lows, closes)) and all(map(le, closes, highs)) and all(map(le, repeat(0.0), volumes))
     return in_order and min(lows) >= _LEAST and max(highs) <= _MOST and max(volumes) <= _MOST
 
@@ -197,7 +201,7 @@ def _rsi(closes: Sequence[float]) -> float | None:
     if len(closes) <= _WILDER_BARS:
         return None
     moves = list(map(sub, closes[1:], closes))
-    # Gains minus losses over gains plus losses: with equal weights in both averages, that is the RSI.
+    # (gains - losses) / (gains + losses) gives the RSI, because both averages have equal weights.
     rise, way = _wilder(moves), _wilder(list(map(abs, moves)))
     return 50 * (1 + rise / way) if way else 50.0
 
@@ -215,6 +219,6 @@ def _wilder(values: Sequence[float]) -> float:
 
 @lru_cache(maxsize=MOST_BARS)
 def _wilder_weights(count: int) -> tuple[float, ...]:
-    """Return the weight of each value in Wilder's average, which starts with the mean of the first 14."""
+    """Return the weight of each value in Wilder's average. Its seed is the mean of the first 14 values."""
     kept = [(1 - 1 / _WILDER_BARS) ** back / _WILDER_BARS for back in range(count - _WILDER_BARS + 1)]
     return (*[kept[-1]] * _WILDER_BARS, *kept[-2::-1])

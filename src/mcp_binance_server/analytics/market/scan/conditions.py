@@ -1,4 +1,4 @@
-"""Parser of screen conditions, `rsi_14@1h < 30` or `change_24h <= -5`, and of the columns to sort by and show."""
+"""Parser of scan conditions such as `rsi_14@1h < 30`, and of the columns to sort by and to show."""
 
 import operator
 import re
@@ -33,14 +33,14 @@ GRAMMAR = "column[@15m|1h|4h|1d] then < <= > or >= then a decimal number, such a
 _SPACES = " \t"
 _SPACE = f"[{_SPACES}]*"
 _COLUMN = rf"([A-Za-z0-9_.]+){_SPACE}(?:@{_SPACE}([A-Za-z0-9]*))?"
-# No exponent: a number of this length is finite, and its text is its exact value.
+# Without an exponent and with this length a number is finite, and its text is its exact value.
 _CONDITION = re.compile(rf"{_SPACE}{_COLUMN}{_SPACE}([<>]=?){_SPACE}([+-]?[0-9]{{1,18}}(?:\.[0-9]{{1,18}})?){_SPACE}")
 _REFERENCE = re.compile(rf"{_SPACE}{_COLUMN}{_SPACE}")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A column, with the interval of its candles if it has one."""
+    """A column, and the candle interval if it has one."""
 
     column: str
     interval: ScanInterval | None = None
@@ -55,7 +55,7 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The condition on one column. A pair without a value there does not match."""
+    """A condition on one column. Pairs without a value do not match."""
 
     column: str
     interval: ScanInterval | None
@@ -71,11 +71,11 @@ class Condition:
         return ColumnRef(self.column, self.interval)
 
     def holds(self, value: float | None) -> bool:
-        """Return whether a value matches; None never does."""
+        """Return True if a value matches. None never matches."""
         return value is not None and isfinite(value) and _COMPARE[self.operator](value, float(self.number))
 
     def matching(self, places: Iterable[int], values: Sequence[float | None]) -> list[int]:
-        """Return the places whose values match, in their given order."""
+        """Return the positions whose values match, in their given order."""
         compare, number = _COMPARE[self.operator], float(self.number)
         return [
             place
@@ -89,7 +89,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class SortBy:
-    """The column that rows are sorted by, largest or smallest first."""
+    """The column to sort by, largest or smallest first."""
 
     ref: ColumnRef
     largest_first: bool = True
@@ -102,16 +102,16 @@ def read_condition(text: str, market: BoardMarket) -> Condition:
     """Parse one condition.
 
     Raises:
-        InvalidArguments: it is not a condition, or its column is unknown, lacks its interval, or is not of this market.
+        InvalidArguments: the syntax is wrong, the column is unknown or not of this market, or its interval is missing.
     """
     return read_conditions((text,), market)[0]
 
 
 def read_conditions(texts: Sequence[str], market: BoardMarket) -> tuple[Condition, ...]:
-    """Parse all conditions of a screen, at most eight.
+    """Parse all conditions of a scan, at most eight.
 
     Raises:
-        InvalidArguments: names everything that is wrong with them.
+        InvalidArguments: lists every mistake in them.
     """
     if len(texts) > MOST_CONDITIONS:
         raise _refused([("where", f"at most {MOST_CONDITIONS} conditions, not {len(texts)}")])
@@ -128,10 +128,10 @@ def read_conditions(texts: Sequence[str], market: BoardMarket) -> tuple[Conditio
 
 
 def read_sort(text: str, market: BoardMarket) -> SortBy:
-    """Parse the sort order: `column` for the largest first, `-column` for the smallest.
+    """Parse the sort order: `column` puts the largest first, `-column` the smallest.
 
     Raises:
-        InvalidArguments: it is not a column of this market, or lacks its interval.
+        InvalidArguments: the column is not of this market, or its interval is missing.
     """
     stripped = text.strip(_SPACES)
     smallest_first = stripped.startswith("-")
@@ -145,7 +145,7 @@ def read_columns(texts: Iterable[str], market: BoardMarket) -> tuple[ColumnRef, 
     """Parse the columns to show, without duplicates.
 
     Raises:
-        InvalidArguments: one is not a column of this market, or lacks its interval.
+        InvalidArguments: a column is not of this market, or its interval is missing.
     """
     read: list[ColumnRef] = []
     problems: list[tuple[str, str]] = []
@@ -211,8 +211,8 @@ def _with_interval(column: str, market: BoardMarket) -> str:
 
 
 def nearest_columns(text: str, market: BoardMarket) -> tuple[str, ...]:
-    """Return up to three columns of a market that a mistyped name can mean, best guess first."""
-    # Needed only after a typo: not worth loading at every start.
+    """Suggest up to three columns for a misspelled name, best guess first."""
+    # Imported late: only a typo needs it.
     from difflib import get_close_matches  # noqa: PLC0415
 
     names = [name for name in columns_of(market) if name != text]

@@ -1,4 +1,4 @@
-"""Movers of a board: rows in order of a column, gainers, losers, and the most traded."""
+"""Sorting of pairs: by a column, gainers, losers, and most traded."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Movers:
-    """Places on the board, largest move or volume first. A gainer rose, and a loser fell."""
+    """Positions on the board, largest move or volume first. A gainer rose, and a loser fell."""
 
     gainers: tuple[int, ...]
     losers: tuple[int, ...]
@@ -19,7 +19,7 @@ class Movers:
 def movers(
     symbols: Sequence[str], changes: Values, volumes: Values, places: Iterable[int] | None = None, count: int = 10
 ) -> Movers:
-    """Return the movers among places, ties by name. A pair without a value is never a mover."""
+    """Return the movers among the given positions. Ties are sorted by name. Pairs without a value are left out."""
     among = range(len(symbols)) if places is None else list(places)
     risen = [place for place in among if (change := changes[place]) is not None and change > 0]
     fallen = [place for place in among if (change := changes[place]) is not None and change < 0]
@@ -32,7 +32,7 @@ def movers(
 
 
 def in_order(places: Iterable[int], symbols: Sequence[str], values: Values, *, largest_first: bool = True) -> list[int]:
-    """Sort places by value, ties by symbol. Pairs without a value come last in both directions, by symbol."""
+    """Sort positions by value, ties by symbol. Pairs without a value come last in both directions."""
     sign = -1 if largest_first else 1
 
     def key(place: int) -> tuple[bool, float, str]:

@@ -1,4 +1,4 @@
-"""Result of a screen, ready for display."""
+"""Result of a scan, ready for display."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from mcp_binance_server.domain.board import BoardView
 
 @dataclass(frozen=True, slots=True)
 class ScanRow:
-    """One pair: its price and tick as the exchange wrote them, and its value in each column."""
+    """One pair with its price and tick as the exchange wrote them, and its value in each column."""
 
     symbol: str
     price: str
@@ -26,7 +26,7 @@ class ScanRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanReport:
-    """The result of a screen: of `listed` pairs `screened` have enough volume, and `matched` pass every condition."""
+    """Result of a scan. Of `listed` pairs `screened` have enough volume, and `matched` pass every condition."""
 
     question: ScanQuestion
     view: BoardView
@@ -46,7 +46,7 @@ class ScanReport:
 
 
 def report_on(screen: Screen, view: BoardView) -> ScanReport:
-    """Return the current state of a screen."""
+    """Return the present result of a scan that can be incomplete."""
     question, judgement = screen.question, screen.judged()
     rows, losers = shown_places(screen, judgement.matched, question.limit)
     lacking = {place for place, _ in screen.missing([*rows, *losers])}
@@ -69,7 +69,7 @@ def report_on(screen: Screen, view: BoardView) -> ScanReport:
 
 
 def shown_places(screen: Screen, matched: Sequence[int], limit: int) -> tuple[list[int], list[int]]:
-    """Return the pairs to show: in sort order, or the largest gainers and losers."""
+    """Return the pairs to show: in the requested order, or the largest gainers and losers."""
     if not screen.question.is_about_movers:
         return screen.ordered(matched)[:limit], []
     numbers = screen.numbers

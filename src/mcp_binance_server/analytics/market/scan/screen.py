@@ -1,4 +1,4 @@
-"""Screen of a board, and the state of each pair: matched, still to read, or out."""
+"""Scan of a board, and the state of each pair: matched, still to read, or failed."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,13 +19,13 @@ ScanStep = ScanInterval | Literal["interest"]
 STEPS: tuple[ScanStep, ...] = (*reversed(SCAN_INTERVALS), "interest")
 VOLUME = ColumnRef("quote_volume_24h")
 USUAL_COLUMNS = (ColumnRef("change_24h"), VOLUME)
-# Maximum pairs with open interest. Each is a request, from a quota of two hundred a minute.
+# Maximum number of pairs whose open interest is read. Each costs one request of two hundred a minute.
 MOST_INTEREST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class PairColumns:
-    """The stored columns of one series of a pair; `days` is set for daily candles only."""
+    """The stored columns of one series of a pair. `days` is set only for daily candles."""
 
     series: SeriesColumns
     days: DayColumns | None = None
@@ -37,7 +37,7 @@ AtHand = Callable[[ScanStep, str], ReadColumns | None]
 
 @dataclass(frozen=True, slots=True)
 class ScanQuestion:
-    """One screen as requested. Without conditions and an order it shows the largest gainers and losers."""
+    """One scan request. Without conditions and an order it asks for the largest gainers and losers."""
 
     market: BoardMarket
     quote: str
@@ -54,7 +54,7 @@ class ScanQuestion:
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
-        """The columns of each row in addition to its price, in the order they were named."""
+        """Columns of each row after its price, in order of the request."""
         named = [condition.ref for condition in self.where]
         named += [] if self.sort is None else [self.sort.ref]
         named += self.show or USUAL_COLUMNS
@@ -62,7 +62,7 @@ class ScanQuestion:
 
     @property
     def steps(self) -> tuple[tuple[ScanStep, tuple[Condition, ...]], ...]:
-        """The reads that judge a pair, in order of work. A pair that fails a step is not read further."""
+        """The reads that decide whether a pair matches, in order. After a failed step a pair is not read further."""
         conditions: dict[ScanStep, list[Condition]] = {}
         for condition in self.where:
             if (step := step_of(condition.ref)) is not None:
@@ -73,7 +73,7 @@ class ScanQuestion:
 
 
 def step_of(ref: ColumnRef) -> ScanStep | None:
-    """Return the read that a column needs; None for a column of the board."""
+    """Return the read that a column needs, or None if the board has it."""
     match ref.spec.stage:
         case "board":
             return None
@@ -86,7 +86,7 @@ def step_of(ref: ColumnRef) -> ScanStep | None:
 
 
 class BoardNumbers:
-    """The columns of a board as numbers, each computed once, on first use."""
+    """Columns of a board as numbers. Each is computed once, on first use."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -99,7 +99,7 @@ class BoardNumbers:
 
     @cached_property
     def prices(self) -> list[str]:
-        """The last prices as the exchange wrote them."""
+        """Last prices as the exchange wrote them."""
         return self.board.texts("last")
 
     @cached_property
@@ -111,7 +111,7 @@ class BoardNumbers:
         return board_numbers(self.board, "mark")
 
     def listed(self, quote: str, underlying: Underlying | None) -> list[int]:
-        """Return the pairs against an asset, the most traded first."""
+        """Return the pairs with a quote asset, most traded first."""
         if (quote, underlying) not in self._listed:
             places = listed_places(self.board, quote=quote, underlying=underlying)
             self._listed[quote, underlying] = in_order(places, self.symbols, self.values(VOLUME.column))
@@ -125,7 +125,7 @@ class BoardNumbers:
 
 @dataclass(frozen=True, slots=True)
 class ScreenState:
-    """The state of a screen's pairs; places on the board, the most traded first."""
+    """State of all pairs of a scan, as positions on the board, most traded first."""
 
     matched: list[int]
     to_read: list[tuple[int, ScanStep]]
@@ -139,7 +139,7 @@ class ScreenState:
 
 @dataclass
 class Screen:
-    """One question on one board, judged by the columns already read."""
+    """One scan of one board, decided by the columns read so far."""
 
     question: ScanQuestion
     numbers: BoardNumbers
@@ -152,12 +152,12 @@ class Screen:
 
     @property
     def is_on_the_board(self) -> bool:
-        """Whether the board alone answers the question."""
+        """Whether the board alone has all needed columns."""
         return not any(map(step_of, self.question.columns))
 
     @cached_property
     def listed(self) -> list[int]:
-        """All pairs of the question, whatever their volume, the most traded first."""
+        """All pairs that the query covers, with any volume, most traded first."""
         return self.numbers.listed(self.question.quote, self.question.underlying)
 
     @cached_property
@@ -168,7 +168,7 @@ class Screen:
 
     @cached_property
     def candidates(self) -> list[int]:
-        """The screened pairs that pass the conditions on board columns."""
+        """The screened pairs that pass the conditions on columns of the board."""
         places = self.screened
         for condition in self.question.where:
             if step_of(condition.ref) is None:
@@ -177,7 +177,7 @@ class Screen:
         return places
 
     def judged(self) -> ScreenState:
-        """Return the current state. A pair that cannot be read neither matches nor fails."""
+        """Return the present state. A pair that cannot be read neither matches nor fails."""
         if not self.steps:
             return ScreenState(self.candidates, [], 0, 0, 0, {})
         matched: list[int] = []
@@ -201,24 +201,24 @@ class Screen:
             else:
                 to_read.append((place, verdict))
         waiting = len(to_read)
-        # Open interest comes last: its pairs are known only when nothing else is missing.
+        # Open interest is read last: only then is it known which pairs need it.
         before = [each for each in to_read if each[1] != "interest"]
         return ScreenState(matched, before or to_read, waiting, unread, beyond, young)
 
     def further(self, place: int) -> ScanInterval | None:
-        """Return the interval of the candles that a pair needs next; None once its candles are complete."""
+        """Return the candle interval that a pair needs next, or None once its candles are complete."""
         verdict = self._verdict(place, Counter())
         return next((each for each in SCAN_INTERVALS if each == verdict), None)
 
     def ordered(self, places: Sequence[int]) -> list[int]:
-        """Sort pairs by the requested column. By default their order stays, the most traded first."""
+        """Sort pairs by the requested column. By default the most traded come first."""
         sort = self.question.sort
         if sort is None:
             return [*places]
         return in_order(places, self.numbers.symbols, self._values(sort.ref, places), largest_first=sort.largest_first)
 
     def missing(self, places: Sequence[int]) -> list[tuple[int, ScanStep]]:
-        """Return the reads still needed to show all columns of the rows."""
+        """Return the reads that the shown rows still need."""
         steps = {step for ref in self.question.columns if (step := step_of(ref)) is not None}
         return [
             (place, step)
@@ -229,7 +229,7 @@ class Screen:
         ]
 
     def value(self, place: int, ref: ColumnRef) -> float | None:
-        """Return a column of a pair; None if the pair has no value or it was not read yet."""
+        """Return the value of a pair in a column. It is None if there is none or it was not read yet."""
         step = step_of(ref)
         if step is None:
             return self.numbers.values(ref.column)[place]
@@ -237,7 +237,7 @@ class Screen:
         return None if columns is None else self._value(place, ref, columns)
 
     def closes(self) -> dict[ScanInterval, int]:
-        """Return the close time of the candles read, by interval; the oldest if they differ."""
+        """Return the close time of the last candle by interval. If pairs differ, it is the oldest."""
         steps = {*map(step_of, self.question.columns)}
         found: dict[ScanInterval, int] = {}
         for interval in SCAN_INTERVALS:

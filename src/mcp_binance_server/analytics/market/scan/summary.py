@@ -1,4 +1,4 @@
-"""Market overview: breadth, movers, the most traded pairs, and the funding of perpetuals."""
+"""Market overview: breadth, movers, most traded pairs, and funding of perpetuals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mcp_binance_server.domain.board import BoardView
 
 @dataclass(frozen=True, slots=True)
 class FundingRow:
-    """The estimate of one contract in % per interval, and extrapolated to a year of such intervals."""
+    """Estimated funding of one contract in % per interval, and extrapolated to a year."""
 
     symbol: str
     rate: float
@@ -24,7 +24,7 @@ class FundingRow:
 
 @dataclass(frozen=True, slots=True)
 class FundingSummary:
-    """The distribution of all contracts' estimates as annual rates, and both ends."""
+    """Annual estimated funding rates of all contracts: quartiles, highest and lowest."""
 
     aprs: Quartiles
     highest: tuple[FundingRow, ...]
@@ -33,7 +33,7 @@ class FundingSummary:
 
 @dataclass(frozen=True, slots=True)
 class MarketSummary:
-    """One market against one asset. Of `listed` pairs only those with enough volume count."""
+    """Overview of one market with one quote asset. Of `listed` pairs only those with enough volume count."""
 
     view: BoardView
     listed: int
@@ -46,7 +46,7 @@ class MarketSummary:
 
 @dataclass(frozen=True, slots=True)
 class MarketOverview:
-    """Spot, and perpetuals if offered; `missing` is the reason if offered perpetuals could not be read."""
+    """Overview of spot and perpetuals. `missing` is the reason if perpetuals are offered but could not be read."""
 
     quote: str
     min_volume: float
@@ -58,7 +58,7 @@ class MarketOverview:
 def summarised(
     numbers: BoardNumbers, view: BoardView, *, quote: str, min_volume: float, count: int
 ) -> MarketSummary | None:
-    """Summarise the pairs of a board against an asset; None if there are none."""
+    """Summarise the pairs of a board with one quote asset. Return None if there are none."""
     listed = numbers.listed(quote, "crypto")
     if not listed:
         return None
