@@ -1,1 +1,1 @@
-"""The vocabulary: frozen values, exact money, no I/O."""
+"""Domain values: frozen records, exact money, no I/O."""

@@ -1,4 +1,4 @@
-"""Identity of a caller, its scopes, and its API key; a key is never shown."""
+"""Identity of a caller, its scopes, and its API key. A key is never shown."""
 
 from base64 import b32encode
 from collections.abc import Generator
@@ -23,14 +23,14 @@ HeldT = TypeVar("HeldT")
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Sender of a request. `name` is unique per sender; no two senders share private data."""
+    """Sender of a request. Each sender has a unique `name`, and senders never share private data."""
 
     name: str = ANYBODY
     scopes: frozenset[Scope] = SCOPES
 
     @property
     def is_known(self) -> bool:
-        """Return True if the sender was authenticated."""
+        """Whether the sender was authenticated."""
         return self.name != ANYBODY
 
     def lacks(self, needed: frozenset[Scope]) -> frozenset[Scope]:
@@ -46,7 +46,7 @@ PARTY: ContextVar[str] = ContextVar("party", default="")
 
 @contextmanager
 def acting_for(party: str) -> Generator[None]:
-    """Count the work in this block, and all tasks it starts, for a party."""
+    """Attribute the work in this block, and all tasks that it starts, to a party."""
     before = PARTY.set(party)
     try:
         yield
@@ -55,9 +55,10 @@ def acting_for(party: str) -> Generator[None]:
 
 
 def party_of(visitor: Visitor, accepted_key: str | None, address: str) -> str:
-    """Return the party of a caller as a hash, so that neither logs nor the state engine learn the caller's identity.
+    """Return the party of a caller: a hash that hides the identity from logs and from the state engine.
 
-    A key identifies a caller only once the exchange has accepted it: a client can invent a key for each request.
+    A key identifies a caller only after the exchange has accepted it. Otherwise a client could invent a new key for
+    each request.
     """
     if visitor.is_known:
         told = f"token {visitor.name}"
@@ -78,7 +79,10 @@ def _hashed(told: str) -> str:
 
 
 def client_of(remote_addr: str) -> str:
-    """Return the client behind an address; for IPv6 its /64, since one line can use a new address for each request."""
+    """Return the client behind an IP address. For IPv6 it is the /64 network.
+
+    One IPv6 line can use a new address for each request.
+    """
     try:
         address = ip_address(remote_addr)
     except ValueError:
@@ -89,19 +93,19 @@ def client_of(remote_addr: str) -> str:
 
 
 def mask(key: str) -> str:
-    """Return the first and the last four characters of a key, and nothing of a short one."""
+    """Return the first and last four characters of a key. A short key is hidden completely."""
     return f"{key[:4]}****{key[-4:]}" if len(key) >= SHORTEST_SHOWN else "****"
 
 
 def key_id(api_key: str) -> str:
-    """Return the ID of a key for places where the key must not appear: the operator's limits, the order journal."""
+    """Return an ID for a key. It replaces the key in the operator's limits and in the order journal."""
     digest = b32encode(sha256(_KEY_ID + api_key.encode()).digest()).decode()
     return f"k-{digest[:_KEY_ID_CHARACTERS].lower()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """An API key with either its HMAC secret or the PEM of its Ed25519 or RSA private key."""
+    """An API key with its HMAC secret, or with an Ed25519 or RSA private key in PEM."""
 
     api_key: str = field(repr=False)
     secret: str = field(repr=False)
@@ -129,7 +133,7 @@ class Credentials:
 
 
 class Vault(Generic[HeldT]):
-    """Container for one value until it is wiped; it neither prints the value nor allows a copy."""
+    """Container for one secret value until it is wiped. The value cannot be printed or copied."""
 
     __slots__ = ("_held",)
 
@@ -141,12 +145,12 @@ class Vault(Generic[HeldT]):
         return self._held
 
     def wipe(self) -> None:
-        """Drop the reference to the value: Python cannot overwrite a string, so nothing more can be dropped."""
+        """Drop the reference to the value. Python cannot overwrite a string in memory."""
         self._held = None
 
     def __repr__(self) -> str:
         return f"Vault({'empty' if self._held is None else '****'})"
 
     def __reduce__(self) -> str:
-        """Refuse pickling and copying: both make a second secret that would never be wiped."""
+        """Refuse pickling and copying: a copy of the secret would never be wiped."""
         raise TypeError("a Vault cannot be pickled or copied")

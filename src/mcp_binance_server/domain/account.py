@@ -1,4 +1,4 @@
-"""Balances of an account, permissions of its key, and the network that reported them."""
+"""Balances of an account, permissions of its key, and the venue that reported them."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +11,7 @@ WITHDRAW = "withdraw"
 
 @dataclass(frozen=True, slots=True)
 class Venue:
-    """Network and host that actually answered a question about an account."""
+    """Network and host that answered a request about an account."""
 
     network: str
     host: str
@@ -47,7 +47,7 @@ class Commission:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The balances of an account and the rights the exchange reports for it."""
+    """The balances of an account, and the permissions that the exchange reports for it."""
 
     balances: tuple[Balance, ...]
     can_trade: bool
@@ -66,7 +66,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class AccountView:
-    """An account, the venue that answered, and the time."""
+    """An account, the venue that answered, and the time of the answer."""
 
     account: Account
     venue: Venue
@@ -75,7 +75,7 @@ class AccountView:
 
 @dataclass(frozen=True, slots=True)
 class KeyRights:
-    """Permissions enabled for a key; the account's own permissions are separate. None means not reported."""
+    """Permissions of a key. None means not reported. The account has permissions of its own."""
 
     reading: bool
     spot_trading: bool

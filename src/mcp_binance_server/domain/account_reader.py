@@ -1,4 +1,4 @@
-"""Reads of an account, on the exchange behind a key or in the local file of a paper account."""
+"""Read access to an account: at the exchange by an API key, or in the local file of a paper account."""
 
 from typing import Protocol, runtime_checkable
 
@@ -10,7 +10,7 @@ from mcp_binance_server.domain.symbols import Symbol
 
 
 class AccountReader(Protocol):
-    """Reads of one account; no result is ever shared with another account."""
+    """Read access to one account. Results are never shared with another account."""
 
     @property
     def has_key(self) -> bool:
@@ -18,21 +18,21 @@ class AccountReader(Protocol):
         ...
 
     def require_key(self) -> object:
-        """Check that there is an account to read.
+        """Check, without a request, that there is an account to read.
 
         Raises:
-            InvalidCredentials: there is none, or the caller may not use the server's own key; found without a request.
+            InvalidCredentials: there is none, or the caller may not use the server's own key.
         """
         ...
 
     def venue(self, host: str, /) -> Venue:
-        """Return the venue of the account, given the host that answered."""
+        """Return the venue of the account. `host` is the host that answered."""
         ...
 
     async def account(self) -> Sourced[Account]: ...
 
     async def key_rights(self) -> KeyRights | None:
-        """Return the permissions of the key, or None if they are not reported in time."""
+        """Return the permissions of the key, or None if they were not reported in time."""
         ...
 
     async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]: ...
@@ -40,13 +40,16 @@ class AccountReader(Protocol):
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of every status, oldest first: the newest ones, or with a start the ones that follow it."""
+        """Return orders of any status, oldest first.
+
+        Without a start they are the newest orders, else the first orders from the start on.
+        """
         ...
 
     async def order(
         self, symbol: Symbol, client_order_id: str | None = None, *, order_id: int | None = None
     ) -> Sourced[Order]:
-        """Return one order by either of its IDs."""
+        """Return one order by its client order ID or by the exchange's order ID."""
         ...
 
     async def fills(
@@ -58,26 +61,26 @@ class AccountReader(Protocol):
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first: the newest, the newest up to an end, or those after a start.
+        """Return trades of the account, oldest first.
 
-        The filters exclude each other: one order, a start, or an end.
+        Without a filter they are the newest trades. The filters exclude each other: one order, a start, or an end.
         """
         ...
 
 
 @runtime_checkable
 class TradesByCaller(Protocol):
-    """Trading for callers: each on an account of its own, or all on the account of the server's own key."""
+    """Trading access by caller. Each caller has its own account, or all use the account of the server's own key."""
 
     def of_caller(self, visitor: Visitor | None, key: object, *, is_lent: bool) -> object:
-        """Return the trader for one caller with a key, if any; `is_lent` means that it is the server's own key."""
+        """Return the trader for a caller. `is_lent` means that `key` is the server's own key."""
         ...
 
 
 @runtime_checkable
 class ReaderByVisitor(Protocol):
-    """Reads of accounts that belong to visitors, not to keys."""
+    """Read access to accounts that belong to visitors instead of keys."""
 
     def of_visitor(self, visitor: Visitor | None) -> AccountReader:
-        """Return the reads of a visitor's own account; without a visitor there is no account."""
+        """Return read access to a visitor's own account. Without a visitor there is no account."""
         ...

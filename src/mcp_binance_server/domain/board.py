@@ -1,4 +1,4 @@
-"""All pairs of one market at one moment, as the exchange wrote them."""
+"""Board: all pairs of one market at one moment, as the exchange wrote them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ BoardField = Literal[
 """Fields of a row. `funding` is the estimate for the settlement at `next_funding_ms`, one every `interval_hours`."""
 
 FIELDS: tuple[BoardField, ...] = get_args(BoardField)
-# No text of the exchange contains this separator: its names are words, its numbers digits.
+# Separator that is in no text of the exchange: its names are words, its numbers digits.
 _BETWEEN = "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """One pair: its position on the board and its texts; empty where the exchange sent none."""
+    """One pair: its position on the board and its texts. A text that the exchange did not send is empty."""
 
     place: int
     texts: Mapping[BoardField, str]
@@ -35,9 +35,10 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Each field as one text with a line per pair: a hundredth of the objects that rows would be.
+    """All pairs of a market in columns. Each column is one text with a line per pair.
 
-    Numbers are parsed only for the fields that a query names, and exact ones only for the rows that are shown.
+    This needs a hundredth of the objects that rows would need. Only the fields that a query names are parsed as
+    numbers. Exact numbers are parsed only for the rows that are shown.
     """
 
     market: BoardMarket
@@ -62,13 +63,13 @@ class Board:
         return cls(market, host, at_ms, count, fields)
 
     def texts(self, name: BoardField) -> list[str]:
-        """Return the texts of a field, one per pair in board order; empty texts if the board lacks the field."""
+        """Return the texts of a field, one per pair in board order. If the board lacks the field, they are empty."""
         if name not in self.fields or not self.count:
             return [""] * self.count
         return self.fields[name].split(_BETWEEN)
 
     def rows(self, places: Iterable[int]) -> list[BoardRow]:
-        """Return whole rows, for the few positions that are shown."""
+        """Return whole rows for the few positions that are shown."""
         columns: dict[BoardField, list[str]] = {name: self.texts(name) for name in FIELDS if name in self.fields}
         return [BoardRow(place, {name: texts[place] for name, texts in columns.items()}) for place in places]
 

@@ -16,7 +16,7 @@ IntervalSource = Literal["exchange", "settlements", "assumed"]
 
 PERPETUAL_KINDS: Mapping[str, Underlying] = {"PERPETUAL": "crypto", "TRADIFI_PERPETUAL": "tradfi"}
 USUAL_FUNDING_HOURS = 8
-# Spellings of a pair's perpetual on other sites: BTCUSDT.P, BTCUSDTPERP, BTCUSDT_PERP, BTCUSDT-PERP.
+# Names of a pair's perpetual on other sites: BTCUSDT.P, BTCUSDTPERP, BTCUSDT_PERP, BTCUSDT-PERP.
 _AS_PERPETUAL = re.compile(r"(?:[._-]?PERP|\.P)\Z")
 _MULTIPLIED = re.compile(r"(1000000|10000|1000|1M)(?=[A-Z])")
 _MULTIPLIERS = {"1M": Decimal(1_000_000)}
@@ -24,7 +24,7 @@ _MULTIPLIERS = {"1M": Decimal(1_000_000)}
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One contract as the exchange lists it; its index follows `pair`."""
+    """One contract in the exchange's list. Its index is that of `pair`."""
 
     symbol: Symbol
     pair: str
@@ -50,7 +50,7 @@ class Contract:
 
     @property
     def multiplied(self) -> tuple[str, Decimal] | None:
-        """Base asset and multiplier according to the name alone; valid only once the prices agree."""
+        """Base asset and multiplier as read from the name. They are valid only if the prices agree."""
         found = _MULTIPLIED.match(self.base)
         if found is None:
             return None
@@ -59,7 +59,7 @@ class Contract:
 
 @dataclass(frozen=True)
 class ContractTable:
-    """All contracts of the exchange. This list decides which contracts exist, not a pattern of names."""
+    """All contracts of the exchange. A contract exists if it is in this list, whatever its name looks like."""
 
     contracts: Mapping[Symbol, Contract] = field(repr=False)
     weight_limit: int
@@ -69,13 +69,13 @@ class ContractTable:
         return cls({each.symbol: each for each in contracts}, weight_limit)
 
     def find(self, text: str) -> Contract | None:
-        """Return the contract that a text names, or None; BTCUSDT.P and BTCUSDTPERP name the perpetual BTCUSDT."""
+        """Return the contract named by a text, or None. BTCUSDT.P and BTCUSDTPERP name the perpetual BTCUSDT."""
         folded = fold(text)
         return self.contracts.get(Symbol(folded)) or self.contracts.get(Symbol(_AS_PERPETUAL.sub("", folded)))
 
     @cached_property
     def perpetuals(self) -> tuple[Symbol, ...]:
-        """Trading perpetuals: crypto before TradFi, then pairs with USDT before others, then by name."""
+        """Trading perpetuals. Crypto comes before TradFi, then USDT pairs before others, then names in order."""
         trading = [each for each in self.contracts.values() if each.is_perpetual and each.is_trading]
         return tuple(
             each.symbol
@@ -85,7 +85,7 @@ class ContractTable:
         )
 
     def deliveries(self, pair: str) -> list[Contract]:
-        """Return the trading contracts on a pair that expire, the next expiry first."""
+        """Return the trading delivery contracts on a pair, the next expiry first."""
         found = [
             each for each in self.contracts.values() if each.pair == pair and each.is_trading and not each.is_perpetual
         ]
@@ -94,7 +94,7 @@ class ContractTable:
 
 @dataclass(frozen=True, slots=True)
 class PremiumIndex:
-    """Mark and index price at one moment, and the estimated funding of the next settlement.
+    """Mark price, index price and estimated funding of the next settlement, at one moment.
 
     Delivery contracts have no funding.
     """
@@ -109,7 +109,7 @@ class PremiumIndex:
 
 @dataclass(frozen=True, slots=True)
 class FundingRule:
-    """Funding terms of a symbol, if they differ from the usual ones."""
+    """Funding interval and limits of a symbol. Only symbols with unusual ones have a rule."""
 
     symbol: Symbol
     interval_hours: int
@@ -119,7 +119,7 @@ class FundingRule:
 
 @dataclass(frozen=True, slots=True)
 class FundingPayment:
-    """One settlement. A dividend of an equity contract is listed as a settlement too, but is not funding."""
+    """One funding settlement. The list also contains dividends of equity contracts, which are not funding."""
 
     time_ms: int
     rate: Decimal
@@ -128,7 +128,7 @@ class FundingPayment:
 
 @dataclass(frozen=True, slots=True)
 class FuturesQuote:
-    """Best bid and ask of a contract, and their time."""
+    """Best bid and ask of a contract, with their time."""
 
     symbol: Symbol
     bid: Price
@@ -147,7 +147,7 @@ class OpenInterest:
 
 @dataclass(frozen=True, slots=True)
 class InterestPoint:
-    """Open interest at the end of an hour: contracts and their value."""
+    """Open interest at the end of an hour: number of contracts and their value."""
 
     time_ms: int
     contracts: Quantity
@@ -159,7 +159,7 @@ ShareKind = Literal["accounts_all", "top_accounts", "top_positions"]
 
 @dataclass(frozen=True, slots=True)
 class SharePoint:
-    """Long share at the end of an hour: of accounts, or of the positions of the largest accounts."""
+    """Long share at the end of an hour: share of accounts, or share of the positions of the largest accounts."""
 
     time_ms: int
     long_share: Decimal
@@ -168,7 +168,7 @@ class SharePoint:
 
 @dataclass(frozen=True, slots=True)
 class TakerPoint:
-    """Taker volume bought and sold in the hour that began at `time_ms`."""
+    """Taker buys and sells in the hour that began at `time_ms`."""
 
     time_ms: int
     bought: Quantity
@@ -177,7 +177,7 @@ class TakerPoint:
 
 @dataclass(frozen=True, slots=True)
 class BasisPoint:
-    """Basis at one moment: futures price against index, as a fraction of the index."""
+    """Basis at one moment: futures price minus index, as a fraction of the index."""
 
     time_ms: int
     rate: Decimal
@@ -185,7 +185,7 @@ class BasisPoint:
 
 @dataclass(frozen=True, slots=True)
 class Liquidation:
-    """One forced order reported by the stream: a long position that was sold, or a short one that was bought back."""
+    """One liquidation in the stream: a long position that was sold, or a short position that was bought back."""
 
     symbol: Symbol
     side: Literal["long", "short"]

@@ -1,4 +1,4 @@
-"""Fair allocation of limited items: which party holds which, and which item is reclaimed when all are held."""
+"""Fair allocation of limited items among parties: who holds an item, and which item is reclaimed."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable
@@ -7,15 +7,15 @@ from typing import Generic, TypeVar
 KeyT = TypeVar("KeyT", bound=Hashable)
 Release = Callable[[], None]
 
-# A lead of one item is not enough: the party that lost the item would ask for it back.
+# With a lead of one item, the party that lost it could ask for it back.
 LEAST_LEAD = 2
 
 
 class Holdings(Generic[KeyT]):
-    """Items in order of allocation, with the parties that hold each; several parties can hold one item.
+    """Items in order of allocation, with the parties that hold them. Several parties can hold one item.
 
-    The rule: free items go to any party. Once all are held, a party gets an item from a party that holds at least two
-    more than it does. Items of this process itself, the party "", are never reclaimed.
+    Free items go to any party. If all are held, a party gets an item of a party that holds at least two more. Items
+    held by this process itself (the party "") are never reclaimed.
     """
 
     def __init__(self) -> None:
@@ -26,14 +26,14 @@ class Holdings(Generic[KeyT]):
         return len(self._holders)
 
     def hold(self, key: KeyT, party: str) -> None:
-        """Count one more hold of a party on an item; a party can hold an item several times."""
+        """Add one hold of a party on an item. A party can hold an item several times."""
         holders = self._holders.setdefault(key, Counter())
         holders[party] += 1
         if holders[party] == 1:
             self._held[party] += 1
 
     def let_go(self, key: KeyT, party: str) -> None:
-        """Release one hold; an item without holders is forgotten."""
+        """Release one hold. An item without holds is removed."""
         holders = self._holders.get(key)
         if holders is None or party not in holders:
             return
@@ -45,7 +45,7 @@ class Holdings(Generic[KeyT]):
             del self._holders[key]
 
     def forget(self, key: KeyT) -> None:
-        """Release an item for all of its holders."""
+        """Release all holds on an item."""
         for party in self._holders.pop(key, ()):
             self._count_less(party)
 
@@ -54,12 +54,13 @@ class Holdings(Generic[KeyT]):
         return self._held[party]
 
     def surplus(self, asker: str, *, lead: int = LEAST_LEAD, among: Collection[KeyT] | None = None) -> KeyT | None:
-        """Return the item to reclaim for a party: the oldest of the largest holder, or None if no party has too many.
+        """Return the item to reclaim for a party: the oldest item of the party that holds most.
 
-        A shared item is reclaimed only if each of its holders has at least `lead` more items than the asker.
+        Return None if no party has enough more than the asker. A shared item is reclaimed only if each of its holders
+        has at least `lead` more items than the asker.
         """
         least = self._held[asker] + lead
-        # Repeated requests that are denied should cost little.
+        # Fast path: repeated requests without success should be cheap.
         if not any(count >= least for party, count in self._held.items() if party):
             return None
         found: KeyT | None = None
@@ -77,7 +78,7 @@ class Holdings(Generic[KeyT]):
 
 
 class LentPlaces:
-    """Pool of at most `most` places; a party that loses its place is notified at once."""
+    """Pool of at most `most` places. A party is notified at once if its place is reclaimed."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -88,7 +89,7 @@ class LentPlaces:
         return len(self._ends)
 
     def take(self, party: str, end: Callable[[], None]) -> Release | None:
-        """Take a place and return its release, or None if no place is available.
+        """Take a place and return a function that releases it, or None if there is no place.
 
         `end` is called if the place is reclaimed for another party.
         """

@@ -1,4 +1,4 @@
-"""Tickers, trades, quotes and books, and views of them with their source and time."""
+"""Tickers, trades, quotes and order books, and answers with their source and time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ MOST_CANDLES = 1000
 class Sourced(Generic[ValueT]):
     """A value and its source: the configured host, a fallback host, or the offline exchange.
 
-    A value pushed by a market stream has an origin of its own.
+    A value from a market stream has an origin of its own.
     """
 
     value: ValueT
@@ -36,7 +36,7 @@ class Sourced(Generic[ValueT]):
     """The exchange's time of the request: the value can be newer, never older."""
 
     def holding(self, value: OtherT) -> "Sourced[OtherT]":
-        """Return a different value found in the same answer."""
+        """Return another value from the same source."""
         return Sourced(value, self.host, self.origin, self.at_ms)
 
 
@@ -69,7 +69,7 @@ class Ticker:
 class MarketView:
     """A ticker, the rules of its symbol, the host that answered, and the age of the data.
 
-    On a page that measures from the price, `reading` is that price, and so is the ticker's last price.
+    `reading` is set on pages that measure from one price. Then the ticker's last price is that price.
     """
 
     ticker: Ticker
@@ -81,7 +81,7 @@ class MarketView:
 
     @property
     def last_trade(self) -> Price:
-        """The price of the last trade, even if a page measures from another price."""
+        """Price of the last trade, even on a page that measures from another price."""
         return self.ticker.last_price if self.reading is None else self.reading.last
 
 
@@ -98,7 +98,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """One print on the tape; an aggregate covers the trades `first_id` to `last_id`."""
+    """One trade. An aggregate trade covers the trades `first_id` to `last_id`."""
 
     trade_id: int
     price: Price
@@ -118,7 +118,7 @@ class PriceLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookSnapshot:
-    """Levels of both sides, best first, as of one update id."""
+    """Price levels of both sides, best first, as of one update ID."""
 
     last_update_id: int
     bids: tuple[PriceLevel, ...]
@@ -127,7 +127,7 @@ class BookSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class BookDelta:
-    """Changes by the updates `first_update_id` to `last_update_id`; a quantity of zero removes the level."""
+    """Book changes of the updates `first_update_id` to `last_update_id`. A quantity of zero removes a level."""
 
     first_update_id: int
     last_update_id: int
@@ -138,7 +138,7 @@ class BookDelta:
 
 @dataclass(frozen=True, slots=True)
 class Observation(Generic[ValueT]):
-    """A value of one symbol, the symbol's rules, the host that answered, and the exchange's time."""
+    """A value of one symbol, with the symbol's rules, the host that answered, and the exchange's time."""
 
     value: ValueT
     rules: SymbolRules
@@ -149,7 +149,7 @@ class Observation(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True)
 class TickerBoard:
-    """Tickers of several symbols in the order of the request, and the symbols that the exchange left out."""
+    """Tickers of several symbols in the order of the request, and the symbols that the answer lacked."""
 
     views: tuple[MarketView, ...]
     missing: tuple[Symbol, ...]
@@ -159,7 +159,7 @@ class TickerBoard:
 
 @dataclass(frozen=True, slots=True)
 class AveragePrice:
-    """The exchange's own average price, its window in minutes, and the time of the last trade in it."""
+    """The exchange's average price, its window in minutes, and the time of the last trade in that window."""
 
     price: Price
     minutes: int
@@ -168,7 +168,7 @@ class AveragePrice:
 
 @dataclass(frozen=True, slots=True)
 class ClockCheck:
-    """The exchange's time when its answer arrived, the local time at that moment, and the round-trip time."""
+    """Comparison of the exchange's clock with the local clock at the arrival of an answer, and the round-trip time."""
 
     exchange_ms: int
     ours_ms: int
@@ -176,13 +176,13 @@ class ClockCheck:
 
     @property
     def difference_ms(self) -> int:
-        """Lead of the local clock over the exchange's clock; negative if the local clock is behind."""
+        """Lead of the local clock over the exchange's clock. It is negative if the local clock is behind."""
         return self.ours_ms - self.exchange_ms
 
 
 @dataclass(frozen=True, slots=True)
 class CandleSeries:
-    """The newest candles of a period, oldest first, and whether the period holds older ones."""
+    """The newest candles of a period, oldest first. `has_older` means that the period holds more."""
 
     interval: Interval
     candles: tuple[Candle, ...]
@@ -195,7 +195,7 @@ class CandleSeries:
         start_ms = period.start_ms or 0
         inside = [candle for candle in answered if candle.open_time_ms >= start_ms]
         if not inside:
-            # A period shorter than a candle lies within one: return that candle instead of none.
+            # A period shorter than one candle lies within it. Return that candle.
             inside = [candle for candle in answered[-1:] if candle.close_time_ms >= start_ms]
         kept = tuple(inside[-limit:])
         is_full = len(inside) == MOST_CANDLES and inside[0].open_time_ms > start_ms

@@ -1,4 +1,4 @@
-"""Prices, quantities and assets. Money is Decimal."""
+"""Prices, quantities and assets. Money is `Decimal`."""
 
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, localcontext
@@ -11,7 +11,7 @@ Quantity = NewType("Quantity", Decimal)
 EXACT_DIGITS = 100
 _WIDE = Context(prec=EXACT_DIGITS)
 
-# In the specified order; all but USDT are valued at par if they have no market.
+# In the order of the specification. All but USDT are valued at par if they have no market.
 STABLECOINS = ("USDT", "USDC", "FDUSD", "TUSD", "USDP", "DAI", "BUSD")
 
 ASSET_NAMES: Mapping[str, str] = MappingProxyType(
@@ -57,33 +57,33 @@ ASSET_NAMES: Mapping[str, str] = MappingProxyType(
 
 
 def floor_to_step(quantity: Quantity, step: Quantity) -> Quantity:
-    """Round down to the exchange's lot step; never up, an order must not grow."""
-    if not step:  # a step of zero means that the rule is switched off
+    """Round down to the exchange's lot step. It never rounds up: an order must not grow."""
+    if not step:  # a step of zero means that the exchange sets no step
         return quantity
     with localcontext() as exact:
-        exact.prec = EXACT_DIGITS  # at the default 28 digits a long quotient rounds up
+        exact.prec = EXACT_DIGITS  # with the default precision of 28 digits a long quotient could round up
         return Quantity((quantity / step).to_integral_value(ROUND_DOWN) * step)
 
 
 @lru_cache(maxsize=1024)  # called with the same few steps for every number of a page
 def decimals_of(step: Decimal) -> int:
-    """Return how many decimal places a tick or step needs: 0.01000000 needs two."""
+    """Return the number of decimals of a tick or step: 0.01000000 has two."""
     exponent = step.normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def round_to_places(value: Decimal, places: int) -> Decimal:
-    """Round half to even, as on every page."""
-    # The ratio of two exchange numbers can have more digits than the usual 28.
+    """Round half to even, like all pages."""
+    # The ratio of two exchange numbers can have more than 28 digits, the default precision.
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE)
 
 
 def written(amount: Decimal) -> str:
-    """Format an amount in full, without an exponent or trailing zeros."""
+    """Format an amount in full, without an exponent and without trailing zeros."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def name_of(asset: str) -> str:
-    """Return the common name of an asset, or its code if no name is known."""
+    """Return the common name of an asset, or its code if none is known."""
     return ASSET_NAMES.get(asset, asset)

@@ -1,4 +1,4 @@
-"""Requests that place or cancel an order, as sent, and their certain outcome."""
+"""Requests that place or cancel orders, as sent, and their outcomes."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Gate = Callable[[], Awaitable[None]]
 
 
 class Fate(Enum):
-    """Certain outcome of a request that places or cancels."""
+    """Outcome of a request that places or cancels an order. UNKNOWN must be resolved by asking the exchange."""
 
     NOT_SENT = "not_sent"
     REFUSED = "refused"
@@ -34,7 +34,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WrittenOrder:
-    """An order as it is sent; a market order has become a limit order with IOC."""
+    """An order as sent. A market order is sent as a limit order with IOC."""
 
     client_order_id: str
     symbol: Symbol
@@ -48,7 +48,7 @@ class WrittenOrder:
 
 @dataclass(frozen=True, slots=True)
 class WrittenList:
-    """Orders placed in one request, all or none: the entry first if there is one, then above, then below."""
+    """Orders placed in one request, all or none. Their sequence is entry (if any), above, below."""
 
     client_list_id: str
     shape: ListShape
@@ -61,7 +61,7 @@ class WrittenList:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An open order or order list to cancel; an order is named by the exchange's ID if that is known."""
+    """An open order or order list to cancel. The exchange's order ID is used if it is known."""
 
     symbol: Symbol
     client_order_id: str
@@ -71,7 +71,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """An open order to cancel and a new one to place in one request; the new one requires the cancel."""
+    """An open order to cancel and a new order to place, in one request.
+
+    The new order is placed only if the cancel succeeds.
+    """
 
     target: Target
     order: WrittenOrder
@@ -83,7 +86,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """A smaller quantity for an open order, which keeps its ID and its place in the queue."""
+    """A smaller quantity for an open order. The order keeps its ID and its place in the queue."""
 
     target: Target
     quantity: Quantity
@@ -99,11 +102,10 @@ Written = WrittenOrder | WrittenList | Replacement | Amendment
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The fate of one request, its reason, and the order if the answer held it.
+    """Outcome of one request, its reason, and the order if the answer contained it.
 
-    For a list, `legs` holds its orders as they were written, and `order` is None. For a replacement, `order` is the new
-    order and `target` the old one in its present state. In the worst case the new order is refused, the old one
-    cancelled.
+    For a list, `legs` holds its orders as sent, and `order` is None. For a replacement, `order` is the new order and
+    `target` the present state of the old one. In the worst case the old order is cancelled and the new one refused.
     """
 
     fate: Fate

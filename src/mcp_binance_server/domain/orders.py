@@ -15,7 +15,7 @@ FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One order; `status`, `side` and `kind` stay the exchange's words, since it adds new ones without notice."""
+    """One order. `status`, `side` and `kind` are the exchange's words, because it adds new ones without notice."""
 
     order_id: int
     client_order_id: str
@@ -38,12 +38,12 @@ class Order:
 
     @property
     def working_price(self) -> Price:
-        """The limit price, or the trigger price of an order without one; zero for a market order."""
+        """Limit price, or the trigger price of an order without one. A market order has zero."""
         return self.price or self.stop_price
 
     @property
     def average_price(self) -> Price | None:
-        """Average price of the filled part; None if unknown (the exchange reports -1 for some old orders)."""
+        """Average price of the filled part, or None if unknown. For some old orders the exchange reports -1."""
         if self.executed <= 0 or self.quote_spent <= 0:
             return None
         return Price(self.quote_spent / self.executed)
@@ -51,10 +51,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report on one order from the account's stream: the event, and the order after it.
+    """Execution report from the account stream: one event, and the order after it.
 
-    `event` and `reason` are the exchange's words; reports of one order are ordered by `execution_id`. The order has the
-    ID it was placed with; a cancel has an ID of its own, and the exchange reports it under that one.
+    `event` and `reason` are the exchange's words. `execution_id` gives the sequence of an order's reports. A cancel has
+    a client order ID of its own, but the order keeps the ID that it was placed with.
     """
 
     order: Order
@@ -69,7 +69,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """One execution of an order of this account."""
+    """One fill of an order of this account."""
 
     trade_id: int
     order_id: int
@@ -86,7 +86,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class OpenOrders:
-    """All open orders, in the exchange's order, with the rules of the symbols that are listed."""
+    """All open orders in the exchange's order, with the rules of the listed symbols."""
 
     orders: tuple[Order, ...]
     rules: Mapping[Symbol, SymbolRules]
@@ -95,7 +95,7 @@ class OpenOrders:
 
     @property
     def value_by_quote(self) -> dict[str, Decimal]:
-        """Price times remaining quantity, summed per quote asset; orders of unlisted symbols are left out."""
+        """Open value (price times remaining quantity) by quote asset. Orders of unlisted symbols are left out."""
         sums: dict[str, Decimal] = {}
         for order in self.orders:
             if (rules := self.rules.get(order.symbol)) is not None:
@@ -104,13 +104,13 @@ class OpenOrders:
 
     @property
     def unvalued(self) -> tuple[Order, ...]:
-        """Orders that are in no total: their symbol is not listed, or they have no price."""
+        """Orders that no total contains: their symbol is not listed, or they have no price."""
         return tuple(each for each in self.orders if each.symbol not in self.rules or not each.working_price)
 
 
 @dataclass(frozen=True, slots=True)
 class OrdersOfSymbol:
-    """Orders of one symbol, newest last; `older` and `newer` mean that the exchange has more on that side."""
+    """Orders of one symbol, newest last. `older` and `newer` mean that the exchange has more in that direction."""
 
     orders: tuple[Order, ...]
     rules: SymbolRules
@@ -122,7 +122,7 @@ class OrdersOfSymbol:
 
 @dataclass(frozen=True, slots=True)
 class AccountFills:
-    """The account's trades of one or more symbols, newest last; `older` and `newer` mean that there are more."""
+    """The account's trades of one or more symbols, newest last. `older` and `newer` mean that there are more."""
 
     fills: tuple[Fill, ...]
     rules: Mapping[Symbol, SymbolRules]
@@ -133,13 +133,13 @@ class AccountFills:
 
     @property
     def one(self) -> SymbolRules | None:
-        """The rules of the requested symbol, or None if there are several."""
+        """Rules of the requested symbol, or None if there are several symbols."""
         return next(iter(self.rules.values())) if len(self.rules) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class OneOrder:
-    """One order and the rules of its symbol."""
+    """One order with the rules of its symbol."""
 
     order: Order
     rules: SymbolRules
@@ -149,7 +149,10 @@ class OneOrder:
 
 @dataclass(frozen=True, slots=True)
 class OrderHistory:
-    """Newest orders of the queried symbols, newest first, and the symbols missing from them."""
+    """Newest orders of the queried symbols, newest first.
+
+    `not_asked` and `failed` are the symbols missing from them.
+    """
 
     orders: tuple[Order, ...]
     rules: Mapping[Symbol, SymbolRules]

@@ -43,24 +43,24 @@ _DATE = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
 _EPOCH_MS = re.compile(r"[0-9]{11,14}")
 _EPOCH_SECONDS = re.compile(r"[0-9]{9,10}")
 
-# Case matters: 1m is a minute, 1M a month.
+# Case matters: 1m is a minute, 1M is a month.
 Interval = Literal["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "8h", "12h", "1d", "3d", "1w", "1M"]
 INTERVALS: tuple[str, ...] = get_args(Interval)
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Range of time, both ends included; None is the beginning of time, or now."""
+    """Time range that includes both ends. A start of None is the beginning of time, an end of None is now."""
 
     start_ms: int | None = None
     end_ms: int | None = None
 
 
 def read_period(start: Written | None, end: Written | None, now_ms: int) -> Period:
-    """Parse both ends of a period; an empty text means no limit, and an end in the future means now.
+    """Parse the start and end of a period. An empty text means no limit, and an end in the future means now.
 
     Raises:
-        InvalidArguments: an end is not a known form of time, or the period is empty.
+        InvalidArguments: a time has an unknown form, or the period is empty.
     """
     start_ms = None if start is None or start == "" else read_moment(start, now_ms, edge="start")
     end_ms = None if end is None or end == "" else read_moment(end, now_ms, edge="end")
@@ -74,10 +74,10 @@ def read_period(start: Written | None, end: Written | None, now_ms: int) -> Peri
 
 
 def read_moment(written: Written, now_ms: int, *, edge: Edge = "start") -> int:
-    """Return the time of a text in milliseconds since 1970; of a whole day, week, month or year its `edge`.
+    """Parse a time to milliseconds since 1970. For a whole day, week, month or year, return its `edge`.
 
     Raises:
-        InvalidArguments: the text is not a known form of time.
+        InvalidArguments: the time has an unknown form.
     """
     text = _text(written)
     if 0 < len(text) <= LONGEST:
@@ -122,7 +122,7 @@ def _named(text: str, now_ms: int, edge: Edge) -> int | None:
 def _number(text: str, _now_ms: int, _edge: Edge) -> int | None:
     if _EPOCH_MS.fullmatch(text):
         return int(text)
-    # As milliseconds these would lie in 1970, before there was any market data.
+    # As milliseconds these numbers would lie in 1970, before any market data.
     return int(text) * SECOND_MS if _EPOCH_SECONDS.fullmatch(text) else None
 
 
@@ -162,18 +162,18 @@ def _iso(text: str, _now_ms: int, edge: Edge) -> int | None:
 
 
 def moment_of(time_ms: int) -> datetime:
-    """Return the moment, in UTC, of a number of milliseconds since 1970."""
+    """Convert milliseconds since 1970 to a UTC time."""
     return EPOCH + timedelta(milliseconds=time_ms)
 
 
 def epoch_ms(moment: datetime) -> int:
-    """Return a moment as milliseconds since 1970."""
+    """Convert a time to milliseconds since 1970."""
     return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Candle:
-    """Open, high, low and close of one interval, and the volume traded in it."""
+    """Open, high, low and close of one interval, with the volume traded in it."""
 
     open_time_ms: int
     close_time_ms: int

@@ -1,18 +1,19 @@
-"""The price that a page measures from: one reading with one time, checked against the book of that moment."""
+"""The price that a page measures from: one price with one time, checked against the book."""
 
 from dataclasses import dataclass
 from decimal import Decimal
 
 from mcp_binance_server.domain.money import Price
 
-# A last trade further than this outside bid and ask is out of date; within it, the book has only just moved.
+# If the last trade is more ticks than this outside bid and ask, it is out of date. Within this distance the book has
+# only just moved.
 TICKS_OUTSIDE = 3
 LONGEST_AGE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class PriceReading:
-    """The price at a moment: the last trade, or the mid price if that trade is out of date.
+    """The price at a moment: the last trade, or the mid if that trade is out of date.
 
     `last_ms` is the time of the last trade, or None if it is unknown.
     """
@@ -27,7 +28,10 @@ class PriceReading:
 def read_price(
     last: Price, last_ms: int | None, *, bid: Price | None, ask: Price | None, tick: Decimal, at_ms: int
 ) -> PriceReading:
-    """Return the last trade if it is within three ticks of bid and ask and at most a minute old, else the mid price."""
+    """Return the last trade or the mid.
+
+    The last trade is used if it is within three ticks of bid and ask and at most a minute old.
+    """
     if bid and ask and bid <= ask:
         reach = TICKS_OUTSIDE * tick
         is_outside = not bid - reach <= last <= ask + reach

@@ -1,4 +1,4 @@
-"""Symbols as people write them, and suggestions for unknown ones."""
+"""Symbols as people write them, and suggestions for unknown symbols."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,29 +11,29 @@ from mcp_binance_server.domain.money import ASSET_NAMES, Price, Quantity
 Symbol = NewType("Symbol", str)
 
 LONGEST_SYMBOL = 40
-# ASCII only: str.upper() folds the long s, the dotless i and ligatures, so two texts would name one market.
+# ASCII only: str.upper() also changes the long s, the dotless i and ligatures. Two texts could then name one market.
 _ASCII_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 
 MOST = 3
-# Minimum similarity in percent; below it a suggestion is a guess.
+# Minimum similarity in percent for a suggestion.
 LEAST_LIKENESS = 80
 _WITHOUT_SEPARATORS = {ord(separator): None for separator in "/-_: ."}
 _COMMON_QUOTES = ("USDT", "USDC", "FDUSD", "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
-# Common names of assets in addition to their own name.
+# Further common names of assets.
 _ALSO_CALLED = {"ETHER": "ETH", "RIPPLE": "XRP"}
 
 
 def fold(text: str) -> str:
-    """Trim and upper-case the ASCII letters, and nothing else."""
+    """Trim a text and convert its ASCII letters to upper case."""
     return text.strip().translate(_ASCII_UPPER)
 
 
 def is_plausible(folded: str) -> bool:
-    """Return whether a text could be a symbol at all; garbage then never costs a request."""
+    """Return True if a text can be a symbol. Other texts never cost a request."""
     return 0 < len(folded) <= LONGEST_SYMBOL and folded.isalnum()
 
 
-# In every rule zero means that it is switched off: https://developers.binance.com/docs/binance-spot-api-docs/filters
+# In every rule zero means that the rule is off: https://developers.binance.com/docs/binance-spot-api-docs/filters
 OFF = Decimal(0)
 ANY_PRICE = Price(OFF)
 ANY_QUANTITY = Quantity(OFF)
@@ -45,7 +45,7 @@ Ability = Literal["oco", "oto", "opo", "amend", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class SymbolRules:
-    """The exchange's rules for one symbol: its assets, its status, and the limits of an order."""
+    """The exchange's rules for one symbol: its assets, its status, and its order limits."""
 
     symbol: Symbol
     base: str
@@ -89,7 +89,7 @@ class SymbolRules:
 
 @dataclass(frozen=True, slots=True)
 class OrderLimit:
-    """Maximum number of new orders of an account in a span of the exchange's clock."""
+    """Maximum number of new orders of an account within a time span of the exchange."""
 
     span_ms: int
     most: int
@@ -97,7 +97,7 @@ class OrderLimit:
 
 @dataclass(frozen=True)
 class SymbolTable:
-    """All symbols of the exchange, which decide what is valid, and the limits that came with them."""
+    """All symbols of the exchange with their rules, and the rate limits from the same answer."""
 
     rules: Mapping[Symbol, SymbolRules] = field(repr=False)
     weight_limit: int
@@ -114,7 +114,7 @@ class SymbolTable:
 
     @cached_property
     def ordered(self) -> tuple[Symbol, ...]:
-        """Symbols in the order that people expect: trading ones first, USDT pairs before others, then by name."""
+        """Symbols in the order that people expect: trading ones first, then USDT pairs before others, then by name."""
         return tuple(
             each.symbol
             for each in sorted(
@@ -131,7 +131,10 @@ _BY_NAME = {fold(name).replace(" ", ""): asset for asset, name in ASSET_NAMES.it
 
 
 def suggest(text: str, table: SymbolTable | None) -> tuple[str, ...]:
-    """Return up to three symbols, best guess first; without a table, only guesses that the text itself makes likely."""
+    """Return up to three symbols that a text can mean, best guess first.
+
+    Without a table only symbols that the text itself makes likely are returned.
+    """
     bare = fold(text[: 2 * LONGEST_SYMBOL]).translate(_WITHOUT_SEPARATORS)
     asset = _BY_NAME.get(bare, bare)
     if not bare:
@@ -154,7 +157,7 @@ def _unchecked(bare: str, asset: str) -> tuple[str, ...]:
 
 
 def _alike(bare: str, table: SymbolTable) -> list[str]:
-    # Imported late: only an unknown symbol needs it, and every start would pay for the import.
+    # Imported late: only an unknown symbol needs it, and the import would slow down every start.
     from rapidfuzz import fuzz, process  # noqa: PLC0415
 
     found = process.extract(bare, table.ordered, scorer=fuzz.ratio, limit=MOST, score_cutoff=LEAST_LIKENESS)
