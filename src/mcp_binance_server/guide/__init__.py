@@ -1,1 +1,1 @@
-"""Playbooks under guide://: found on disk, opened safely, resolved, framed and searched."""
+"""Documents under guide:// addresses: found on disk, opened safely, resolved, framed and searched."""

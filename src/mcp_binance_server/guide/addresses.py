@@ -1,4 +1,4 @@
-"""Addresses under guide://, and patterns that match many."""
+"""Addresses under guide://, and patterns that match several documents."""
 
 import re
 from dataclasses import dataclass
@@ -32,7 +32,10 @@ _CHUNK_CHARACTER = re.compile(r"\[(!?)([^\]]*)\]|(.)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class GuideAddress:
-    """A parsed address. `name` is a category, collection or context; `doc_id` a document or pattern in it."""
+    """A parsed address.
+
+    `name` is a category, collection or context. `doc_id` is a document or a pattern within it.
+    """
 
     kind: Kind
     name: str = ""
@@ -40,12 +43,12 @@ class GuideAddress:
 
 
 def parse_address(uri: str) -> GuideAddress:
-    """Split an address into its parts, each percent-decoded once.
+    """Split an address into its parts. Each part is percent-decoded once.
 
     Raises:
         InvalidScheme: it is an address of another scheme.
         GuideUriInvalid: it has none of the five forms.
-        GuideNotFound: a part of it cannot name a document, such as `..`.
+        GuideNotFound: a part cannot name a document, such as `..`.
     """
     scheme, separator, rest = uri.partition("://")
     if not separator or scheme.lower() != SCHEME:
@@ -59,7 +62,7 @@ def parse_address(uri: str) -> GuideAddress:
 
 
 def address_of(kind: Kind, *parts: str) -> str:
-    """Format an address; slashes inside a document ID separate its folders."""
+    """Format an address. Slashes in a document ID separate its folders."""
     return f"{SCHEME}://{kind}/" + "/".join(quote(each, safe="") for part in parts for each in part.split("/"))
 
 
@@ -89,7 +92,7 @@ def _decoded(uri: str, part: str) -> str:
 
 
 class PatternRefused(ValueError):
-    """A pattern outside the grammar or its limits; the text gives the reason."""
+    """A pattern with wrong syntax or beyond the limits. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +106,10 @@ class Pattern:
 
 
 def compile_pattern(text: str) -> Pattern:
-    """Compile a pattern; without a dot in its last part it also matches names without their extension.
+    """Compile a pattern. Without a dot in its last part, it also matches names without their extension.
 
     Raises:
-        PatternRefused: it is malformed or beyond the limits.
+        PatternRefused: the pattern is malformed or beyond the limits.
     """
     if not 0 < len(text) <= MOST_CHARACTERS:
         raise PatternRefused(f"it has {len(text)} characters, allowed are 1 to {MOST_CHARACTERS}")
@@ -117,8 +120,8 @@ def compile_pattern(text: str) -> Pattern:
         raise PatternRefused(f"it has more than {MOST_SEGMENTS} parts")
     if any(part in {"", ".", ".."} for part in parts):
         raise PatternRefused("a part of it is empty, '.' or '..'")
-    # Every part ends in a slash, the last one too. Between two ** the leftmost match is as good as any: atomic groups
-    # keep it, so the expression never backtracks.
+    # Every part ends in a slash, even the last one. Atomic groups keep the leftmost match between two **, which is as
+    # good as any other. So the regular expression never backtracks.
     runs = [""]
     for place, part in enumerate(parts, 1):
         if part == "**":

@@ -1,4 +1,4 @@
-"""Categories, collections, roots and limits: the built-in ones, and those of a user's file."""
+"""Categories, collections, root folders and limits: built in, or from a user's file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ EVERY: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """Documents of one subject: a folder of the same name below each root."""
+    """Documents about one subject. They are in a folder of the same name below each root folder."""
 
     name: str
     description: str = ""
@@ -27,7 +27,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Categories to be read together, in this order."""
+    """Several categories that are read together, in this order."""
 
     name: str
     description: str = ""
@@ -37,7 +37,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one document and of one answer."""
+    """Limits on one document and on one answer."""
 
     document_bytes: int = 1_048_576
     response_bytes: int = 4_194_304
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Guides:
-    """The complete, checked configuration; `warnings` are remarks on it for a person."""
+    """The complete, checked configuration. `warnings` are remarks for the user."""
 
     categories: Mapping[str, Category]
     collections: Mapping[str, Collection]
@@ -56,13 +56,13 @@ class Guides:
     warnings: tuple[str, ...] = ()
 
     def categories_of(self, collection: Collection) -> tuple[Category, ...]:
-        """Return a collection's categories in its order; * means all of them, by name."""
+        """Return the categories of a collection in its order. For `*` return all categories by name."""
         names = sorted(self.categories) if EVERY in collection.categories else collection.categories
         return tuple(self.categories[name] for name in names if name in self.categories)
 
 
 def compiled(patterns: tuple[str, ...]) -> tuple[Pattern, ...]:
-    """Compile patterns that were checked when they were loaded."""
+    """Compile patterns that were already checked at load time."""
     return tuple(map(compile_pattern, patterns))
 
 
@@ -91,7 +91,7 @@ BUILTIN_COLLECTIONS: Final = (
 def with_builtins(
     categories: Mapping[str, Category], collections: Mapping[str, Collection], hidden: frozenset[str]
 ) -> Guides:
-    """Merge a user's categories and collections with the built-in ones; for equal names the user's are used."""
+    """Merge a user's categories and collections with the built-in ones. If names are equal, the user's are used."""
     shipped = {each.name: each for each in BUILTIN_CATEGORIES if each.name not in hidden}
     own = {name: replace(each, builtin=name in shipped) for name, each in categories.items()}
     together = {each.name: each for each in BUILTIN_COLLECTIONS if _is_left(each, hidden)}
@@ -99,7 +99,7 @@ def with_builtins(
 
 
 def builtin_guides() -> Guides:
-    """Return the guides without a configuration file."""
+    """Return the configuration that is used without a file."""
     return with_builtins({}, {}, frozenset())
 
 

@@ -1,4 +1,4 @@
-"""The user's guide.yaml: parsed strictly, typed, every mistake with its line."""
+"""Parser of the user's guide.yaml: strict and typed. Each mistake has its line."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class ConfigMistake:
-    """An unusable part of the file; `line` counts from one, zero means the whole file."""
+    """An unusable part of the file. `line` counts from one, and zero means the whole file."""
 
     line: int
     text: str
@@ -108,9 +108,9 @@ class GuideFile(_Part):
 
 
 def read_config(path: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
-    """Read a configuration file; return either the usable configuration or its mistakes."""
+    """Read a configuration file. Return the configuration, or else the mistakes in the file."""
     try:
-        file = path.resolve()  # a link is allowed: such files are often kept in another place
+        file = path.resolve()  # links are allowed, because such files are often kept elsewhere
         text = read_beneath(file.parent, (file.name,), LARGEST_BYTES).decode("utf-8-sig")
     except (UnreadableFile, OSError, RuntimeError) as error:
         reason = error if isinstance(error, UnreadableFile) else "it cannot be opened"
@@ -121,7 +121,7 @@ def read_config(path: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
 
 
 def parse_config(text: str, folder: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
-    """Parse the text of a configuration; relative roots start at `folder`."""
+    """Parse the text of a configuration. Relative roots are resolved against `folder`."""
     try:
         located = load_yaml(text)
     except YamlRefused as refused:
@@ -143,7 +143,7 @@ def _mistakes(error: ValidationError, located: Located) -> tuple[ConfigMistake, 
     mistakes: dict[ConfigMistake, None] = {}
     for each, path in zip(found, paths, strict=True):
         if any(len(other) > len(path) and other[: len(path)] == path for other in paths):
-            continue  # a list without its invalid items is then also too short
+            continue  # skip follow-up errors: without its invalid items a list is also too short
         text = "unknown key" if each["type"] == "extra_forbidden" else each["msg"].removeprefix("Value error, ")
         where = ".".join(map(str, path)) or "the file"
         mistakes[ConfigMistake(located.line(path), f"{where}: {text[0].lower()}{text[1:]}")] = None
@@ -151,7 +151,7 @@ def _mistakes(error: ValidationError, located: Located) -> tuple[ConfigMistake, 
 
 
 def _path(location: tuple[str | int, ...], located: Located) -> tuple[str | int, ...]:
-    # pydantic adds names of its own, such as [key] or the branch of a union; only steps of the file have a line.
+    # pydantic adds path steps that are not in the file, such as [key] or a branch of a union. Those have no line.
     steps: tuple[str | int, ...] = ()
     for step in location:
         if (*steps, step) in located.lines or (step == location[-1] and isinstance(step, str) and step.isidentifier()):

@@ -1,4 +1,4 @@
-"""A document, and all documents at one moment."""
+"""A document, and a snapshot of all documents."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ _TICKS = re.compile(r"`{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Title, description and tags from a document's front matter; `mistake` is the reason if it is unreadable."""
+    """Title, description and tags from the front matter of a document. `mistake` explains unreadable front matter."""
 
     title: str
     description: str = ""
@@ -60,7 +60,7 @@ class Document:
 
 
 def read_text(doc_id: str, text: str) -> tuple[Facts, str]:
-    """Split a document's text into its facts and its body, both without invisible characters."""
+    """Split a document into its facts and its body. Invisible characters are removed."""
     text = visible(text)
     extension = _extension(doc_id)
     if extension in LANGUAGES:
@@ -74,7 +74,7 @@ def read_text(doc_id: str, text: str) -> tuple[Facts, str]:
 
 
 def headings(body: str) -> list[tuple[int, str]]:
-    """Return the headings of a body with their offsets; a # inside a fenced block is not a heading."""
+    """Return the headings of a body with their offsets. A # inside a fenced code block is not a heading."""
     found: list[tuple[int, str]] = []
     at, fence = 0, ""
     for line in body.split("\n"):
@@ -90,7 +90,7 @@ def headings(body: str) -> list[tuple[int, str]]:
 
 def _heading_text(written: str) -> str:
     text = one_line(written)
-    less = text.rstrip("#")  # "## Title ##" ends with closing marks, "## C#" does not
+    less = text.rstrip("#")  # the last marks of "## Title ##" close the heading; "## C#" has no closing marks
     return less.rstrip() if less.endswith(" ") else text
 
 
@@ -99,7 +99,7 @@ def _extension(doc_id: str) -> str:
 
 
 def _front_matter(text: str) -> tuple[dict[str, object], str, str]:
-    # Unreadable front matter is treated as text: the document is served whole.
+    # Unreadable front matter is treated as text, so that the document is served whole.
     found = _FRONT.match(text, 0, FRONT_MATTER_BYTES)
     if found is None:
         return {}, text, ""
@@ -128,7 +128,7 @@ def _fenced(text: str, language: str) -> str:
 
 
 class Stamp(NamedTuple):
-    """File metadata that distinguishes versions of a file without reading it."""
+    """File metadata that changes with each version of the file."""
 
     modified_ns: int
     changed_ns: int
@@ -138,7 +138,7 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """An available document: its location, its version, and its facts."""
+    """An available document: location, version and facts."""
 
     category: str
     doc_id: str
@@ -155,7 +155,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class LibrarySnapshot:
-    """All documents at one moment, by category and ID in path order, with problems and hidden duplicates."""
+    """All documents at one moment by category and ID, in path order. It also lists problems and hidden duplicates."""
 
     guides: Guides
     entries: Mapping[str, Mapping[str, Entry]]
@@ -172,7 +172,7 @@ class LibrarySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that matches a query: the passage, the heading above it, and a score; higher is better."""
+    """A search result: the document, the matching passage, the heading above it, and a score. Higher is better."""
 
     entry: Entry
     heading: str

@@ -1,4 +1,4 @@
-"""Errors under guide://; the tree of all errors is in `mcp_binance_server.errors`."""
+"""Errors under guide://. The tree of all errors is in `mcp_binance_server.errors`."""
 
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -8,7 +8,7 @@ from mcp_binance_server.errors import GUIDE_HELP, AppError, echo
 
 @dataclass(kw_only=True, eq=False)
 class GuideError(AppError):
-    """Base of all guide errors; `valid_uris` are existing addresses close to the requested one."""
+    """Base of all guide errors. `valid_uris` are existing addresses similar to the requested one."""
 
     code: ClassVar[int] = -32404
     error_type: ClassVar[str] = "guide_error"

@@ -1,4 +1,4 @@
-"""Answers with several documents, and the help page."""
+"""Answers that contain several documents, and the help page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ TOOLS = """## Without resource support
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """Documents as one text, and the MIME type that says how to read it."""
+    """Several documents as one text, with the MIME type of the framing."""
 
     mime_type: str
     text: str
@@ -77,8 +77,8 @@ def framed(documents: Sequence[Document]) -> Framed:
 
 
 def free_boundary(bodies: Sequence[str]) -> str:
-    """Return the contract's boundary, or the next one that does not start a line of any body."""
-    # A prefix counts as a match: careless parsers end a part at a longer line that starts alike.
+    """Return the default boundary, or the next one that starts no line of any body."""
+    # A common prefix counts as a match: careless parsers accept a longer line as the end of a part.
     alike = {
         line for body in bodies if BOUNDARY in body for line in body.split("\n") if line.startswith(f"--{BOUNDARY}")
     }
@@ -101,7 +101,7 @@ def _headers(document: Document) -> str:
 
 
 def http_date(epoch_ms: int) -> str:
-    """Format a moment as HTTP headers do, whatever the locale."""
+    """Format a time as in HTTP headers, independent of the locale."""
     moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
     return f"{_DAYS[moment.weekday()]}, {moment:%d} {_MONTHS[moment.month - 1]} {moment:%Y %H:%M:%S} GMT"
 
@@ -111,7 +111,7 @@ def _ascii(text: str) -> str:
 
 
 def help_page(snapshot: LibrarySnapshot) -> str:
-    """Return the help page for the present documents."""
+    """Return the help page for the existing documents."""
     parts = [
         INTRODUCTION,
         _forms(snapshot),
@@ -134,7 +134,7 @@ def _forms(snapshot: LibrarySnapshot) -> str:
 
 
 def _examples(snapshot: LibrarySnapshot) -> tuple[str, str, str, str, str]:
-    # Only addresses that exist now; a snapshot without documents has fewer examples.
+    # Examples use only existing addresses, so without documents there are fewer of them.
     first = next((entry for entry in snapshot.everything if "/" not in entry.doc_id), None)
     collection = next((name for name in snapshot.guides.collections if name != "all"), "all")
     if first is None:

@@ -1,4 +1,4 @@
-"""The documents on disk, and the active configuration, reloaded when its file changes."""
+"""Documents on disk, and the active configuration. Both are reloaded when files change."""
 
 import codecs
 import logging
@@ -25,7 +25,8 @@ LOG = logging.getLogger(__name__)
 
 _Version = tuple[int, int, int] | None
 
-# Files are checked on use, at most this often: a change is seen within a second, an idle server does nothing.
+# Minimum time between two checks of the files, so a change is seen within a second. Files are checked only on use: an
+# idle server does nothing.
 CHECK_MS = 1_000
 WALK_MS = 2_000
 HEAD_BYTES = 16_384
@@ -34,7 +35,7 @@ _HIDDEN_ENDS = (".orig", "~", ".bak", ".swp")
 
 
 class ConfigSource:
-    """The active configuration; an unusable file leaves the last good one active."""
+    """The active configuration. If the file becomes unusable, the last good configuration stays active."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -43,14 +44,14 @@ class ConfigSource:
         self._mistakes: tuple[str, ...] = ()
 
     def guides(self) -> tuple[Guides, tuple[str, ...]]:
-        """Return the active configuration, and the mistakes that prevent the use of a newer file."""
+        """Return the active configuration, and the mistakes that make a newer file unusable."""
         if self._path is not None and (version := _version(self._path)) != self._seen:
             self._seen = version
             self._read(self._path)
         return self._guides, self._mistakes
 
     def _read(self, path: Path) -> None:
-        # Imported late: most servers have no such file.
+        # Imported late: most servers have no configuration file.
         from mcp_binance_server.guide.config_file import read_config  # noqa: PLC0415
 
         guides, mistakes = read_config(path)
@@ -70,7 +71,7 @@ def _version(path: Path) -> _Version:
 
 @dataclass(slots=True)
 class _Scan:
-    # One scan of all folders: the rest of its budget, and the findings so far.
+    # One scan of all folders: what is left of its budget, and its findings so far.
     clock: Clock
     before: Mapping[str, Mapping[str, Entry]]
     deadline_ms: float
@@ -86,7 +87,10 @@ class _Scan:
 
 
 class Library:
-    """Provider of the newest snapshot; one caller scans the disk, the others use the existing snapshot."""
+    """Source of snapshots of all documents.
+
+    Only one caller scans the disk at a time. During a scan other callers get the existing snapshot.
+    """
 
     def __init__(self, clock: Clock, config: Path | None = None) -> None:
         self._clock = clock
@@ -96,7 +100,10 @@ class Library:
         self._checked_ms = 0.0
 
     def snapshot(self) -> LibrarySnapshot:
-        """Return the documents as they were at most a second ago."""
+        """Return a snapshot that is at most a second old.
+
+        It can be older while another caller scans the disk, or if `watch` is off.
+        """
         if at_hand := self.at_hand():
             return at_hand
         snapshot, now = self._snapshot, self._clock.monotonic_ms()
@@ -110,7 +117,7 @@ class Library:
             self._lock.release()
 
     def at_hand(self) -> LibrarySnapshot | None:
-        """Return the snapshot if it is new enough without a look at the disk."""
+        """Return the snapshot if it needs no new scan, else None. The disk is not read."""
         snapshot = self._snapshot
         if snapshot is None or not snapshot.guides.watch or self._clock.monotonic_ms() - self._checked_ms < CHECK_MS:
             return snapshot
@@ -215,7 +222,7 @@ def _entry(category: str, root: Path, folder: tuple[str, ...], file: Found, guid
     parts = (*folder, *file.path.split("/"))
     try:
         head = read_start(root, parts, guides.limits.document_bytes, HEAD_BYTES)
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)  # the last character may be cut in two
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)  # the last character can be truncated
         facts, _ = read_text(file.path, text)
     except (UnreadableFile, UnicodeDecodeError):
         facts = Facts(title=file.path)

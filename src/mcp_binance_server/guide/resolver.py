@@ -1,4 +1,4 @@
-"""Resolution of addresses to documents: exact document first, then pattern; category before collection."""
+"""Resolution of addresses to documents. Exact names come before patterns, categories before collections."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ CLOSE_URIS = 3
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Resolver for one request and one snapshot; `uri` is the address as requested."""
+    """Resolver for one request and one snapshot. `uri` is the requested address."""
 
     snapshot: LibrarySnapshot
     uri: str
 
     def resolve(self, address: GuideAddress) -> tuple[Entry, ...]:
-        """Return the documents of an address; none for an empty category or collection.
+        """Return the documents of an address. An empty category or collection has none.
 
         Raises:
-            GuideError: the address leads nowhere, or to too many documents.
+            GuideError: the address names no document, or too many documents.
         """
         match address.kind:
             case "collection":
@@ -55,7 +55,10 @@ class Resolver:
         return self._limited(self._of(self._names(collection), pattern, collection.patterns), pattern)
 
     def context(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
-        """Look a name up as a category, then as a collection; the latter is used if the category has no match."""
+        """Resolve a name as a category, or else as a collection.
+
+        The collection is also used if the category has no match.
+        """
         self._places(name)
         guides = self.snapshot.guides
         if name not in guides.categories:
@@ -68,7 +71,10 @@ class Resolver:
             return self.collection(name, pattern)
 
     def document(self, name: str, doc_id: str) -> Entry:
-        """Return the one document with this ID: the category's, else the first one in the collection's categories."""
+        """Return the document with this ID.
+
+        It is the category's document, or else that of the collection's first category with such a document.
+        """
         places = self._places(name)
         found = next((entry for place in places if (entry := self._exact(place, doc_id))), None)
         if found is None:
@@ -76,7 +82,7 @@ class Resolver:
         return found
 
     def everything_in(self, context: str) -> tuple[Entry, ...]:
-        """Return every document of a category, or else of a collection, whatever their patterns."""
+        """Return every document of a category or collection. Their patterns are ignored."""
         is_category = context in self.snapshot.guides.categories
         places = (context,) if is_category else self._places(context)
         return _once(entry for place in places for entry in self.snapshot.entries.get(place, {}).values())
@@ -106,7 +112,7 @@ class Resolver:
         try:
             fitting = (compile_pattern(pattern),)
         except PatternRefused as refused:
-            if exact:  # a document can have a name that is not a valid pattern
+            if exact:  # the name of a document is not always a valid pattern
                 return tuple(exact)
             raise self._refusal(GuidePatternInvalid(uri=self.uri, reason=str(refused))) from None
         return _once([*exact, *(entry for name in names for entry in self._fitting(name, fitting))])
@@ -130,7 +136,7 @@ class Resolver:
 
 def close_uris(snapshot: LibrarySnapshot, uri: str) -> tuple[str, ...]:
     """Return existing addresses with a similar spelling."""
-    # Imported late: only a mistake needs it, and every start would pay for the import.
+    # Imported late: only a mistake needs it, and the import would slow down every start.
     from rapidfuzz import process  # noqa: PLC0415
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 

@@ -1,4 +1,7 @@
-"""Files below a root folder, opened one name at a time from its descriptor: no link is followed, no call blocks."""
+"""Safe access to files below a root folder.
+
+Each name in a path is opened relative to the descriptor of its folder. Links are not followed, and no call blocks.
+"""
 
 import os
 import stat
@@ -9,7 +12,7 @@ from typing import NamedTuple
 
 from mcp_binance_server.guide.document import Stamp
 
-# The descriptor-relative calls are POSIX; elsewhere paths are compared after resolving, which a race can defeat.
+# Only POSIX has calls relative to a descriptor. Elsewhere resolved paths are compared, which a race can defeat.
 HAS_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 DEEPEST = 8
 MOST_ENTRIES = 20_000
@@ -17,24 +20,24 @@ _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLO
 
 
 class UnreadableFile(Exception):
-    """A file that does not exist, is not a regular file, or is too large; the text can be sent to a client."""
+    """A file that is missing, not a regular file, or too large. The message can be sent to a client."""
 
 
 class Found(NamedTuple):
-    """A regular file below a folder: its path, with slashes between the names, and its stamp."""
+    """A regular file below a folder: its path with slashes, and its stamp."""
 
     path: str
     stamp: Stamp
 
 
 def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
-    """Read a regular file of at most `limit` bytes below a root.
+    """Read a regular file of at most `limit` bytes below a root folder.
 
     Raises:
-        UnreadableFile: a name in the path is a link or missing, or the file is not a regular one or too large.
+        UnreadableFile: a name in the path is missing or a link, or the file is too large or not a regular file.
     """
     data = read_start(root, parts, limit, limit + 1)
-    if len(data) > limit:  # the file has grown since it was measured: the read decides
+    if len(data) > limit:  # the file has grown after its size was checked
         raise UnreadableFile(_too_large(limit))
     return data
 
@@ -59,14 +62,14 @@ def read_start(root: Path, parts: Sequence[str], limit: int, most: int) -> bytes
                 return file.read(most)
         finally:
             os.close(descriptor)
-    except (OSError, ValueError):  # the system's own messages would reveal paths
+    except (OSError, ValueError):  # messages of the operating system would reveal paths
         raise UnreadableFile("it cannot be opened") from None
 
 
 def walk_beneath(root: Path, folder: Sequence[str]) -> Iterator[list[Found | None]]:
-    """Yield the contents of each folder below root/folder: its regular files, and None for every other entry.
+    """Yield the contents of each folder below root/folder. Entries other than regular files are None.
 
-    Links are not followed. Folders are left out if their name starts with a dot.
+    Links are not followed. Folders whose name starts with a dot are skipped.
     """
     try:
         if not HAS_DESCRIPTORS:
@@ -90,7 +93,7 @@ def _leads_astray(name: str) -> bool:
 
 
 def _open_folder(root: Path, parts: Sequence[str]) -> int:
-    # The root itself can be a link: its configuration chose the link.
+    # The root itself can be a link, because the configuration names it.
     folder = os.open(root, _FOLDER_FLAGS)
     for name in parts:
         try:
@@ -113,14 +116,14 @@ def _open_file(root: Path, parts: Sequence[str]) -> int:
 
 
 def _walk(folder: int, above: str, depth: int) -> Iterator[list[Found | None]]:
-    # One folder at a time: five thousand files are checked every second, and each step of a generator costs time.
+    # Yield whole folders: five thousand files are checked every second, and each step of a generator costs time.
     held: list[Found | None] = []
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in islice(entries, MOST_ENTRIES):
             try:
                 facts = entry.stat(follow_symlinks=False)
-            except OSError:  # deleted since it was listed
+            except OSError:  # deleted after it was listed
                 continue
             held.append(_found(facts, above + entry.name))
             if stat.S_ISDIR(facts.st_mode) and _enters(entry.name, depth):
@@ -148,7 +151,7 @@ def _found(facts: os.stat_result, path: str) -> Found | None:
 
 
 def _resolved(root: Path, parts: Sequence[str]) -> Path:
-    # A junction or link anywhere in the path resolves to something other than the plain path.
+    # With a junction or link in it, a path resolves to a different path.
     start = root.resolve(strict=True)
     plain = start.joinpath(*parts)
     if plain.resolve(strict=True) != plain:

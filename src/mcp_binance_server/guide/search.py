@@ -1,4 +1,4 @@
-"""Full-text search over the documents: SQLite FTS5 in memory, updated on each search."""
+"""Full-text search over the documents with SQLite FTS5 in memory. Each search first updates the index."""
 
 import re
 import threading
@@ -14,11 +14,11 @@ from mcp_binance_server.words import one_line
 if TYPE_CHECKING:
     import sqlite3
 
-# A longer document is a book: its beginning describes its subject.
+# Longest indexed text. Longer documents are books, and their beginning describes the subject.
 INDEXED_CHARACTERS = 65_536
 SNIPPET_CHARACTERS = 240
 MOST_WORDS = 16
-# Words of any question; if counted, they would favour the page that contains the most of them.
+# Stop words. If they counted, pages with many of them would be favoured.
 _QUESTION_WORDS = """
 a after am an and any are as at be before by can could did do does every for from get getting had has have help how i if
 in into is it its made make many may me most much my of on one only or our please say should show so tell than that the
@@ -29,7 +29,8 @@ EMPTY = frozenset(_QUESTION_WORDS.split())
 _WORD = re.compile(r"\w+")
 _MARKUP = re.compile(r"[*`#|>]+|^[ \t]*-+[ \t]", re.MULTILINE)
 _TABLE = "CREATE VIRTUAL TABLE pages USING fts5(title, headings, tags, body, tokenize='porter unicode61')"
-# The title counts four times, headings and tags three times as much as the body; FTS5 ranks lower values first.
+# Column weights: the title counts four times, headings and tags three times as much as the body. FTS5 ranks lower
+# values first.
 _RANKED = """
 SELECT rowid, rank FROM pages WHERE pages MATCH ? AND rank MATCH 'bm25(4.0, 3.0, 3.0, 1.0)' ORDER BY rank, rowid
 """
@@ -38,13 +39,13 @@ _PASSAGE = "SELECT snippet(pages, 3, '', '', '', 40), body FROM pages WHERE page
 
 
 def asked_words(query: str) -> list[str]:
-    """Return the significant words of a query; all of its words if none is significant."""
+    """Return the words of a query without stop words. If nothing is left, return all words."""
     words = _WORD.findall(query)
     return ([word for word in words if word.lower() not in EMPTY] or words)[:MOST_WORDS]
 
 
 class Index:
-    """One table of pages, synced with the snapshot; a change of one file updates one page."""
+    """Full-text index, synced with the snapshot. If one file changes, only its page is updated."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -55,7 +56,7 @@ class Index:
         self._next_row = 1
 
     def search(self, snapshot: LibrarySnapshot, query: str, allowed: Sequence[Entry], limit: int) -> list[Hit]:
-        """Return the best of the allowed documents for the words of a query; any one of the words is enough."""
+        """Return the best matches among the allowed documents. A match contains at least one word of the query."""
         words = asked_words(query)
         if not words:
             return []
@@ -69,7 +70,7 @@ class Index:
             return [_hit(database, either, wanted[row], row, rank) for row, rank in ranked[:limit]]
 
     def close(self) -> None:
-        """Close the database, unless a search still reads a file in its thread."""
+        """Close the database, unless a search in another thread still uses it."""
         if self._lock.acquire(blocking=False):
             try:
                 if self._database is not None:
@@ -92,7 +93,7 @@ class Index:
         return database
 
     def _created(self) -> "sqlite3.Connection":
-        # Imported late: a server without searches does not pay for it.
+        # Imported late: a server without searches does not need it.
         import sqlite3  # noqa: PLC0415
 
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
@@ -102,7 +103,7 @@ class Index:
     def _add(self, database: "sqlite3.Connection", snapshot: LibrarySnapshot, entry: Entry) -> None:
         try:
             document = self._library.read(snapshot, entry)
-        except UnreadableFile:  # a request by address reports the reason
+        except UnreadableFile:  # a request for this address will report the reason
             return
         body = document.body[:INDEXED_CHARACTERS]
         told = "\n".join(text for _, text in headings(body))
@@ -116,7 +117,7 @@ class Index:
 def _told_in_titles(database: "sqlite3.Connection", words: Sequence[str]) -> Counter[int]:
     """Count the query words in the title and description of each page.
 
-    BM25 gives no weight to a word that is on most pages; in a small library those are the words of typical queries.
+    BM25 gives no weight to a word that is on most pages. In a small library typical queries consist of such words.
     """
     told = Counter[int]()
     for word in {word.lower() for word in words}:

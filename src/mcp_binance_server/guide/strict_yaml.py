@@ -1,4 +1,7 @@
-"""A strict subset of YAML: no aliases, no tags, no duplicate keys, limited depth; every value with its line."""
+"""Parser of a strict YAML subset. Each value has its line.
+
+Aliases, tags, duplicate keys and deep nesting are refused.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 class YamlRefused(ValueError):
-    """A text outside the grammar; `line` counts from one."""
+    """A text outside the supported syntax. `line` counts from one."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -19,13 +22,13 @@ class YamlRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value, and the starting line of each of its parts, by path."""
+    """A parsed value, and the first line of each of its parts, by path."""
 
     value: object
     lines: Mapping[Path, int]
 
     def line(self, path: Path) -> int:
-        """Return the line of a value, or of the nearest value around it."""
+        """Return the line of a value, or of the closest value that contains it."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -33,7 +36,7 @@ class Located:
 
 @dataclass(slots=True)
 class _Open:
-    # An unfinished sequence or mapping; in a mapping `key` is the key that waits for its value.
+    # A sequence or mapping that is not complete yet. In a mapping, `key` is the key without a value so far.
     path: Path
     items: list[object] | dict[str, object]
     key: str | None = None
@@ -89,14 +92,15 @@ def load_yaml(text: str) -> Located:
     """Parse one YAML document.
 
     Raises:
-        YamlRefused: it is not YAML, or uses a feature that is not supported.
+        YamlRefused: the text is not YAML, or uses an unsupported feature.
     """
-    # Imported late: a server without a configuration and front matter never needs it.
+    # Imported late: only a configuration file or front matter needs it.
     import yaml  # noqa: PLC0415
 
     builder, words = _Builder(), yaml.SafeLoader("")
     try:
-        # Events, not objects: the parser does not recurse, so depth costs nothing before it is refused.
+        # Parse to events instead of objects. The parser does not recurse, so deep nesting is refused before it costs
+        # anything.
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         for event in yaml.parse(text, Loader=loader):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - the stubs leave it open
             _take(builder, event, words)
@@ -132,7 +136,7 @@ def _take(builder: _Builder, event: Any, words: Any) -> None:  # noqa: ANN401 - 
 def _plain(event: Any, words: Any, line: int) -> object:  # noqa: ANN401 - PyYAML's events and loader
     import yaml  # noqa: PLC0415 - as above
 
-    if not event.implicit[0]:  # quoted: a text, whatever it looks like
+    if not event.implicit[0]:  # a quoted value is always a text
         return event.value
     try:
         tag = words.resolve(yaml.ScalarNode, event.value, event.implicit)
