@@ -1,4 +1,4 @@
-"""Fair allocation of limited items among parties: who holds an item, and which item is reclaimed."""
+"""Fair allocation of limited items among parties: the holders of each item, and the item to reclaim."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable
