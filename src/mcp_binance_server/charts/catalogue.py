@@ -116,7 +116,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChartCatalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=True):
-    """The whole catalogue with lookup methods. Its fields are those of the JSON file."""
+    """The whole catalogue with lookup methods. Its fields are the keys of the JSON file."""
 
     parameters: Mapping[str, BodyParameter]
     plans: Mapping[str, Plan]

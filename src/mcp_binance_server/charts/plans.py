@@ -91,8 +91,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 Mark = Literal["forced", "none", "own"]
-# Sorted by price, because advice names the first plan that fits. Columns: requests a second, burst, images a day;
-# width, height; studies; storage days; watermark.
+# Sorted by price, because advice names the first plan that fits. The columns are requests per second, burst size,
+# images per day, width, height, studies, storage days and watermark.
 _ROWS: Final[tuple[tuple[str, int, int, int, int, int, int, int, Mark], ...]] = (
     ("BASIC", 1, 3, 50, 800, 600, 3, 14, "forced"),
     ("PRO", 10, 15, 500, 1920, 1080, 5, 30, "none"),

@@ -103,7 +103,7 @@ class ChartBody(msgspec.Struct, frozen=True, rename="camel"):
 class LocalChart:
     """A chart to draw, and the candles to load for it.
 
-    The candles of `pair` have opened by `until_ms`. If it is None, they are the newest ones.
+    The candles of `pair` are those that opened by `until_ms`. None means the newest candles.
     """
 
     pair: str

@@ -23,8 +23,8 @@ LOG = logging.getLogger(__name__)
 RETRIES = 3
 BACKOFF_MS = 500
 LONGEST_BACKOFF_MS = 8_000
-# Deadlines for a list and for an image. They include retries, queueing and pauses. A tool call has 45 seconds: the rest
-# of it is for the second address of a list, or for drawing a Binance pair locally.
+# Deadlines for a list and for an image. They include retries, queueing and pauses. A tool call has 45 seconds. That
+# leaves time for the second address of a list, or for drawing a Binance pair locally.
 LONGEST_MS, LONGEST_IMAGE_MS = 20_000, 30_000
 # Minimum time left for an attempt after a pause.
 LEAST_ATTEMPT_MS = 5_000

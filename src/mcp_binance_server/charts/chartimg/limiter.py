@@ -19,7 +19,7 @@ from mcp_binance_server.state.engine import Admission, StateEngine
 LONGEST_WAIT_MS = 5_000
 
 DAY_MS = 24 * 60 * 60 * 1000
-# At the start of a day one tenth of the images is reserved for new parties. The reserve shrinks with the time left.
+# At the start of a day one tenth of the images is reserved for new parties. The reserve shrinks as the day passes.
 NEWCOMERS_PART = 10
 # Daily image count used if the limit is unknown. It is above the limit of any plan.
 MOST_IMAGES = 100_000
@@ -120,7 +120,8 @@ class PacedTurns:
             self._queues.pop(one.party, None)
 
     def _ms_until_turn(self, now: float) -> float:
-        # Each request reserves one step after the previous one. A burst can reserve steps ahead of time.
+        # Generic cell rate algorithm (GCRA): each request moves the next slot by one step. A burst can use slots ahead
+        # of time.
         pace = self._pace()
         return max(0.0, self._next_ms - (pace.burst - 1) * pace.step_ms - now, self._closed_until_ms - now)
 

@@ -66,7 +66,7 @@ class PlanMemory:
         return True
 
     def learn_drawn(self, drawn: Usage) -> None:
-        """Raise the known minimum of the plan if the service has drawn a chart beyond it."""
+        """Raise the known lower bound of the plan's limits if the service has drawn a larger chart."""
         self._forget_if_old()
         if not self.current().plan.exceeded_by(drawn):
             return

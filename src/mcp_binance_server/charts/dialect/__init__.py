@@ -1,1 +1,1 @@
-"""Readers and writers of the parts of a chart. They read both dialects and write the tools' dialect."""
+"""Parts of a chart: from either dialect to the service's dialect, and back to the tools' dialect."""

@@ -98,7 +98,7 @@ def _scope_end(folded: str, after: int) -> int:
 
 
 def _turn(folded: str, start: int, end: int) -> int:
-    # "ETH 15m instead" corrects with the text before "instead" in the same clause.
+    # "ETH 15m instead" is a correction: the text before "instead" in the same clause counts.
     if folded[start:end] != "instead":
         return end
     breaks = [folded.rfind(sign, 0, start) for sign in (",", ";", "\n", ".")]

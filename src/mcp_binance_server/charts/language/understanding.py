@@ -245,7 +245,7 @@ def _numbered_names(reading: SentenceReader, vocabulary: Vocabulary) -> list[Men
 def _study_that_is_a_ticker(
     reading: SentenceReader, vocabulary: Vocabulary, studies: list[Mention[Asked]]
 ) -> list[Mention[Wanted]]:
-    """Read "chart MA" as Mastercard.
+    """Read "chart MA" as Mastercard if the text names no market.
 
     A study name is a ticker if it is in capitals, without numbers, and the only study of the text.
     """
