@@ -87,7 +87,7 @@ class BaseRate:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """Why a score is not judged yet: the number of past minutes or windows, and the number needed.
+    """Why a score is not judged yet: `have` of the `need` required past minutes or windows.
 
     `why` is any other reason. `usual_of` names the market class in which the score is usual, if known.
     """

@@ -1,8 +1,8 @@
 """Rank test of a score among the symbol's own past minutes: the only rule for reporting a judgement.
 
-p = (1 + number of past scores at least as high) / (n + 1). If the minutes are exchangeable, p is at most alpha in a
-share alpha of them, for any distribution (conformal p-value; Vovk, Gammerman and Shafer 2005). The floor suppresses
-scores that are rare but small.
+p = (1 + number of past scores at least as high) / (n + 1). If the minutes are exchangeable, at most a share alpha of
+them has p <= alpha, for any distribution of scores. This is a conformal p-value (Vovk, Gammerman and Shafer 2005). The
+floor suppresses scores that are rare but small.
 """
 
 from array import array

@@ -33,7 +33,7 @@ Place = tuple[BookSide, float]
 
 
 class Refilled(NamedTuple):
-    """A price that was refilled repeatedly with one equal size, in the same messages that traded there."""
+    """A price with repeated refills of equal size. Each refill came in a message that also traded there."""
 
     score: float
     side: BookSide

@@ -55,9 +55,9 @@ class IlliquidityRank:
 
 @dataclass(frozen=True, slots=True)
 class SpreadParts:
-    """The spread paid by one trade.
+    """The spread paid by one trade, split into two parts.
 
-    Its maker kept the realised part; the impact part went to the later move of the mid.
+    The maker kept the realised part. The impact part is the later move of the mid.
     """
 
     effective: float

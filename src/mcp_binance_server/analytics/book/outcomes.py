@@ -105,7 +105,7 @@ class FollowedSizes:
         del self._followed[:-MOST_FOLLOWED]
 
     def on_trade(self, side: BookSide, price: float, quantity: float) -> None:
-        """Record a trade against a side."""
+        """Record a trade that filled orders of a side."""
         for each in self._followed:
             if each.side == side and each.low <= price < each.high:
                 each.fresh += quantity

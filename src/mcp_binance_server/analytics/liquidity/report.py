@@ -34,9 +34,10 @@ class StopReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingReport:
-    """Verdict on large standing sizes in the last whole minute. Without a verdict there is a progress or a reason.
+    """Verdict on large standing sizes in the last whole minute.
 
-    `changed` means that unusual sizes were frequent within the hour. Then a single one is no exception.
+    Without a verdict there is either progress or a reason. `changed` means that unusual sizes were frequent within the
+    hour. Then a single one is no exception.
     """
 
     verdict: EventVerdict | None = None
@@ -142,7 +143,7 @@ class LiquidityReport:
 def costs_of(book: BookSnapshot, *, is_dollar: bool) -> Costs:
     """Compute the cost of round amounts.
 
-    For quote assets other than a dollar they are powers of ten within the book.
+    In a quote asset other than a dollar they are powers of ten that the book can fill.
     """
     mid = top_of_book(book.bids, book.asks).mid
     held_bids = sum(float(each.price * each.quantity) for each in book.bids)

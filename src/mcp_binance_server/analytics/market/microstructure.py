@@ -138,7 +138,7 @@ class AnomalyReport:
 
     @property
     def is_stressed(self) -> bool:
-        """Whether stress is unusual now. If it was often unusual within the hour, it is not."""
+        """Whether stress is unusual now. It is False if stress was often unusual within the hour."""
         return self.stress is not None and self.stress.judgement.is_unusual and "stress" not in self.changed
 
     def waiting(self, judgement: Judgement) -> NotJudged | None:

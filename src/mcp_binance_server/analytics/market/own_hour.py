@@ -44,7 +44,7 @@ class HealthScale:
         return (len(self.spreads) - bisect_left(self.spreads, spread)) / len(self.spreads)
 
     def as_thin(self, depth: float) -> float:
-        """Return the share of the hour in which the thinner side was at most as deep."""
+        """Return the share of the hour in which the side with less depth was at most as deep."""
         return bisect_right(self.depths, depth) / len(self.depths)
 
 

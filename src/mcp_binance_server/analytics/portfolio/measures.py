@@ -71,7 +71,7 @@ class PortfolioRisk:
     covered_share: Decimal
     left_out: tuple[LeftOut, ...]
     parts: tuple[RiskPart, ...]
-    n: int  # number of returns used; if there are too few, that of the longest history
+    n: int  # number of returns used, or of the longest history if there are too few
     window: Window | None
     coverage: float
     why_null: WhyNull | None = None

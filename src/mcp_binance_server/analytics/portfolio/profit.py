@@ -1,7 +1,8 @@
 """Profit from the account's own trades, and the balances that trades do not explain. Pure functions.
 
-The currency is USDT, and stablecoins count at par. If a trade has no USDT side, or its fee is in a third asset, the
-price of that minute is used. Without such a price the received asset has no cost and the given asset earns nothing.
+The currency is USDT, and stablecoins count at par. If neither side of a trade is USDT or a stablecoin, or its fee is in
+a third asset, the price of that minute is used. Without such a price the received asset has no cost and the given asset
+earns nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
