@@ -95,7 +95,7 @@ class LiquidationMinutes:
         self._is_unbroken = False
 
     def take(self, event: Liquidation, now_ms: int) -> bool:
-        """Count an event once and return True. During a handover two connections can deliver the same event."""
+        """Return True if the event was counted. It counts once, even if two connections deliver it in a handover."""
         is_of_now = now_ms - EARLIEST_MS <= event.time_ms <= now_ms + LATEST_MS
         if not is_of_now or event.time_ms <= self._newest.get(event.symbol, 0):
             return False
