@@ -106,7 +106,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser(*, has_commands: bool = True) -> Parser:
-    """Return the parser; `has_commands=False` skips the commands, for a start without arguments by an MCP client."""
+    """Return the parser.
+
+    An MCP client starts the server without arguments and needs no commands (`has_commands=False`).
+    """
     root = Parser(
         prog=NAME,
         description=DESCRIPTION,
@@ -153,7 +156,7 @@ def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyrig
         metavar="PORT",
         help=f"port on 127.0.0.1 with --http; 0 for a free one (default: {HTTP_PORT})",
     )
-    # A default of its own would override a flag given before the command.
+    # With a default here, the command would override a flag that was given before it.
     demo.add_argument("--fresh", action="store_true", help="start with a new paper account and an empty journal")
     add_quiet(demo, default=argparse.SUPPRESS)
     add_log_level(demo, default=argparse.SUPPRESS)
@@ -191,7 +194,7 @@ def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyrig
 
 
 def completion(shell: str) -> str:
-    """Return the completion script of a shell, for both names of the program."""
+    """Return a shell's completion script for both program names."""
     import shtab  # noqa: PLC0415 - needed only for completion scripts
 
     root = parser()
@@ -208,7 +211,7 @@ def completion(shell: str) -> str:
 def parse(root: Parser, given: list[str]) -> argparse.Namespace:
     """Parse the arguments; exit with a message on an invalid one."""
     flags = sorted({flag for action in _actions(root) for flag in action.option_strings})
-    # argparse reports the word after an unknown flag instead of the flag.
+    # Check flags first: argparse names the word after an unknown flag instead of the flag.
     if unknown := [word for word in given if _is_flag(word) and word.partition("=")[0] not in flags]:
         root.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(unknown[0], flags)}")
     options = _options(root, given)
@@ -234,7 +237,7 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
 def _options(root: Parser, given: list[str]) -> argparse.Namespace:
     options, rest = root.parse_known_args(given)
     if options.command == "ask" and not any(map(_is_flag, rest)):
-        options.words += rest  # argparse takes only the first run of words between flags
+        options.words += rest  # argparse stops collecting words at the first flag
     elif rest:
         root.error(f"unrecognized arguments: {' '.join(rest)}")
     return options

@@ -1,4 +1,4 @@
-"""`mcp-binance-server ask`: one call of one tool; its answer in the terminal."""
+"""`mcp-binance-server ask`: call one tool and print its answer in the terminal."""
 
 import argparse
 import difflib
@@ -41,7 +41,9 @@ DEMO_SEED = 7
 
 
 def arguments_of(words: Sequence[str], schema: Schema) -> dict[str, object]:
-    """Return the tool's arguments; a repeated name makes a list, and a value of another type stays text.
+    """Return the tool's arguments.
+
+    A name that is given more than once makes a list. A value that does not fit the argument's type stays text.
 
     Raises:
         SettingsError: an unnamed value has no argument left, or a file cannot be read.
@@ -60,7 +62,7 @@ def arguments_of(words: Sequence[str], schema: Schema) -> dict[str, object]:
 
 
 def kinds_of(described: Schema, root: Schema) -> set[str]:
-    """Return the JSON types that a schema accepts, through references and alternatives."""
+    """Return the JSON types that a schema accepts, including those behind `$ref` and `anyOf`."""
     if reference := described.get("$ref"):
         return kinds_of(root.get("$defs", {}).get(str(reference).rpartition("/")[2], {}), root)
     named = described.get("type", ())
@@ -71,7 +73,7 @@ def kinds_of(described: Schema, root: Schema) -> set[str]:
 
 
 def _place(unnamed: list[str], typed: dict[str, list[str]], schema: Schema) -> None:
-    """Assign unnamed values to the required arguments, or to the first argument if none is required."""
+    """Assign values without a name to the required arguments, or to the first argument if none is required."""
     properties: Mapping[str, Schema] = schema.get("properties", {})
     wanted = schema.get("required") or list(properties)[:1]
     free = [name for name in wanted if name not in typed]
@@ -124,7 +126,7 @@ def _read(text: str) -> str:
 
 
 def listed(tools: Sequence[ToolSpec[Any]], terminal: Terminal) -> str:
-    """Return a list of all tools with their titles, grouped by the toolsets of MCP_BINANCE_TOOLSETS."""
+    """Return all tools with their titles, grouped by toolset (MCP_BINANCE_TOOLSETS)."""
     wide = max((len(tool.name) for tool in tools), default=0)
     text = ""
     for toolset, group in groupby(tools, lambda tool: tool.toolset):
@@ -148,7 +150,7 @@ def listed_as_json(tools: Sequence[ToolSpec[Any]]) -> str:
 
 
 def found(name: str, tools: Sequence[ToolSpec[Any]]) -> ToolSpec[Any] | None:
-    """Return the tool with a name; case, and dashes for underscores, do not matter."""
+    """Return the tool with this name. Case is ignored, and a dash equals an underscore."""
     wanted = _folded(name)
     return next((tool for tool in tools if _folded(tool.name) == wanted), None)
 
@@ -200,7 +202,7 @@ def _folded(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The requested form of the answer."""
+    """Output format of the answer."""
 
     as_json: bool = False
     output: str | None = None
@@ -228,7 +230,7 @@ def deliver(result: types.CallToolResult, delivery: Delivery) -> int:
     else:
         _save(output, b64decode(picture.data))
         said = _structure(result, text, picture, output) if delivery.as_json else f"{text}\n"
-        # Standard output then holds the picture and nothing else.
+        # Only the picture goes to standard output.
         _note(said.rstrip("\n")) if output == STANDARD_OUTPUT else _print(said)
     if output and output != STANDARD_OUTPUT:
         _note(f"Saved: {Path(output).expanduser().absolute()}")
@@ -288,7 +290,7 @@ def run_ask(options: argparse.Namespace) -> int:
         SettingsError: a setting, a value or the output file cannot be used.
     """
     settings = prepare(Verbosity.of(options))
-    # A terminal shows no pages, so tools that serve them are left out.
+    # Leave out tools that serve MCP Apps pages: a terminal cannot show them.
     tools = CATALOGUE.only(
         frozenset(settings.toolsets),
         live=settings.orderbook_analytics,

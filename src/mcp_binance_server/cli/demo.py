@@ -1,4 +1,4 @@
-"""`mcp-binance-server demo`: an offline exchange and a server on it, in one process; over HTTP on request."""
+"""`mcp-binance-server demo`: an offline exchange and a server in one process, over stdio or HTTP."""
 
 import shutil
 import sys
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 GREETING = "A simulated Binance with moving prices: no key, no network, no real money."
 HOST = "127.0.0.1"
-# Balances to sell, and to protect with a stop, from the start.
+# Starting balances, so that there is something to sell or to protect with a stop.
 LIMITS = """[paper]
 balances = { USDT = "10000", BTC = "0.25", ETH = "2" }
 """
-# Environment variables that a demo respects: logging and toolsets. All other settings are fixed.
+# Environment variables that also apply to a demo. All other settings are fixed.
 HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT", "MCP_BINANCE_TOOLSETS")
 STATE_DIR = "MCP_BINANCE_STATE_DIR"
 ASK = """Then ask:  What is the price of Bitcoin, and how deep is its order book?
@@ -69,7 +69,7 @@ By hand:      npx @modelcontextprotocol/inspector --cli {address}/mcp --transpor
 
 
 def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None, fresh: bool = False) -> int:
-    """Serve until the client disconnects, or with a port, until a signal."""
+    """Serve until the client disconnects. With a port, serve over HTTP until a signal."""
     if port is not None:
         anyio.run(_serve_http, verbosity, seed, port, LastMoment(0), fresh)
         return 0
@@ -128,11 +128,14 @@ def _announce(tell: Callable[[str], None], port: int) -> None:
 
 @contextmanager
 def demo_settings(*, trades: bool = False, fresh: bool = False) -> Generator[Settings]:
-    """Yield the settings of a demo. With `trades` it trades on paper, in a folder that all demos of this user share."""
+    """Yield the settings of a demo.
+
+    `trades` enables paper trading. Its folder is shared by all demos of this user.
+    """
     around = surroundings()
     refuse_unknown_variables(around)
     heeded = {name: around[name] for name in HEEDED if name in around}
-    # No key for the simulated chart service: its pictures are noise, the local renderer shows the market.
+    # No chart-img.com key: the simulated service returns noise, while the local renderer draws the market.
     charts = {"CHART_IMG_URL": OFFLINE.rest_url, "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs"}
     shown = read_settings(heeded).toolsets
     with ExitStack() as stack:
@@ -142,7 +145,7 @@ def demo_settings(*, trades: bool = False, fresh: bool = False) -> Generator[Set
 
 
 def own_folder(around: Mapping[str, str], *, fresh: bool = False) -> Path | None:
-    """Return the private folder of this user's demos, emptied if `fresh`; None if it cannot be used."""
+    """Return the private folder of this user's demos, emptied if `fresh`. Return None if it cannot be used."""
     named = around.get(STATE_DIR, "").strip()
     base = Path(named) if named else state_folder(around)
     if named == "off" or base is None or not base.is_absolute():
@@ -165,17 +168,20 @@ def _empty(folder: Path) -> None:
 def _temporary(stack: ExitStack) -> Path | None:
     try:
         kept = TemporaryDirectory(prefix="mcp-binance-demo-", ignore_cleanup_errors=True)
-    except OSError:  # a container without a writable folder: the market works without the journal
+    except OSError:  # no writable folder in a container: the demo runs without a journal
         return None
     return Path(stack.enter_context(kept))
 
 
 def _paper(folder: Path | None) -> dict[str, str]:
-    """Return the settings of paper trading with its journal in a folder; none without a folder."""
+    """Return the settings for paper trading, with the journal in the folder.
+
+    Without a folder, return an empty mapping.
+    """
     if folder is None:
         return {}
     limits = folder / "trading.toml"
-    limits.touch(0o600)  # regardless of the umask: a file writable by other users is refused
+    limits.touch(0o600)  # the server refuses a file that other users can write
     limits.write_text(LIMITS, encoding="utf-8")
     return {
         "MCP_BINANCE_TRADING": "paper",

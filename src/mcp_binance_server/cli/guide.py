@@ -1,4 +1,4 @@
-"""`mcp-binance-server guide check`: the meaning of a guide.yaml, or its invalid lines."""
+"""`mcp-binance-server guide check`: show how the server reads a guide.yaml, or list its invalid lines."""
 
 import logging
 import sys
@@ -17,7 +17,7 @@ Name a file, set MCP_BINANCE_GUIDE_CONFIG, or write ~/.config/mcp-binance-server
 
 
 def run_check(file: str | None) -> int:
-    # The log lines are printed below.
+    # The log lines are printed as a list below.
     logging.getLogger("mcp_binance_server.guide").addHandler(logging.NullHandler())
     path = Path(file) if file else read_settings().guide_config
     if path is None:

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one cancels a command; after a grace period the process exits."""
+"""Ctrl-C handling: the first one cancels a command, and the process exits after a grace period."""
 
 import os
 import signal
@@ -10,11 +10,11 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 
-# Below the promised second, with a rest for the system to remove the process.
+# The exit is promised within a second. The system needs the rest to remove the process.
 MOMENT_SECS = 0.8
-# Answers in progress have two seconds to finish; after that only threads remain, which cannot be cancelled.
+# Running requests have two seconds. After that only threads remain, and threads cannot be cancelled.
 TERMINATED_SECS = 3.0
-# Time to wait for an order in progress and the record of its outcome.
+# Time for an order in progress to finish and to be recorded.
 ORDERS_SECS = 16.0
 INTERRUPTED = 128 + signal.SIGINT  # the exit code that a shell reports
 
@@ -23,17 +23,17 @@ Ts = TypeVarTuple("Ts")
 
 
 class LastMoment:
-    """Watchdog that ends the process a moment after `begin`, or at the second call of `begin`.
+    """Watchdog that exits the process `secs` after `begin`, or at the second call of `begin`.
 
-    A thread that resolves a name or draws a chart cannot be cancelled, and a process waits for its threads.
+    It is needed because a process waits for its threads. A thread that resolves a name or draws a chart cannot be
+    cancelled.
     """
 
     def __init__(self, code: int = INTERRUPTED, secs: float = MOMENT_SECS) -> None:
         self.has_begun = False
         self._code = code
         self._secs = secs
-        # Bare locks, because signal handlers call `begin`: a lock inside another object could be held by interrupted
-        # code.
+        # Bare locks: signal handlers call `begin`. A higher-level lock could already be held by the interrupted code.
         self._gate, self._never = threading.Lock(), threading.Lock()
         self._gate.acquire()
         self._never.acquire()
@@ -71,19 +71,19 @@ def run(
     try:
         return anyio.run(interruptible, backend_options=backend_options)
     except Exception:
-        # Errors during the cancellation are a consequence of Ctrl-C and not worth a report.
+        # Ctrl-C caused these errors, so they are not reported.
         if last_moment.has_begun:
             raise KeyboardInterrupt from None
         raise
 
 
 def told_to_end(secs: float = TERMINATED_SECS) -> Callable[[], None]:
-    """Return the SIGTERM handler: the process exits after `secs`, even if something still blocks."""
+    """Return a SIGTERM handler that exits the process after `secs`, even if a thread still blocks."""
     return LastMoment(0, secs).begin
 
 
 def longest_end(usual_secs: float, *, has_orders: bool) -> float:
-    """Return the grace period of a shutdown in seconds; orders in progress need longer."""
+    """Return the grace period of a shutdown in seconds. With trading it is longer, for orders in progress."""
     return ORDERS_SECS if has_orders else usual_secs
 
 
@@ -103,5 +103,5 @@ def _heard_first(last_moment: LastMoment) -> Generator[None]:
     try:
         yield
     finally:
-        if not last_moment.has_begun:  # otherwise it stays, for a second Ctrl-C during the shutdown
+        if not last_moment.has_begun:  # otherwise the handler stays for a second Ctrl-C
             signal.signal(signal.SIGINT, usual)

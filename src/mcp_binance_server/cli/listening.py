@@ -1,4 +1,4 @@
-"""Address and authentication of a server, shared by all network transports."""
+"""Address and authentication, shared by all network transports."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -38,7 +38,7 @@ def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> No
     """Refuse a network address without authentication.
 
     Raises:
-        SettingsError: callers from other machines would not be authenticated; the message names the setting.
+        SettingsError: other machines can connect and callers are not authenticated.
     """
     _refuse_to_expose_the_key(settings, place)
     if settings.token_file or settings.oauth_issuer or place.is_local or unsafe:
@@ -53,10 +53,10 @@ def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> No
 
 
 def lends_own_key(settings: Settings) -> bool:
-    """Return whether callers without a key can read the account of this process's own key.
+    """Return whether callers without their own key can read the account of the server's key.
 
-    Each call is checked as well. Tokens of this server are given to trusted people; an OAuth issuer's users do not own
-    this key.
+    Each call is checked as well. This server's tokens belong to trusted people. The users of an OAuth issuer do not
+    own this key.
     """
     return settings.oauth_issuer is None
 
@@ -87,7 +87,7 @@ async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[
 
 
 def _refuse_to_expose_the_key(settings: Settings, place: ListenOn) -> None:
-    # Also behind an authenticating proxy: the server cannot see which of its callers is the operator.
+    # This also applies behind an authenticating proxy: the server cannot distinguish the operator from other callers.
     if settings.api_key is None or settings.token_file or settings.oauth_issuer:
         return
     if settings.trusted_proxies:

@@ -1,4 +1,4 @@
-"""Entry point: dispatches to a command and returns its exit code; a command's imports are loaded when it runs."""
+"""Entry point: run a command and return its exit code. A command's modules are imported only when it runs."""
 
 import argparse
 import os
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
     except BaseExceptionGroup as group:
-        # Task groups wrap the errors inside them, such as a port in use.
+        # Task groups wrap errors, for example "port in use".
         known, others = group.split(SettingsError)
         if known is None or others is not None:
             raise
@@ -52,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_missing_descriptors() -> None:
-    """Open closed standard streams on the null device; otherwise the next file or socket would receive all output."""
+    """Open closed standard streams on the null device.
+
+    Otherwise the next opened file or socket would receive all output.
+    """
     names, modes = ("stdin", "stdout", "stderr"), (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)
     for number, mode in enumerate(modes):
         try:
@@ -69,7 +72,7 @@ def _open_missing_descriptors() -> None:
 def _drop_what_nobody_reads() -> None:
     """Flush the output.
 
-    If its reader has closed the pipe (`| head`), discard it, or Python would print an error at exit.
+    If the reader has closed the pipe (`| head`), discard the output. Otherwise Python prints an error at exit.
     """
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -149,7 +152,7 @@ def _trading(options: argparse.Namespace) -> int:
 
 
 def _completion(options: argparse.Namespace) -> int:
-    # Written as bytes: a shell cannot read Windows line ends.
+    # Bytes, because a shell cannot read Windows line endings.
     sys.stdout.buffer.write(completion(options.shell).encode())
     sys.stdout.flush()
     return 0

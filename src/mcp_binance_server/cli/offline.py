@@ -1,4 +1,4 @@
-"""The server on a simulated exchange in the same process, for `demo` and `ask --demo`."""
+"""A server and a simulated exchange in one process, for `demo` and `ask --demo`."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -17,9 +17,9 @@ from mcp_binance_server.simulator.streams.loopback import Loopback
 
 @asynccontextmanager
 async def offline_app(settings: Settings, *, seed: int) -> AsyncGenerator[App]:
-    """Run the server on an exchange in the same process, without sockets between them.
+    """Run the server on an exchange in the same process, without sockets.
 
-    Without trading it reads the account of the simulated exchange.
+    If trading is off, it reads the account of the simulated exchange.
     """
     clock = SystemClock()
     exchange = SimulatedExchange(clock, seed=seed)

@@ -1,4 +1,4 @@
-"""Serving over stdio, and the start-up shared by all transports."""
+"""The stdio server, and the startup that all transports share."""
 
 import sys
 from contextlib import asynccontextmanager
@@ -65,7 +65,7 @@ def run_stdio(verbosity: Verbosity) -> int:
 
 
 def prepare_logging(settings: Settings, verbosity: Verbosity) -> None:
-    """Configure logging without the secrets of these settings, and tracing if a collector is set.
+    """Configure logging with redaction of these settings' secrets. Start tracing if a collector is set.
 
     Raises:
         SettingsError: a collector is set, but spans cannot be sent.
@@ -83,7 +83,7 @@ def prepare_logging(settings: Settings, verbosity: Verbosity) -> None:
 
 
 async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp") -> None:
-    """Serve stdio: greet the client at once, and build the server in the background."""
+    """Serve stdio. Answer `initialize` immediately and build the server in the background."""
     opening = Opening()
     shown = frozenset(settings.toolsets)
     updates_orders = settings.trading != "off" and ORDERS in shown
@@ -105,7 +105,7 @@ async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp
 
 
 async def _open(open_app: "OpenApp", opening: Opening) -> None:
-    """Load the server in a thread after a client's greeting; the event loop keeps answering."""
+    """Load the server in a thread after `initialize`. The event loop keeps answering."""
     if not await opening.is_needed():
         return
     loading = SideThread("loading")
@@ -113,8 +113,8 @@ async def _open(open_app: "OpenApp", opening: Opening) -> None:
         async with open_app(loading) as app:
             await opening.keep(app.dispatcher)
     except Exception as failure:
-        # The thread that reads standard input cannot be cancelled: the client must receive the error and disconnect
-        # first.
+        # Send the error first, so that the client disconnects: the thread that reads standard input cannot be
+        # cancelled.
         await opening.refuse(failure)
         raise
     finally:
@@ -125,8 +125,7 @@ async def _open(open_app: "OpenApp", opening: Opening) -> None:
 async def _app(settings: Settings, loading: SideThread) -> "AsyncGenerator[App]":
     opened_upstream = await loading.run(_load_upstream)
     async with opened_upstream(settings) as upstream, anyio.create_task_group() as tasks:
-        # Connecting to the exchange and loading the rest take time, so both run at once. The connection gets a short
-        # head start, because a loading thread takes half of the processor time.
+        # Connect and import at the same time. The connection starts first, because imports use half of the CPU time.
         tasks.start_soon(upstream.prepare)
         await SystemClock().sleep_ms(HEAD_START_MS)
         app_on = await loading.run(_load_app)

@@ -1,4 +1,4 @@
-"""Serving over gRPC, if its packages are installed."""
+"""The gRPC server. It needs the extra `grpc`."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -76,12 +76,12 @@ async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last
 
 
 def standing_of(authenticator: Authenticator, clock: Clock) -> Standing | None:
-    """Return the watch that ends the streams of revoked tokens, or None if tokens cannot be revoked."""
+    """Return the task that ends the streams of revoked tokens, or None if tokens cannot be revoked."""
     return Standing(authenticator.edition, clock) if isinstance(authenticator, Withdrawing) else None
 
 
 def authenticating(authenticator: Authenticator) -> Authenticate:
-    """Return the HTTP authenticator as a function for gRPC metadata."""
+    """Return the HTTP authenticator as a function of gRPC metadata."""
     from mcp_binance_server.transports.grpc.errors import TokenRefused  # noqa: PLC0415 - needs the extra
 
     async def authenticate(told: Mapping[str, str]) -> Visitor:

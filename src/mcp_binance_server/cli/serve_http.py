@@ -1,4 +1,4 @@
-"""`mcp-binance-server --http`: one address for many clients."""
+"""The HTTP server, `mcp-binance-server --http`."""
 
 import sys
 from asyncio import get_running_loop
@@ -26,7 +26,7 @@ from mcp_binance_server.transports.http.probe_port import PortProbes, beating, s
 from mcp_binance_server.transports.http.relay import WorkerSlot
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, listen, serve_http
 
-# Session limit per address, if other machines can connect without authentication.
+# Sessions per address if other machines can connect without authentication.
 STRANGERS_SHARE = 10
 
 
@@ -55,7 +55,7 @@ def fastest_loop() -> dict[str, bool]:
 
 
 def allowed_by(settings: Settings) -> Allowed:
-    """Return the hosts and origins of this machine and of the settings."""
+    """Return the allowed hosts and origins: those of this machine and of the settings."""
     return allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins))
 
 
@@ -95,8 +95,11 @@ async def serve_at(
     *,
     probes: socket | None = None,
 ) -> None:
-    """Serve an application over HTTP until a signal; `ready` receives the port, `probes` listens for probes only."""
-    app.dispatcher.catalogue.prepare()  # loaded before the first request
+    """Serve an application over HTTP until a signal.
+
+    `ready` is called with the port. `probes` is a second address for health probes.
+    """
+    app.dispatcher.catalogue.prepare()  # imported before the first request
     http = assemble(app.server, app.dispatcher, app.clock, options)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(http.running())
@@ -120,13 +123,13 @@ def about_probes(probes: socket | None) -> str:
 
 
 def probe_app(place: ListenOn, listener: socket, answers: ASGIApp, allowed: Allowed) -> ListeningApp:
-    """Return the application for probes: guarded like every address, and over TLS if the server uses TLS."""
+    """Return the application for probes, with the same checks and TLS as the main address."""
     tls = place.certificate.context() if place.certificate else None
     return ListeningApp(listener, Guard(contained(answers), allowed), tls=tls)
 
 
 def announcing(place: ListenOn, verbosity: Verbosity, about: str = "") -> Callable[[int], None]:
-    """Return a callback that prints the server's address once its port is known."""
+    """Return a callback that prints the server's address when its port is known."""
 
     def ready(port: int) -> None:
         shown = f"[{place.host}]" if ":" in place.host else place.host

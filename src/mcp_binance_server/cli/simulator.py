@@ -1,4 +1,4 @@
-"""`mcp-binance-server simulator`: the offline exchange on a loopback port, for tests and other programs."""
+"""`mcp-binance-server simulator`: the simulated exchange on a loopback port."""
 
 import json
 import signal
@@ -29,7 +29,7 @@ def run_simulator(
     replay: str | None = None,
     speed: float = 1,
 ) -> int:
-    """Serve until interrupted; the first line on stdout is one JSON object with addresses and a funded key."""
+    """Serve until interrupted. The first line on stdout is a JSON object with addresses and a funded key."""
     try:
         exchange = SimulatedExchange(
             SystemClock(),
@@ -64,10 +64,10 @@ def run_simulator(
     config = uvicorn.Config(
         ByPort(exchange, futures_port),
         http="h11",
-        lifespan="off",  # nothing to start or stop
+        lifespan="off",  # no lifespan events
         ws_ping_interval=20,
         ws_ping_timeout=60,
-        ws_per_message_deflate=False,  # loopback is cheaper than zlib
+        ws_per_message_deflate=False,  # on loopback, compression costs more than it saves
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -78,7 +78,10 @@ def run_simulator(
 
 
 class _Server(uvicorn.Server):
-    """HTTP server that prints its address once it serves. Ctrl-C ends it at once, because streams have no end."""
+    """HTTP server that prints its address when it is ready.
+
+    Ctrl-C ends it immediately, because open streams never finish.
+    """
 
     def __init__(self, config: uvicorn.Config, described: str) -> None:
         super().__init__(config)
@@ -98,7 +101,7 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    # The protocol must be named: asyncio sets TCP_NODELAY only then; otherwise each answer takes 40 ms.
+    # Without an explicit protocol asyncio does not set TCP_NODELAY, and each answer takes 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""CSV for spreadsheets: no cell is a formula, and no file is overwritten without --replace."""
+"""CSV export for spreadsheets, protected against formula injection and accidental overwriting."""
 
 import csv
 import io
@@ -14,13 +14,13 @@ from mcp_binance_server.errors import SettingsError
 
 STANDARD_OUTPUT = "-"
 
-# First characters of a formula in a spreadsheet; the full-width ones in some languages.
+# Characters that start a formula. Spreadsheets in some languages also accept full-width ones.
 _LIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - the full-width signs are intended
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def as_csv(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table as CSV; a text that looks like a formula is prefixed with an apostrophe, a number is not."""
+    """Return a table as CSV. Text that looks like a formula gets an apostrophe in front; numbers stay as they are."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
@@ -34,14 +34,14 @@ def _dead(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTable:
-    """The rows of a tool's structured answer: their member and their columns."""
+    """The field with the rows in a tool's structured answer, and its columns."""
 
     member: str
     columns: tuple[str, ...]
 
     @staticmethod
     def of(schema: Mapping[str, Any] | None) -> "AnswerTable | None":
-        """Return the first list of rows in an answer's schema, or None without one."""
+        """Return the first list of rows in an answer's schema, or None if there is none."""
         described = schema or {}
         for member, each in described.get("properties", {}).items():
             name = str(each.get("items", {}).get("$ref", "")).rpartition("/")[2]
@@ -65,7 +65,7 @@ def _cell(value: object) -> str:
 
 
 def refuse_existing(file: str, *, replaces: bool) -> None:
-    """Check that a file can be written, before any request.
+    """Check that the output file can be created, before any request is sent.
 
     Raises:
         SettingsError: the file exists.
@@ -75,7 +75,7 @@ def refuse_existing(file: str, *, replaces: bool) -> None:
 
 
 def save(file: str, text: str, *, replaces: bool) -> None:
-    """Save a table, by default only to a new file.
+    """Save a table. An existing file is replaced only on request.
 
     Raises:
         SettingsError: the file cannot be written.

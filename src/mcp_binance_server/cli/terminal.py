@@ -1,4 +1,4 @@
-"""Verbosity of a command, and the abilities of a terminal."""
+"""Verbosity options and terminal capabilities."""
 
 import argparse
 import codecs
@@ -15,15 +15,15 @@ NARROWEST, WIDEST = 40, 100
 ESCAPED: Final = "mcp_binance_server.escaped"
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-# Commands that support each option; None is the server itself.
+# Commands that accept each option. None means the server itself.
 HEED_QUIET = (None, "demo", "doctor")
 HEED_LOG_LEVEL = (None, "demo", "ask")
 
 
 def escape_unencodable(*streams: TextIO) -> None:
-    r"""Make streams write characters missing from their encoding as `\u2192`, which JSON can read as well.
+    r"""Escape characters that a stream's encoding lacks as `\u2192`, which is also valid in JSON.
 
-    Redirected output on Windows is cp1252, and any other character would end the command with UnicodeEncodeError.
+    Redirected output on Windows is cp1252. Other characters would end the command with UnicodeEncodeError.
     """
     codecs.register_error(ESCAPED, _escaped)
     for stream in streams:
@@ -33,14 +33,14 @@ def escape_unencodable(*streams: TextIO) -> None:
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - an output stream only encodes
-    # Characters above U+FFFF are a UTF-16 pair, as in JSON; a lone surrogate is a byte of a file name.
+    # A character above U+FFFF becomes a UTF-16 pair, as in JSON. A lone surrogate is a byte of a file name.
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)), error.end
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Abilities of one output stream."""
+    """Capabilities of one output stream."""
 
     is_terminal: bool = False
     has_colour: bool = False
@@ -50,7 +50,7 @@ class Terminal:
     @classmethod
     def of(cls, stream: TextIO, environment: Mapping[str, str]) -> "Terminal":
         is_terminal = stream.isatty() and environment.get("TERM") != "dumb"
-        # https://no-color.org: any value but an empty one
+        # https://no-color.org: any value except an empty one disables colour
         return cls(is_terminal, is_terminal and not environment.get("NO_COLOR"), _can_write(stream, "✓✗…"), _width())
 
     def paint(self, text: str, colour: Colour) -> str:
@@ -83,11 +83,11 @@ class Verbosity:
         return cls(options.quiet, options.log_level)
 
     def level(self, usual: str) -> str:
-        """Return the log level; `usual` is the level from the environment."""
+        """Return the log level. `usual` is the level in the environment."""
         return self.log_level or ("ERROR" if self.is_quiet else usual)
 
     def tell(self, text: str) -> None:
-        """Print a message to the user on standard error; standard output can belong to a protocol."""
+        """Print a message on standard error. Standard output may carry a protocol."""
         if not self.is_quiet:
             sys.stderr.write(text)
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`mcp-binance-server token`: creates tokens for callers over HTTP and stores only their hashes."""
+"""`mcp-binance-server token`: create, list and revoke tokens for HTTP callers. Only hashes are stored."""
 
 import argparse
 import difflib
@@ -53,7 +53,7 @@ def _new(options: argparse.Namespace, file: Path | None, now_ms: int) -> int:
         raise ValueError(f"--expires {entry.last_day} is in the past")
     if file is not None:
         _append(file, entry)
-    # Printed last: a token without a stored hash would be useless.
+    # Print the token last: without a stored hash it would be useless.
     sys.stdout.write(f"{token}\n" if file else f"{token}\n{entry.line}\n")
     sys.stdout.flush()
     place = f"Added {entry.name} ({', '.join(sorted(scopes))}) to {file}.\n" if file else APPEND
@@ -84,7 +84,7 @@ def _append(file: Path, entry: TokenEntry) -> None:
 
 
 def _revoke(name: str, file: Path) -> int:
-    """Remove every line with this name, valid or not: a duplicate must not take effect by the removal."""
+    """Remove every line with this name, including invalid ones. A duplicate could otherwise become valid."""
     names = [entry.name for entry in read_tokens(file).entries]
     lines = file.read_text(encoding="utf-8-sig").splitlines(keepends=True)
     kept = [line for line in lines if line.partition("#")[0].split()[:1] != [name]]

@@ -1,4 +1,4 @@
-"""Several worker processes behind one port: the supervisor, and the worker."""
+"""Worker processes on one port: the supervisor and the worker."""
 
 import logging
 import os
@@ -47,19 +47,19 @@ LOG = logging.getLogger(__name__)
 
 FIRST_PAUSE_MS = 250.0
 LONGEST_PAUSE_MS = 10_000.0
-# A worker that lived for less than this restarts after a growing pause; after a longer life the pause starts over.
+# Backoff grows for a worker that lived for less than this, and resets after a longer life.
 STEADY_MS = 5_000.0
-# Heartbeat timeout. Workers send a heartbeat twice a second; a silent one is killed within five seconds in all.
+# Heartbeat timeout. Workers send one twice a second; a silent worker is killed within 5 s.
 SILENT_MS = 4_000.0
 LOOK_EVERY_MS = 500.0
-# After the grace time a process has this long to release its places and close its connections.
+# Time after the grace period for closing connections and releasing shared limits.
 LAST_WORDS_SECS = 3.0
-# Slightly longer than the workers' own limit.
+# Slightly longer than the same limit in the workers.
 KEEPERS_MOMENT_SECS = 0.9
 
 
 class Post(msgspec.Struct, frozen=True):
-    """Start message for a worker: its number, the worker count, verbosity, shared folder and listening socket."""
+    """Configuration that the supervisor passes to a worker at its start."""
 
     number: int
     of: int
@@ -76,7 +76,7 @@ class Post(msgspec.Struct, frozen=True):
 
 
 def main(told: str) -> int:
-    """Serve until a signal to stop, or until the supervisor is gone."""
+    """Run a worker until a stop signal, or until the supervisor exits."""
     calm()
     try:
         settings, post = read_settings(), msgspec.json.decode(told, type=Post, dec_hook=_path)
@@ -97,7 +97,7 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
     clock, stop = SystemClock(), Shutdown(at_ctrl_c=last_moment.begin)
     place, slot = ListenOn(post.host, post.port), WorkerSlot(post.number, post.of, Path(post.folder))
     family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
-    # The protocol is named as where the socket was created: TCP_NODELAY needs it.
+    # Name the protocol as at the socket's creation: asyncio sets TCP_NODELAY only then.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=post.listener)
     async with (
         authentication_of(settings, clock) as authentication,
@@ -117,18 +117,18 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
                 tasks.cancel_scope.cancel()
         finally:
             slot.address(post.number).unlink(missing_ok=True)
-            with suppress(OSError):  # the last worker also removes the folder, in case the supervisor is gone
+            with suppress(OSError):  # The last worker also removes the folder, because the supervisor may be dead.
                 slot.folder.rmdir()
 
 
 async def _stop_without_keeper(stop: Shutdown) -> None:
-    # Nothing is ever written to this pipe, so it is readable only at its end.
+    # The supervisor never writes to this pipe. It becomes readable when the supervisor exits.
     await anyio.wait_readable(sys.stdin.fileno())
     stop.asked.set()
 
 
 async def _beat(clock: Clock) -> None:
-    """Send heartbeats; a supervisor that does not read must not block the loop."""
+    """Send heartbeats without blocking the loop if the supervisor does not read them."""
     os.set_blocking(sys.stdout.fileno(), False)
     while True:
         await clock.sleep_ms(BEAT_MS)
@@ -145,7 +145,7 @@ if __name__ == "__main__":
 
 
 def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: bool) -> int:
-    """Keep the workers running until a signal, then let each of them finish.
+    """Run the workers until a signal, then shut each of them down gracefully.
 
     Raises:
         SettingsError: a resource cannot be shared, or the address is taken or reachable without authentication.
@@ -154,9 +154,9 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
     refuse_strangers(settings, place, unsafe=unsafe)
     refuse_what_cannot_be_shared(settings, workers)
     if place.certificate:
-        place.certificate.context()  # report a bad certificate once, not in every worker
+        place.certificate.context()  # report a bad certificate once, not once per worker
     listener = listen(place.host, place.port)
-    with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # created for this user alone
+    with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # only this user can read the folder
         port = listener.getsockname()[1]
         probes = None if place.probe_port is None else listen(place.host, place.probe_port)
         announce = announcing(place, verbosity, f"{workers} workers; {about_probes(probes)}")
@@ -173,7 +173,7 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
 
 
 def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
-    """Check that several processes can share a port and the request weight of their IP."""
+    """Check that processes can share a port and the request weight of their IP."""
     if platform == "win32":
         raise SettingsError(problems=("--workers: on Windows only one process can use a port; start one server",))
     if settings.state_url.get_secret_value() == "memory://":
@@ -186,14 +186,14 @@ def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str
 
 
 def next_pause_ms(last_ms: float, lived_ms: float) -> float:
-    """Return the pause before the restart of a worker that lived for `lived_ms`."""
+    """Return the restart delay of a worker that lived for `lived_ms`."""
     is_first = not last_ms or lived_ms >= STEADY_MS
     return FIRST_PAUSE_MS if is_first else min(2 * last_ms, LONGEST_PAUSE_MS)
 
 
 @dataclass
 class WorkerSupervisor:
-    """Supervisor that starts the workers, restarts dead ones, and waits for all of them at the end."""
+    """Supervisor that starts the workers, restarts dead ones and waits for all of them at shutdown."""
 
     place: ListenOn
     workers: int
@@ -223,7 +223,7 @@ class WorkerSupervisor:
         return self._code
 
     def alive(self) -> int:
-        """Return the number of workers with a recent heartbeat; called by other threads too."""
+        """Return the number of workers with a recent heartbeat. Other threads call this too."""
         now = self.clock.monotonic_ms()
         return sum(now - heard_ms <= SILENT_MS for heard_ms in [*self._heard_ms.values()])
 
@@ -234,7 +234,7 @@ class WorkerSupervisor:
             code = await self._employ(number)
             if self._stop.asked.is_set():
                 return
-            if number not in self._opened:  # a failed start would fail again
+            if number not in self._opened:  # a worker that could not start would fail again
                 self._code = max(1, code)
                 self._stop.asked.set()
                 return
@@ -253,7 +253,7 @@ class WorkerSupervisor:
             listener=self.listener.fileno(),
             certificate=self.place.certificate,
         )
-        # In its own session a worker does not receive Ctrl+C from the terminal: two signals would drop its requests.
+        # A new session keeps the terminal's Ctrl-C from the worker: a second signal would abort its requests.
         async with await anyio.open_process(
             post.command(), stdin=PIPE, stdout=PIPE, stderr=None, pass_fds=(post.listener,), start_new_session=True
         ) as process:
@@ -278,14 +278,14 @@ class WorkerSupervisor:
                     self.ready()
 
     async def _watch(self, number: int, process: Process) -> None:
-        """Kill a worker without heartbeats, stopped or blocked, so that another takes its place."""
+        """Kill a worker without heartbeats, so that the supervisor restarts it."""
         while not self._stop.asked.is_set():
             asleep_ms = self.clock.monotonic_ms()
             await self.clock.sleep_ms(LOOK_EVERY_MS)
             now = self.clock.monotonic_ms()
             if number not in self._heard_ms:  # still loading
                 continue
-            if now - asleep_ms > 2 * LOOK_EVERY_MS:  # the supervisor itself was blocked and has not read heartbeats
+            if now - asleep_ms > 2 * LOOK_EVERY_MS:  # the supervisor itself was blocked and could not read heartbeats
                 self._heard_ms[number] = now
             elif now - self._heard_ms[number] > SILENT_MS:
                 LOG.error("worker %d sent no heartbeat for %d s and is killed", number, SILENT_MS / 1000)
@@ -295,11 +295,10 @@ class WorkerSupervisor:
     async def _dismiss_when_asked(self, number: int, process: Process) -> None:
         await self._stop.asked.wait()
         if self._stop.is_hasty:
-            # A loading worker has no handler for Ctrl-C, and no requests either.
+            # A worker that is still loading has no Ctrl-C handler and no requests.
             process.send_signal(signal.SIGINT if number in self._opened else signal.SIGTERM)
         elif process.stdin is not None:
-            # Close its input instead of a signal: a process manager that stops the group has signalled each worker
-            # already.
+            # Close the pipe instead of sending a signal: a process manager may have signalled each worker already.
             await process.stdin.aclose()
 
     async def _pause(self, pause_ms: float) -> None:

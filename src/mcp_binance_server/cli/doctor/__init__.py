@@ -1,1 +1,1 @@
-"""`mcp-binance-server doctor`: what works, what does not, and how to fix it."""
+"""`mcp-binance-server doctor`: check the installation and explain each fix."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
-# Weight limit of the doctor's own budget: its dozen requests are cheap, and the exchange reports a used-up minute.
+# Weight limit of the doctor's own dozen cheap requests. The exchange itself reports an exceeded limit.
 UNBOUND = 1_000_000
 
 WINDOWS = "win32"
@@ -34,7 +34,7 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class JournalFound:
-    """Content of the journal on this machine: stops, orders without a known outcome, and open orders."""
+    """Stops, unresolved orders and open orders in this machine's journal."""
 
     stops: tuple[Stopped, ...] = ()
     unresolved: tuple[Intent, ...] = ()
@@ -43,7 +43,7 @@ class JournalFound:
 
 @dataclass
 class Bench:
-    """Environment and, after the settings are read, the parts of the server; some answers are kept for later checks."""
+    """State that the checks share: the environment, the server's parts, and answers that later checks need."""
 
     environment: Mapping[str, str] = field(repr=False)
     clock: Clock
@@ -61,11 +61,11 @@ class Bench:
 
     @property
     def mode(self) -> str:
-        """The trading mode from the environment, not validated; `off` without one."""
+        """The trading mode in the environment, not validated. It is `off` if the variable is not set."""
         return self.environment.get(TRADING, "").strip() or OFF
 
     def read(self) -> Settings:
-        """Read the settings; errors of the trading settings alone are kept for the trading check.
+        """Read the settings. If only the trading settings are invalid, keep their error for the trading check.
 
         Raises:
             SettingsError: the settings are invalid even without trading.
@@ -80,7 +80,7 @@ class Bench:
             return settings
 
     async def build(self, settings: Settings) -> None:
-        """Build the parts of the server; nothing is sent, and none of them can trade.
+        """Build the server's parts without sending a request. None of the parts can trade.
 
         Raises:
             SettingsError: the parts cannot be built from these settings.
@@ -116,7 +116,7 @@ class Bench:
 
     @property
     def is_at_home(self) -> bool:
-        """Whether the exchange is reached at its own addresses, not at configured ones."""
+        """Whether requests go to Binance's own addresses, not to configured ones."""
         return self.settings.rest_url is None and self.settings.stream_url is None
 
     @property
@@ -136,7 +136,7 @@ class Bench:
         return self.app.account.principal
 
     async def account(self) -> Account | AppError:
-        """Read the account once; an error is stored as the answer."""
+        """Read the account. The first result, also an error, is cached."""
         if self._account is None:
             try:
                 self._account = (await self.app.account.account()).value
@@ -145,9 +145,10 @@ class Bench:
         return self._account
 
     async def home_of_key(self) -> str | None:
-        """Ask the other networks whether they know the key; it is sent there with an invalid signature.
+        """Return the network that knows the key, or None.
 
-        A key for a custom address is never sent to Binance.
+        The key is sent to the other networks with an invalid signature. A key for a custom address is never sent to
+        Binance.
         """
         others = self.caller.others
         return await others.home_of(self.app.account.require_key()) if others else None
@@ -158,9 +159,9 @@ Status = Literal["ok", "warning", "problem", "skipped", "off"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of a check: the finding and, unless it is good, its likely cause, the fix, and one command or page.
+    """Result of a check: the finding, its likely cause, the fix, and one command or page.
 
-    `off` means that the checked part is not in use, which is not a fault. An `off` result without a text is not shown.
+    A good result has only a finding. `off` means that this part is not in use. An `off` result without text is hidden.
     """
 
     status: Status
@@ -174,7 +175,10 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One check. It is skipped if a check it needs has failed, and off if an essential one is off."""
+    """One check.
+
+    It is skipped if a check in `needs` has failed. It is off if an essential one is off.
+    """
 
     id: str
     title: str
@@ -208,6 +212,6 @@ def knock(host: str, port: int, platform: str = sys.platform) -> str:
 
 
 def set_clock(platform: str = sys.platform) -> str:
-    """Return the command that synchronises the clock by NTP."""
+    """Return the command that enables clock synchronisation by NTP."""
     usual = "sudo timedatectl set-ntp true"
     return {WINDOWS: "w32tm /resync", "darwin": "sudo sntp -sS time.apple.com"}.get(platform, usual)

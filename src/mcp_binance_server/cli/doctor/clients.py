@@ -1,4 +1,4 @@
-"""Check of the MCP clients with an entry for this server; it starts each entry as the client does."""
+"""Check of MCP clients: start this server from each client's entry, as the client does."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ INITIALIZE = {
     },
 }
 
-# Environment variables that desktop clients pass to servers, as in the MCP SDK; all others come from the entry.
+# Environment variables that the MCP SDK passes to a server. All others must be in the client's entry.
 HANDED_DOWN = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),
     *("APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES"),
@@ -45,7 +45,7 @@ HANDED_DOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """Time until the answer to `initialize`, or the problem and its likely cause."""
+    """Startup time until the answer to `initialize`, or a problem with its likely cause."""
 
     took_ms: float = 0
     problem: str = ""
@@ -58,7 +58,7 @@ async def greeted(
     patience_secs: float = PATIENCE_SECS,
     leave_secs: float = LEAVE_SECS,
 ) -> Greeting:
-    """Start the server of an entry, initialise it and stop it."""
+    """Start an entry's server, send `initialize`, and stop the server."""
     clock = SystemClock()
     started_ms = clock.monotonic_ms()
     try:
@@ -86,7 +86,7 @@ async def greeted(
 
 
 async def _first_line(process: Process) -> bytes:
-    """Return the first line that the server prints, or an empty one if it exits before."""
+    """Return the first line of output, or an empty line if the server exits first."""
     assert process.stdin is not None  # noqa: S101 - both are pipes
     assert process.stdout is not None  # noqa: S101 - as above
     try:

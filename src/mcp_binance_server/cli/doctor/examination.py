@@ -1,4 +1,4 @@
-"""All checks in order, the removal of secrets, and the command that runs them."""
+"""The `doctor` command: run all checks in order and redact secrets."""
 
 import argparse
 import logging
@@ -27,7 +27,7 @@ from mcp_binance_server.startup_checks import credentials_of
 from mcp_binance_server.telemetry.logs import Redactor
 
 _ADDRESS = re.compile(r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.]*\w)")
-# Public addresses in the doctor's own advice.
+# Public addresses in the doctor's own advice, which are not redacted.
 _PUBLIC = frozenset({"1.1.1.1", "9.9.9.9"})
 LONGEST = 400
 
@@ -71,7 +71,7 @@ TRADING: Final = (
     Rung("asking", "Asking you", trading.asking, ("policy",)),
 )
 _TITLES: Final = {rung.id: rung.title for rung in (*LADDER, *TRADING)}
-# An unused check does not switch off its dependants, except these: without TLS a plain address still serves REST.
+# If one of these checks is off, the checks that need it are off too.
 _ESSENTIAL: Final = {"key"}
 
 Told = Callable[[Rung, CheckResult], None]
@@ -80,7 +80,7 @@ EXIT_PROBLEM = 1
 
 
 class Cleaner:
-    """Redactor of secrets, addresses and the home folder in results; its repr shows none of them."""
+    """Redactor of secrets, addresses and the home folder. Its repr shows none of them."""
 
     def __init__(self, secrets: Iterable[str], home: str, shown: Iterable[str] = ()) -> None:
         self._redactor = Redactor(secrets)
@@ -154,7 +154,7 @@ async def examine(
     is_quiet: bool = False,
     networks: Mapping[str, Network] = NETWORKS,
 ) -> int:
-    """Run all checks and print the report; a quiet report has only warnings and problems."""
+    """Run all checks and print the report. A quiet report shows only warnings and problems."""
     terminal = Terminal.of(sys.stdout, environment)
     told = _Silence() if as_object else _Trouble(terminal) if is_quiet else _Telling(terminal)
     cleaner = Cleaner(_secrets(environment), str(Path.home()), _proxies_nearby(environment))
@@ -182,7 +182,7 @@ class _Silence:
 
 
 class _Telling(_Silence):
-    """Printer of each result at once; on a terminal also of the running check, because some take seconds."""
+    """Printer that shows each result immediately. A terminal also shows the running check."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -221,7 +221,7 @@ def _secrets(environment: Mapping[str, str]) -> list[str]:
 
 
 def _proxies_nearby(environment: Mapping[str, str]) -> list[str]:
-    """Return private hosts among the proxies: the report shows the proxy of each connection."""
+    """Return the private hosts among the proxies. The report shows them without redaction."""
     try:
         return read_settings(environment).proxies.private_hosts
     except SettingsError:
@@ -236,7 +236,7 @@ def _write(text: str) -> None:
 def run_doctor(options: argparse.Namespace) -> int:
     """Examine this machine and its settings; return the exit code."""
     environment = surroundings()
-    # The report replaces log lines, which could show secrets.
+    # Discard log lines, which could show secrets. The report replaces them.
     logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
     if not options.json and not options.quiet:
         sys.stdout.write(under_way("Loading", Terminal.of(sys.stdout, environment)))

@@ -1,4 +1,4 @@
-"""Checks of the exchange: reachability, answers and clock."""
+"""Checks of the exchange: connection, responses and clock."""
 
 import ssl
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from mcp_binance_server.proxies.environment import Proxy
 from mcp_binance_server.proxies.errors import ProxyUnavailable
 from mcp_binance_server.tls.trust_store import client_context
 
-# The exchange rejects timestamps more than a second ahead; the server corrects its own.
+# The exchange rejects a timestamp more than 1 s ahead of its clock. The server corrects its own offset.
 MOST_OFF_MS = 1_000
 MUCH_USED = 0.8
 FORBIDDEN = 403
@@ -45,7 +45,7 @@ async def rest(bench: Bench) -> CheckResult:
 
 
 async def clock(bench: Bench) -> CheckResult:
-    reading = await bench.app.market.clock_check()  # again: the first request included the opening of a connection
+    reading = await bench.app.market.clock_check()  # measure again: the first request also opened the connection
     off_ms = reading.value.difference_ms
     if abs(off_ms) <= MOST_OFF_MS:
         return good(f"{abs(off_ms)} ms off the exchange's clock; a round trip takes {reading.value.round_trip_ms} ms")

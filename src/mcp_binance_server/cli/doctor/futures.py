@@ -1,4 +1,4 @@
-"""Check of the futures host: answers and streams. A failure is only a warning; spot works without futures."""
+"""Check of the futures host: answers and streams. Spot works without futures, so a failure is only a warning."""
 
 import anyio
 
@@ -61,7 +61,7 @@ async def _streamed(bench: Bench, url: str | None, seen: str) -> CheckResult:
 
 
 async def _first_mark(bench: Bench, url: str) -> str:
-    """Wait for one mark price; return the problem, or an empty text."""
+    """Wait for one mark price. Return the problem, or an empty text on success."""
     try:
         connection = await NetworkDialer(bench.settings.proxies).connect(f"{url}{MARK_PRICE_PATH}")
     except ProxyFailure as failure:

@@ -1,4 +1,4 @@
-"""Checks of this machine's order journal: location, integrity, orders left open, and stops."""
+"""Checks of this machine's order journal: location, integrity, unresolved orders and stops."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.journal.wholeness import Wholeness, commit_ms, examine
 
 VARIABLE = "MCP_BINANCE_TRADING_DIR"
-# File systems whose files are lost at a reboot, or with the container.
+# File systems that lose their files at a reboot or with the container.
 PASSING = {"tmpfs": "memory", "ramfs": "memory", "overlay": "a container layer"}
 SLOW_MS = 500
 

@@ -95,7 +95,7 @@ async def permissions(bench: Bench) -> CheckResult:
         bench.rights = rights = await read_key_rights(bench.app.account)
     except AppError:
         return good("may read; this host does not report a key's permissions")
-    # The right to withdraw is left out here: it has a check of its own.
+    # Withdrawal permission has its own check.
     extra = ", ".join(each for each in rights.beyond_reading if each != WITHDRAW)
     if extra:
         return good(f"may read, {extra}{'; this server only reads' if bench.mode == OFF else ''}")

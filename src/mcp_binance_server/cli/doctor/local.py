@@ -216,7 +216,7 @@ async def charts(bench: Bench) -> CheckResult:
         return off("no key set: only Binance pairs can be drawn")
     host = host_of(bench.charts.caller.address)
     try:
-        exchanges = await bench.charts.exchanges()  # a list costs no image
+        exchanges = await bench.charts.exchanges()  # listing uses none of the image quota
     except ChartKeyRefused:
         return CheckResult(
             "problem",

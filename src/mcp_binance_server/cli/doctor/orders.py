@@ -1,4 +1,4 @@
-"""Checks of the exchange for trading: right to trade, order events, and agreement with the journal."""
+"""Checks of trading at the exchange: permission, order events, and agreement with the journal."""
 
 from dataclasses import dataclass, field, replace
 
@@ -24,13 +24,13 @@ from mcp_binance_server.trading_assembly.trial import small_order, try_out
 
 USUAL, LEVELS = Symbol("BTCUSDT"), 5
 SUBSCRIBED_SECS = 8.0
-# Prefixes of this program's order IDs by trading mode.
+# Prefix of our client order IDs for each trading mode.
 PREFIXES = {"live": ("mbl-",), "practice": ("mbt-", "mbd-")}
 
 
 @dataclass(eq=False)
 class _Subscription:
-    """Listener that waits for a confirmed subscription, then cancels the scope."""
+    """Listener that cancels the scope when the subscription is confirmed."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     stands: bool = False
@@ -48,7 +48,7 @@ class _Subscription:
 
 @dataclass
 class _Noting:
-    """Dialer that stores a proxy's answer, which the stream itself only logs."""
+    """Dialer that keeps a proxy's answer. The stream only logs it."""
 
     network: NetworkDialer
     proxy_failure: ProxyFailure | None = None
@@ -63,7 +63,7 @@ class _Noting:
 
 @dataclass
 class _OneTry(Pacer):
-    """Pacer that allows one attempt: a person at a terminal needs the first failure at once."""
+    """Pacer that allows one attempt, so that the first failure is shown immediately."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
@@ -171,7 +171,7 @@ def _judged(bench: Bench) -> CheckResult:
     verdict = judge_rights(bench.rights)
     if verdict.refusals:
         return _refused(bench, verdict.refusals[0], "Edit the key; it needs only reading and spot trading")
-    # The key's missing IP access list has a check of its own.
+    # A key without an IP access list has its own check.
     if beyond := [each for each in verdict.warnings if "ticked" in each]:
         return CheckResult(
             "warning",

@@ -1,4 +1,4 @@
-"""The proxy of each connection, and the answers of proxies."""
+"""Checks of proxies: the proxy of each connection, and its answer."""
 
 from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, forget, good, off
 from mcp_binance_server.cli.doctor.trading import PAPER
@@ -35,7 +35,7 @@ async def proxy(bench: Bench) -> CheckResult:
 
 
 def proxy_problem(host: str, failure: ProxyFailure | str) -> CheckResult:
-    """Return the finding for a host that could not be reached through its proxy."""
+    """Return the finding for a host that is unreachable through its proxy."""
     return CheckResult(
         "problem",
         f"{host} was not reached: {failure}",

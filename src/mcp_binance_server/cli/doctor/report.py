@@ -1,4 +1,4 @@
-"""The report: lines for a terminal, or one object for programs."""
+"""The doctor's report, as lines for a terminal or as one JSON object."""
 
 import json
 import textwrap
@@ -35,7 +35,7 @@ def wiped(terminal: Terminal) -> str:
 
 
 def lines(rung: Rung, finding: CheckResult, terminal: Terminal) -> str:
-    """Return the lines of one check; none for an unused check without a text."""
+    """Return the lines of one check. A check that is off and has no text has no line."""
     if not finding.seen:
         return ""
     sign, word, colour = SIGNS[finding.status]

@@ -1,4 +1,4 @@
-"""Checks of settings and files for trading: the mode, private limits, and an approver."""
+"""Checks of the trading settings: the mode, the limits file, and the approver."""
 
 import re
 import shlex

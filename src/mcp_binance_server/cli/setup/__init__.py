@@ -1,1 +1,1 @@
-"""`mcp-binance-server setup`: write the configuration of an MCP client, and keep keys out of it."""
+"""`mcp-binance-server setup`: add this server to MCP clients, without keys in their configuration."""

@@ -1,4 +1,4 @@
-"""Supported MCP clients, and the location of each client's configuration on this machine."""
+"""Supported MCP clients, and the path of each client's configuration file."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -12,26 +12,29 @@ from mcp_binance_server.own_folders import config_folder
 System = Literal["linux", "macos", "windows"]
 
 Form = Literal["json", "jsonc", "toml"]
-# Start-up timeout in seconds; a first start by uvx downloads the package.
+# Startup timeout in seconds. The first start by uvx downloads the package.
 CODEX_PATIENCE = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """A command that starts this server regardless of the client's PATH."""
+    """A command that starts this server independent of the client's PATH."""
 
     command: str
     args: tuple[str, ...] = ()
 
     @property
     def may_be_slow(self) -> bool:
-        """Whether the first start can require a download of the package."""
+        """Whether the first start may download the package."""
         return bool(self.args) and self.args[-1] == PACKAGE
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Facts that decide the paths of clients; `claude_packages` are folders of Claude from the Microsoft Store."""
+    """Facts about the machine that determine the clients' paths.
+
+    `claude_packages` are the folders of Claude from the Microsoft Store.
+    """
 
     system: System
     home: str
@@ -46,11 +49,11 @@ class Machine:
         return self.path(self.home)
 
     def named_folder(self, variable: str, otherwise: PurePath) -> PurePath:
-        """Return the folder named by an environment variable, or else the usual one."""
+        """Return the folder in an environment variable, or the default folder."""
         return self.path(named) if (named := self.environment.get(variable)) else otherwise
 
     def config_folder(self) -> PurePath:
-        """Return the folder for settings of desktop programs on this system."""
+        """Return the folder for settings of desktop applications on this system."""
         if self.system == "windows":
             return self.named_folder("APPDATA", self.home_folder() / "AppData" / "Roaming")
         if self.system == "macos":
@@ -59,7 +62,7 @@ class Machine:
 
 
 def this_machine(environment: Mapping[str, str], which: Callable[[str], str | None]) -> Machine:
-    """Return the facts of the machine that runs this process."""
+    """Return the facts of this machine."""
     system = system_of(sys.platform)
     launcher = find_launcher(sys.argv[0], sys.executable, sys.prefix, environment, which)
     packages = Path(environment.get("LOCALAPPDATA", "")) / "Packages" if system == "windows" else None
@@ -81,7 +84,7 @@ def system_of(platform: str) -> System:
 def find_launcher(
     argv0: str, executable: str, prefix: str, environment: Mapping[str, str], which: Callable[[str], str | None]
 ) -> Launcher:
-    """Return a permanent command with its full path: desktop programs have a different PATH."""
+    """Return the permanent full path of the command. Desktop applications have a different PATH."""
     if way_of(prefix) == "uvx":
         if uvx := which("uvx"):
             return Launcher(uvx, (PACKAGE,))
@@ -95,9 +98,10 @@ def find_launcher(
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One MCP client; `extra` are fields of its entries next to command, args and env.
+    """One MCP client.
 
-    `commands` are programs that indicate an installed client without a configuration file.
+    `extra` are fields that it adds to command, args and env. `commands` are programs that show that it is installed
+    when it has no configuration file.
     """
 
     name: str
@@ -111,7 +115,7 @@ class Client:
 
 
 def _claude_desktop(machine: Machine) -> PurePath:
-    # The Microsoft Store package reads a file of its own: github.com/anthropics/claude-code/issues/26073
+    # Claude from the Microsoft Store reads a different file: github.com/anthropics/claude-code/issues/26073
     folder = machine.path(machine.claude_packages[0]) if machine.claude_packages else machine.config_folder() / "Claude"
     return folder / "claude_desktop_config.json"
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 CLIENT_NAMES = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "zed")
-# Accepted names, without case, blanks and dashes.
+# Accepted client names. Case, blanks and dashes are ignored.
 ALIASES = {
     **{name.replace("-", ""): name for name in CLIENT_NAMES},
     "claudeai": "claude-desktop",
@@ -71,7 +71,7 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
 
 
 def client_name(text: str) -> str:
-    """Return the client with a name in any notation.
+    """Return the client with this name. Case, blanks and dashes are ignored.
 
     Raises:
         ArgumentTypeError: the name is unknown or ambiguous.
@@ -87,7 +87,7 @@ def client_name(text: str) -> str:
 
 
 def _server_name(text: str) -> str:
-    # Tools are named after it, and 40 characters is the clients' limit.
+    # Clients put the name in front of tool names and allow 40 characters.
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", text):
         raise argparse.ArgumentTypeError("a name has 1 to 40 letters, digits, '-' and '_'")
     return text

@@ -1,4 +1,4 @@
-"""Atomic file writes, and the file of keys."""
+"""Atomic file writes and the storage of keys."""
 
 import importlib
 import importlib.util
@@ -24,7 +24,7 @@ HELP = """Keys are optional: public data needs none. Use a key that can only rea
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file's text with its line ends unchanged, or None without a file.
+    """Return a file's text with its line endings unchanged, or None if it does not exist.
 
     Raises:
         OSError: the file cannot be read.
@@ -37,7 +37,7 @@ def read_text(path: Path) -> str | None:
 
 
 def keep_copy(path: Path, clock: Clock) -> Path:
-    """Copy a file into the same folder, with the time in its name and the same permissions."""
+    """Copy a file into its folder, with the time in the new name and the same permissions."""
     stamp = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
     copy = path.with_name(f"{path.name}.{stamp}.bak")
     number = 1
@@ -49,7 +49,10 @@ def keep_copy(path: Path, clock: Clock) -> Path:
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Write a file atomically; an existing file keeps its mode unless another is given, and a link stays a link."""
+    """Write a file atomically.
+
+    An existing file keeps its mode unless `mode` is given. A symbolic link stays a link.
+    """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     if mode is None:
@@ -58,13 +61,13 @@ def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file readable by its owner only; a new folder is also accessible to its owner only."""
+    """Write a file that only its owner can read. A new folder is private as well."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_text(path, text, mode=PRIVATE)
 
 
 def _write_beside(target: Path, content: bytes, mode: int) -> None:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # created for its owner alone
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # private from its creation
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -79,7 +82,7 @@ def _write_beside(target: Path, content: bytes, mode: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """The functions that talk to the user at the terminal."""
+    """Functions that ask and print at the terminal."""
 
     say: Callable[[str], None]
     ask: Callable[[str], str]
@@ -94,7 +97,7 @@ class KeyPlace:
     in_keyring: bool = False
 
     def stored(self) -> dict[str, str]:
-        """Return the stored keys, or nothing without a file.
+        """Return the stored keys. Return none if the file does not exist.
 
         Raises:
             SettingsError: the file exists, but cannot be used.
@@ -102,7 +105,7 @@ class KeyPlace:
         return read_keys(self.path) if self.path.is_file() else {}
 
     def store(self, keys: Mapping[str, str]) -> None:
-        """Store the keys in the file, or in the keyring with a reference in the file."""
+        """Store the keys in the file. With a keyring, the file has only a reference to it."""
         if self.in_keyring:
             keyring = importlib.import_module("keyring")
             for name, value in keys.items():
@@ -117,7 +120,7 @@ def has_keyring() -> bool:
 
 
 def ask_for_keys(talk: Talk, kept: Mapping[str, str], help_url: str) -> dict[str, str]:
-    """Ask for a Binance key, its secret and a chart-img.com key; an empty answer keeps the stored value.
+    """Ask for a Binance key, its secret and a chart-img.com key. An empty answer keeps the stored value.
 
     Raises:
         SettingsError: three answers in a row were invalid.
@@ -166,7 +169,7 @@ def _file(text: str) -> Path | None:
 
 @dataclass(eq=False)
 class UnreadableConfig(Exception):
-    """A configuration that cannot be edited; `line` and `column` count from one."""
+    """A configuration file that cannot be edited. `line` and `column` start at 1."""
 
     line: int
     column: int

@@ -1,4 +1,4 @@
-"""Insertion and removal of one entry in a JSON text; every other byte stays, including comments."""
+"""Insertion and removal of one entry in a JSON file. All other bytes, including comments, stay the same."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ USUAL_INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value between two offsets; objects have their members."""
+    """A JSON value with its start and end offsets. An object also has its members."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class JsonMember:
-    """A key with its offset, its value, and the offset of the comma after it, if any."""
+    """A member of an object: its key, its value, and the offset of the comma after it."""
 
     key: str
     key_at: int
@@ -42,7 +42,7 @@ def is_object(value: object) -> TypeGuard[dict[str, object]]:
 
 
 def read_json(text: str, *, relaxed: bool = False) -> Node:
-    """Parse a whole text.
+    """Parse a complete JSON text.
 
     Raises:
         UnreadableConfig: the text is not JSON.
@@ -155,7 +155,7 @@ def _no_constant(_: str) -> NoReturn:
 
 
 def entry_in_json(text: str, table: str, name: str, *, relaxed: bool) -> object:
-    """Return the entry, or None.
+    """Return the entry, or None if there is none.
 
     Raises:
         UnreadableConfig: the text or the table is not a JSON object.
@@ -166,7 +166,7 @@ def entry_in_json(text: str, table: str, name: str, *, relaxed: bool) -> object:
 
 
 def put_in_json(text: str, table: str, name: str, entry: Mapping[str, object], *, relaxed: bool) -> str:
-    """Return the text with the entry; a text that already has it is returned unchanged.
+    """Return the text with the entry added. If the entry is already there, the text is unchanged.
 
     Raises:
         UnreadableConfig: the text cannot be edited.
@@ -184,7 +184,7 @@ def put_in_json(text: str, table: str, name: str, entry: Mapping[str, object], *
 
 
 def take_from_json(text: str, table: str, name: str, *, relaxed: bool) -> str:
-    """Return the text without the entry, and without the table if it is then empty.
+    """Return the text without the entry. A table that is empty afterwards is removed too.
 
     Raises:
         UnreadableConfig: the text cannot be edited.
@@ -261,7 +261,7 @@ class _Editor:
         end = member.node.end if member.comma_at is None else member.comma_at + 1
         after = text[end:]
         if member.comma_at is None and before is not None and before.comma_at is not None:
-            # The last member is removed together with the comma before it.
+            # For the last member, remove the comma before it.
             text, start = text[: before.comma_at] + text[before.comma_at + 1 :], start - 1
         return _joined(text[:start], after, opened_at=target.start)
 
@@ -294,9 +294,9 @@ class _Editor:
 def _joined(before: str, after: str, *, opened_at: int) -> str:
     lead, rest = before.rstrip(" \t"), after.lstrip(" \t")
     if len(lead.rstrip(BLANK)) == opened_at + 1 and rest.lstrip(BLANK).startswith("}"):
-        return lead.rstrip(BLANK) + rest.lstrip(BLANK)  # the object is empty now
+        return lead.rstrip(BLANK) + rest.lstrip(BLANK)  # the object is empty
     if lead.endswith("\n") and rest.startswith(("\n", "\r\n")):
-        return lead + rest.partition("\n")[2]  # the line is empty now
+        return lead + rest.partition("\n")[2]  # the line is empty
     if rest.startswith(("}", "\n", "\r\n")):
         return lead + rest
     return before + rest

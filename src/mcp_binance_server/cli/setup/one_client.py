@@ -37,12 +37,12 @@ from mcp_binance_server.key_file import usual_key_file
 
 EXIT_REFUSED = 1
 MODE = "MCP_BINANCE_TRADING"
-# Function that tries the stored keys of a network and returns the outcome as text.
+# Tests a network's stored keys and returns the result as text.
 Trial = Callable[[Path, str], str]
 
 
 class Setup:
-    """The setup of one client."""
+    """Setup of one client."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Setup:
         self.network = "mainnet"
 
     def run(self, *, is_last: bool = True) -> int:
-        """Set up the client; after the last client, print the next steps."""
+        """Set up the client. After the last one, print the next steps."""
         options = self._options
         if options.keyring and not has_keyring():
             how = with_package("keyring")
@@ -68,7 +68,7 @@ class Setup:
         try:
             self.network = self._chosen_network()
             place = KeyPlace(usual_key_file(own_folder(self._machine), self.network), in_keyring=options.keyring)
-            self._plan(place, {})  # an uneditable file is refused before the user types a key
+            self._plan(place, {})  # Refuse a file that cannot be edited before asking for a key.
             keys = self._keys(place)
             plan = self._plan(place, keys)
         except (UnreadableConfig, UnicodeDecodeError, OSError) as problem:
@@ -93,14 +93,14 @@ class Setup:
         environment: dict[str, str | None] = {"BINANCE_NETWORK": None if self.network == "mainnet" else self.network}
         named = old.get(KEY_FILE)
         if keys or named is None or Path(str(named)).parent == place.path.parent:
-            # Clients pass on few variables, so the server's default place can differ from this one.
+            # Set the path: clients pass on few variables, so the server may compute a different default.
             environment[KEY_FILE] = str(place.path) if keys or place.path.is_file() else None
         if self._options.trading and MODE not in old:
             environment[MODE] = "paper"
         return plan_addition(self._client, self._machine, text, name=self._options.name, environment=environment)
 
     def _chosen_network(self) -> str:
-        """Return the requested network, or else the network of an existing entry."""
+        """Return the requested network, or the network of the existing entry."""
         text = read_text(Path(self._client.file(self._machine)))
         named = variables_of(entry_of(self._client, text or "", self._options.name)).get("BINANCE_NETWORK")
         return self._options.network or (named if isinstance(named, str) and named in NETWORKS else "mainnet")
@@ -175,7 +175,7 @@ class Setup:
         self._say(f"If something does not work:\n  {self._doctor()}")
 
     def _use_of(self, place: KeyPlace) -> str:
-        """Return the other users of the keys, or the command that deletes unused keys."""
+        """Return a sentence that names the clients still using the keys, or the command that deletes the keys."""
         entries, unreadable = our_entries(self._machine)
         users = sorted({entry.client.title for entry in entries if entry.reads(place.path, self.network)})
         if users:

@@ -1,4 +1,4 @@
-"""This server's entry in a client's configuration, and the changed file."""
+"""This server's entry in a client's configuration file."""
 
 import difflib
 import re
@@ -16,12 +16,12 @@ from mcp_binance_server.installation import MODULE, PACKAGE
 from mcp_binance_server.key_file import NAMES, PAIR
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 
-# Keys of a remote server; dropped when an entry of the same name changes to this server.
+# Fields of a remote server. They are dropped if an entry of the same name becomes this server.
 ELSEWHERE = ("url", "httpUrl", "serverUrl", "headers")
 
 OUR_WORDS = (PACKAGE, MODULE, "binance-provider")
 
-# Lines around a change can hold secrets of other servers, recognised by name, by flag, or by pattern.
+# The context lines of a diff can have secrets of other servers. Recognise them by name, flag or pattern.
 _SECRET = re.compile(
     r"""(["']?[\w.-]*(?:key|secret|token|password|passwd|authorization|credential)[\w.-]*["']?\s*[:=]\s*)"""
     r"""("(?:[^"\\]|\\.)*"|'[^']*')""",
@@ -30,16 +30,16 @@ _SECRET = re.compile(
 _FLAG = re.compile(r"""(--?[\w-]*(?:key|secret|token|password)[\w-]*(?:=|",\s*"))[^"\s]+""", re.IGNORECASE)
 _RANDOM = re.compile(r"""(["'])(?=[^"']*\d)(?=[^"']*[A-Za-z])[\w+=.-]{20,}\1(?!\s*[:=])""")
 _BEARER = re.compile(r"(bearer\s+)[^\s\"',]+", re.IGNORECASE)
-# Paths that only look like a secret.
+# Paths that look like a secret and are none.
 _NO_SECRET = re.compile(r"MCP_BINANCE_KEY_FILE|BINANCE_PRIVATE_KEY_FILE")
 
 
 def entry_for(
     client: Client, launcher: Launcher, environment: Mapping[str, str | None], before: object = None
 ) -> dict[str, object]:
-    """Return the entry, merged with an earlier one; a variable of None is left out.
+    """Return the entry, merged with an existing one.
 
-    Keys in the earlier entry are dropped if a key file is set.
+    A variable of None is removed. With a key file, the existing entry's keys are removed.
     """
     old = {key: value for key, value in before.items() if key not in ELSEWHERE} if is_object(before) else {}
     old.pop("env", None)
@@ -60,13 +60,13 @@ def variables_of(entry: object) -> dict[str, object]:
 
 
 def holds_keys(entry: object) -> bool:
-    """Return whether an entry holds a key in plain text."""
+    """Return whether an entry has a key in plain text."""
     return any(variables_of(entry).get(name) for name in NAMES if name != "BINANCE_PRIVATE_KEY_FILE")
 
 
 @dataclass(frozen=True, slots=True)
 class OurEntry:
-    """An entry with its client; its variables can hold keys."""
+    """A client's entry for this server. Its variables can include keys."""
 
     client: Client
     name: str
@@ -76,7 +76,7 @@ class OurEntry:
     is_disabled: bool = False
 
     def reads(self, keys: Path, network: str) -> bool:
-        """Return whether the server of this entry would read a key file."""
+        """Return whether the server of this entry would use this key file."""
         if named := self.variables.get(KEY_FILE):
             return Path(named) == keys
         has_own = any(self.variables.get(name) for name in PAIR)
@@ -84,7 +84,7 @@ class OurEntry:
 
 
 def our_entries(machine: Machine) -> tuple[list[OurEntry], list[Path]]:
-    """Return this server's entries, and the unreadable files that could hold more."""
+    """Return this server's entries in all clients, and the files that could not be read."""
     entries: list[OurEntry] = []
     unreadable: list[Path] = []
     for client in CLIENTS.values():
@@ -135,7 +135,7 @@ def _args(entry: Mapping[str, object]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file, its text before (None without a file) and its text after."""
+    """A file with its old and new text. The old text is None if the file does not exist."""
 
     client: Client
     path: PurePath
@@ -148,12 +148,12 @@ class FileChange:
         return (self.before or "") != self.after
 
     def diff(self) -> list[str]:
-        """Return a unified diff in which everything that looks like a secret is masked."""
+        """Return the unified diff with possible secrets masked."""
         return [_masked(line) for line in changed_lines(self.path, self.before, self.after)]
 
 
 def changed_lines(path: PurePath, before: str | None, after: str) -> list[str]:
-    """Return the unified diff of a file that is changed or created."""
+    """Return the unified diff of a changed or new file."""
     named = str(path) if before is not None else "(no file yet)"
     now = (before or "").splitlines()
     return [*difflib.unified_diff(now, after.splitlines(), named, str(path), lineterm="", n=2)]
@@ -206,7 +206,7 @@ def entry_of(client: Client, text: str, name: str) -> object:
 
 
 def _check(client: Client, before: str, after: str, name: str, entry: Mapping[str, object] | None) -> None:
-    """Refuse an edit with any other effect than the intended one; the TOML editor has its own check."""
+    """Refuse an edit that changes more than this server's entry. The TOML editor checks itself."""
     if client.form == "toml" or before == after:
         return
     relaxed = client.form == "jsonc"

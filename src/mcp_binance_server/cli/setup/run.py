@@ -36,17 +36,17 @@ EXIT_USAGE = 2
 
 
 def installed_clients(machine: Machine, which: Which) -> list[Client]:
-    """Return the installed clients, recognised by their file, its folder, or their command."""
+    """Return the installed clients. A client counts as installed if its file, its folder or its command exists."""
     return [client for client in CLIENTS.values() if _is_here(client, machine, which)]
 
 
 def clients_with_entry(machine: Machine, name: str) -> list[Client]:
-    """Return the clients with an entry of this name; clients with unreadable files are left out."""
+    """Return the clients with an entry of this name. Clients with unreadable files are left out."""
     return [client for client in CLIENTS.values() if _has_entry(client, machine, name)]
 
 
 def choose(talk: Talk, terminal: Terminal, found: Sequence[Client], done: Sequence[Client]) -> list[Client]:
-    """Ask for the clients to set up, with a list of those found; Enter selects all of them.
+    """Ask which of the installed clients to set up. Enter selects all.
 
     Raises:
         EOFError: standard input has ended.
@@ -64,7 +64,7 @@ def choose(talk: Talk, terminal: Terminal, found: Sequence[Client], done: Sequen
 
 
 def choose_removal(talk: Talk, terminal: Terminal, having: Sequence[Client], name: str) -> list[Client]:
-    """Ask for the clients to remove an entry from; Enter selects all of them.
+    """Ask which clients to remove the entry from. Enter selects all.
 
     Raises:
         EOFError: standard input has ended.
@@ -109,7 +109,7 @@ def _one(part: str, found: Sequence[Client]) -> str:
 
 
 def no_terminal(found: Sequence[Client]) -> str:
-    """Return the message for a run without a terminal: a script must name the client."""
+    """Return the error for a run without a terminal: a script must name the client."""
     here = f"found here: {', '.join(client.name for client in found)}; " if found else ""
     return f"not a terminal: name the client with setup --client NAME ({here}all: {', '.join(CLIENT_NAMES)})"
 
@@ -129,7 +129,7 @@ def _has_entry(client: Client, machine: Machine, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KeyTrial:
-    """Outcome of a trial: a sentence, advice, and its colour."""
+    """Result of testing a key: a sentence, advice, and its colour."""
 
     said: str
     advice: str = ""
@@ -137,7 +137,7 @@ class KeyTrial:
 
 
 async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> KeyTrial | None:
-    """Read the account with the keys of a file, as the server does; None if the file has no Binance key."""
+    """Read the account with a file's keys, as the server does. Return None if the file has no Binance key."""
     from mcp_binance_server.app import running_app  # noqa: PLC0415 - seconds to load, and often no key is tried
 
     around = {name: value for name, value in environment.items() if name not in PAIR}
@@ -169,7 +169,7 @@ async def _rights(app: "App", network: str) -> "KeyRights | None":
     try:
         return await read_key_rights(app.account) if network == TELLS_RIGHTS else None
     except AppError:
-        return None  # the account was read, which is what counts; not every host reports the rights
+        return None  # the account could be read; some hosts do not report permissions
 
 
 def _accepted(host: str, rights: "KeyRights | None") -> KeyTrial:
@@ -189,7 +189,7 @@ def _accepted(host: str, rights: "KeyRights | None") -> KeyTrial:
 
 
 def run_setup(options: argparse.Namespace) -> int:
-    """Set up clients, or remove this server from them; return the exit code."""
+    """Set up clients or remove this server from them. Return the exit code."""
     environment = surroundings()
     machine = this_machine(environment, shutil.which)
     talk = Talk(_say, input, getpass.getpass)
@@ -205,7 +205,7 @@ def run_setup(options: argparse.Namespace) -> int:
 
 
 class Course:
-    """One run of the command: for the named client, or for a selection of the clients found."""
+    """One run of the command, for the named client or for selected installed clients."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class Course:
             trial = self._trial if is_last else None
             setup = Setup(options, self._machine, self._talk, self._terminal, self._clock, trial=trial)
             code = max(code, setup.run(is_last=is_last))
-            # Keys are asked for once, and all clients of one run share a network.
+            # Ask for keys once: all clients of one run use the same network.
             self._options.no_keys, self._options.network = True, setup.network
         return code
 

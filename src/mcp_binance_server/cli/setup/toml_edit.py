@@ -1,7 +1,7 @@
-"""Insertion and removal of one table in a TOML text; every other line stays.
+"""Insertion and removal of one table in a TOML file. All other lines stay the same.
 
-Python has no TOML writer, and none is needed: the table is appended at the end of the file. A form that cannot be
-edited line by line (inline tables, dotted keys) is detected by parsing the result, and refused.
+The new table is appended, so no TOML writer is needed. Inline tables and dotted keys cannot be edited line by line.
+They are detected by parsing the result, and the edit is refused.
 """
 
 import itertools
@@ -19,7 +19,7 @@ _STRINGS = ('"""', "'''", '"', "'")
 
 
 def entry_in_toml(text: str, table: str, name: str) -> object:
-    """Return the entry, or None.
+    """Return the entry, or None if there is none.
 
     Raises:
         UnreadableConfig: the text is not TOML.
@@ -29,7 +29,7 @@ def entry_in_toml(text: str, table: str, name: str) -> object:
 
 
 def put_in_toml(text: str, table: str, name: str, entry: Mapping[str, object]) -> str:
-    """Return the text with the entry; a text that already has it is returned unchanged.
+    """Return the text with the entry added. If the entry is already there, the text is unchanged.
 
     Raises:
         UnreadableConfig: the text cannot be edited.
@@ -63,7 +63,7 @@ def take_from_toml(text: str, table: str, name: str) -> str:
 
 
 def _span(lines: list[str], start: int, end: int) -> range:
-    # Comments before the next header can belong to that header, so they stay.
+    # Keep comments in front of the next header: they can belong to it.
     last = max(number for number in range(start, end) if lines[number].partition("#")[0].strip())
     while start > 0 and not lines[start - 1].strip():
         start -= 1
@@ -105,7 +105,7 @@ def _read(text: str) -> dict[str, object]:
 
 
 def _headers(text: str) -> Iterator[int]:
-    """Yield the numbers of lines with a table header; brackets inside a string or an array do not count."""
+    """Yield the line numbers of table headers, ignoring brackets in strings and arrays."""
     at, line, depth, at_start = 0, 0, 0, True
     while at < len(text):
         sign = text[at]

@@ -1,4 +1,4 @@
-"""`setup --trading`: initial limits for paper trading, and the key that approves orders; shown before it is written."""
+"""`setup --trading`: create starting limits for paper trading and the approver's key."""
 
 import argparse
 import re
@@ -71,7 +71,7 @@ CONFIRM = re.compile(r"^\[confirm\][ \t]*(#.*)?\r?$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TradingPlan:
-    """The file of limits before and after, and the new approver's key, if one is made."""
+    """The limits file before and after, and the public key of a new approver."""
 
     path: Path
     before: str | None
@@ -84,7 +84,7 @@ class TradingPlan:
 
 
 def set_up_trading(options: argparse.Namespace, talk: Talk, terminal: Terminal, clock: Clock) -> int:
-    """Write the limits and create the approver if they are missing; return the exit code."""
+    """Write the limits and create the approver if they are missing. Return the exit code."""
     host = TradingHost.found(clock)
     try:
         return _set_up(options, host, talk, terminal)
@@ -139,7 +139,10 @@ def _planned(host: TradingHost, *, asks: bool) -> TradingPlan:
 
 
 def _public_half(host: TradingHost) -> str:
-    """Return the public key for the policy: the key file exists, but only its passphrase reveals the public key."""
+    """Return the public key for the limits file.
+
+    An existing key file reveals its public key only with the passphrase.
+    """
     public = opened_public(sealed_key(host).sealed, ask_passphrase("The approver's passphrase: "))
     if public is None:
         raise NotDone("Wrong passphrase for the approver's key. Nothing was written.")

@@ -1,1 +1,1 @@
-"""Commands for people who trade, independent of the assistant."""
+"""Trading commands for people at a terminal."""

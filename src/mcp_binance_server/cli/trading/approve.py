@@ -1,4 +1,4 @@
-"""`mcp-binance-server approve`: a person's approval of one order, signed with a key that needs a passphrase."""
+"""`mcp-binance-server approve`: a person approves one order with a passphrase-protected key."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ limits and approvers are read at the start."""
 
 
 def run_approve(options: argparse.Namespace) -> int:
-    """Approve an order, list waiting orders, or create the approver; return the exit code."""
+    """Approve an order, list waiting orders, or create the approver. Return the exit code."""
     return told(partial(_new, options.approver) if options.new else partial(_approve, options.order, options.approver))
 
 
@@ -69,7 +69,7 @@ def _new(file: str | None, host: TradingHost) -> int:
 
 
 def approvers_of(one: Waiting, policy: Policy) -> frozenset[str]:
-    """Return the approvers of an order: the approver that the policy names for its account.
+    """Return the approvers that the policy names for the account of an order.
 
     Raises:
         NotDone: the policy names no approver.
@@ -80,12 +80,12 @@ def approvers_of(one: Waiting, policy: Policy) -> frozenset[str]:
 
 
 def whose_yes(one: Waiting) -> str:
-    """Return a text that names the approver of an order."""
+    """Return a text with the approvers of an order."""
     return f"the approver of account {echo(one.terms.account)}"
 
 
 def keep_key(path: Path, made: NewApprover) -> None:
-    """Write an approver's key, readable by its owner only; an existing key is never replaced.
+    """Write an approver's key file that only its owner can read. An existing key is never replaced.
 
     Raises:
         NotDone: the key cannot be written.
@@ -102,26 +102,26 @@ def keep_key(path: Path, made: NewApprover) -> None:
 
 
 def policy_place(host: TradingHost) -> Path:
-    """Return the path of the limits, or their default path."""
+    """Return the path of the limits file, or its default path."""
     folder = config_folder(surroundings())
     return host.settings.trading_policy or (folder or Path()) / "trading.toml"
 
 
 def say_waiting(host: TradingHost, waiting: Sequence[Waiting]) -> None:
-    """Print the waiting orders, for a command without an ID."""
+    """Print the waiting orders. This is the command without an ID."""
     where = partial(exchange_host, host.settings)
     say(waiting_list(waiting, host.clock.now_ms(), where) if waiting else NOTHING)
 
 
 def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
-    """Return the order with an ID, or the only waiting order; None if the choice is open.
+    """Return the order with this ID, or the only waiting order. Return None if several wait and no ID is given.
 
     Raises:
         NotDone: no waiting order has this ID.
     """
     if wanted is None:
         return waiting[0] if len(waiting) == 1 else None
-    # An order is identified by its preview ID, or by its later ID at the exchange: mbp- and the preview ID.
+    # Accept the preview ID and the client order ID, which is `mbp-` and the preview ID.
     bare = wanted.rpartition("-")[2]
     if (found := next((each for each in waiting if each.preview_id == bare), None)) is None:
         raise NotDone(
@@ -131,16 +131,16 @@ def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
 
 
 async def what_waits(journal: OpenJournal) -> tuple[list[Waiting], list[Stopped]]:
-    """Return the waiting orders, and every stop, the global one first."""
+    """Return the waiting orders and all active stops, the global stop first."""
     return await journal.agreements.waiting(journal.now_ms()), await journal.ledger.stops()
 
 
 def holding(stops: Sequence[Stopped], waiting: Sequence[Waiting]) -> list[Stopped]:
-    """Return the stops that block one of these orders; the global stop blocks all."""
+    """Return the stops that block these orders. The global stop blocks all."""
     held = {EVERYBODY, *(each.terms.account for each in waiting)}
     return [each for each in stops if each.account in held]
 
 
 async def keep_signature(one: Waiting, signature: str, journal: OpenJournal) -> bool:
-    """Store an approval; return False if the order no longer waits."""
+    """Store an approval. Return False if the order is no longer waiting."""
     return await journal.agreements.approve(one.preview_id, signature, journal.now_ms())

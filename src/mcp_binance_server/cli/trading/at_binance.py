@@ -1,4 +1,4 @@
-"""Cancellation of orders at Binance from a terminal, with the server's settings."""
+"""Cancellation of orders at Binance with the server's settings."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading_assembly.spot import opened_spot
 from mcp_binance_server.upstream import opened_upstream
 
-# A hanging cancel times out after fifteen seconds; the limit allows several of them.
+# One cancel times out after 15 s. This is enough for four of them.
 LONGEST_SECS = 60.0
 SAME_SETTINGS = (
     "{name} is at Binance ({mode}, {network}); the current settings are {here}. Set MCP_BINANCE_TRADING={mode}, "
@@ -25,10 +25,10 @@ SAME_SETTINGS = (
 
 
 def cancel_at_binance(host: TradingHost, intents: Sequence[Intent]) -> list[Placed]:
-    """Cancel open orders of one account at Binance, and return the state of each.
+    """Cancel open orders of one account at Binance and return their new states.
 
     Raises:
-        NotDone: the settings differ from the order's, or Binance could not be reached; the text says what to do.
+        NotDone: the current settings are not those of the order, or Binance did not answer.
     """
     for each in intents:
         _require_same(host.settings, each)

@@ -1,4 +1,4 @@
-"""`mcp-binance-server cancel`: a person cancels an order of any server."""
+"""`mcp-binance-server cancel`: cancel an order of any server on this machine."""
 
 import argparse
 from functools import partial
@@ -23,7 +23,7 @@ def run_cancel(options: argparse.Namespace) -> int:
 
 
 def cancel_every(host: TradingHost) -> list[str]:
-    """Cancel every open order, stop orders too, on paper and at Binance; return a line for each order or failure."""
+    """Cancel all open orders, including stop orders, on paper and at Binance. Return a line for each result."""
     found = host.do(open_orders)
     lines = [intent_line(each) for each in host.do(partial(_cancel_on_paper, _on_paper(found)))]
     for account in dict.fromkeys(_place(each) for each in found if each.terms.mode != "paper"):
@@ -36,7 +36,7 @@ def cancel_every(host: TradingHost) -> list[str]:
 
 
 async def open_orders(journal: OpenJournal) -> list[Intent]:
-    """Return the open orders of every account and mode."""
+    """Return the open orders of all accounts and modes."""
     return [*await _desk(journal).watch.open_intents()]
 
 
@@ -93,7 +93,7 @@ async def _cancelled(desk: Desk, intent: Intent) -> Intent:
 
 
 def _desk(journal: OpenJournal) -> Desk:
-    # Orders exist, so their account has balances already, and no order is placed: balances and latency do not matter.
+    # Starting balances and latency are unused: the account already exists and no order is placed.
     exchange = PaperExchange(journal.store, {}, 0, journal.now_ms)
 
     async def pair_of(symbol: Symbol) -> Pair:

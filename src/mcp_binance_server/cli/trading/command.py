@@ -55,7 +55,7 @@ or cannot be used, 2 wrong usage.
 
 
 def add_trading_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
-    """Add the trading commands to the others."""
+    """Add the trading commands to the parser."""
     _add_journal_command(commands)
     approve = commands.add_parser(
         "approve", help="approve an order that waits for you", epilog=APPROVE, formatter_class=RAW

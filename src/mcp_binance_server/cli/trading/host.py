@@ -1,4 +1,4 @@
-"""Trading on this machine as a command needs it: the folder, its journal, and one operation in it."""
+"""Access of a trading command to this machine's folder and journal."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -27,11 +27,11 @@ WorkT = TypeVar("WorkT")
 
 
 class NotDone(Exception):
-    """The command cannot be carried out; the text is the reason for the user."""
+    """A command failed. The text is the reason for the user."""
 
 
 def exchange_host(settings: Settings, terms: Terms) -> str:
-    """Return the host of an order, as a server with these settings names it; the journal stores only the network."""
+    """Return the host name of an order's exchange. The journal stores only the network."""
     own = network_of(settings)
     network = own if own.name == terms.network else NETWORKS.get(terms.network)
     return terms.network if network is None else host_of(network.rest_url)
@@ -39,7 +39,7 @@ def exchange_host(settings: Settings, terms: Terms) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OpenJournal:
-    """The journal of this machine during one operation of a command."""
+    """The open journal during one operation of a command."""
 
     store: Store
     ledger: HostLedger
@@ -59,7 +59,7 @@ class OpenJournal:
 
 @dataclass(frozen=True, slots=True)
 class TradingHost:
-    """The trading folder of the settings."""
+    """The trading folder and its settings."""
 
     settings: Settings
     folder: Path
@@ -67,7 +67,7 @@ class TradingHost:
 
     @classmethod
     def found(cls, clock: Clock | None = None) -> "TradingHost":
-        """Return the trading folder of servers with this user and these settings.
+        """Return the trading folder of this user's servers.
 
         Raises:
             SettingsError: the settings are invalid, or name no folder.
@@ -78,7 +78,7 @@ class TradingHost:
         return cls(settings, settings.trading_dir, clock or SystemClock())
 
     def do(self, work: Callable[[OpenJournal], Awaitable[WorkT]]) -> WorkT:
-        """Open the journal for one operation; it is not held open while a person decides.
+        """Open the journal for one operation. It is closed while a person decides.
 
         Raises:
             NotDone: the journal cannot be used.
@@ -86,7 +86,7 @@ class TradingHost:
         return run(self.doing, work)
 
     async def doing(self, work: Callable[[OpenJournal], Awaitable[WorkT]]) -> WorkT:
-        """Do the same inside a running event loop.
+        """Run an operation on the journal inside a running event loop.
 
         Raises:
             NotDone: the journal cannot be used.
@@ -100,7 +100,7 @@ class TradingHost:
 
 
 def told(command: Callable[[TradingHost], int]) -> int:
-    """Run a command on this machine's folder; print the reason of a failure, and return the exit code."""
+    """Run a command on the trading folder and return its exit code. Print the reason if it fails."""
     try:
         return command(TradingHost.found())
     except NotDone as problem:

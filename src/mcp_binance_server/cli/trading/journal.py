@@ -1,4 +1,4 @@
-"""`mcp-binance-server journal`: the orders placed here, the integrity of that record, and a copy of it."""
+"""`mcp-binance-server journal`: list, verify or copy the record of orders."""
 
 import argparse
 import shutil
@@ -28,7 +28,7 @@ USUAL_LIMIT, NO_LIMIT = 50, -1
 
 
 def run_journal(options: argparse.Namespace) -> int:
-    """List, check or copy the journal and return the exit code.
+    """List, verify or copy the journal and return the exit code.
 
     Raises:
         SettingsError: the settings name no folder.
@@ -55,7 +55,7 @@ async def _run(options: argparse.Namespace, folder: Path, copy: Path | None, hos
         if copy is not None:
             return _verdict(copy, await _copied(store, copy))
         if options.csv:
-            # Written as bytes: a spreadsheet reads UTF-8, whatever the terminal's encoding.
+            # Bytes, because a spreadsheet expects UTF-8 and the terminal may use another encoding.
             sys.stdout.buffer.write(as_csv(await _orders(store, options.limit or NO_LIMIT, host)).encode())
             sys.stdout.flush()
             return 0
@@ -65,7 +65,7 @@ async def _run(options: argparse.Namespace, folder: Path, copy: Path | None, hos
 async def _copied(store: Store, copy: Path) -> Wholeness:
     try:
         return await back_up(store, copy)
-    except FileNotFoundError as error:  # distinct from a missing journal
+    except FileNotFoundError as error:  # a different error than for a missing journal
         raise NotADirectoryError(error.errno, f"folder {copy.parent} not found") from None
     except FileExistsError as error:
         raise PermissionError(error.errno, "it exists already and is not overwritten: name a new file") from None

@@ -1,4 +1,4 @@
-"""Orders of the journal as lines for a terminal, and as cells for a spreadsheet. Pure."""
+"""Orders of the journal as terminal lines or CSV cells. Pure."""
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ AVERAGE_PLACES = Decimal("0.00000001")
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """An order and, if recorded, the reason why it was not sent or not accepted."""
+    """An order, and the reason why it was not sent or was rejected."""
 
     intent: Intent
     mode: str
@@ -41,7 +41,7 @@ class OrderLine:
 
     @property
     def state(self) -> str:
-        """The exchange's status, or the journal's state before the exchange has answered."""
+        """The exchange's status. Before the exchange answers, it is the journal's state."""
         return self.intent.status or self.intent.state
 
     @property
@@ -77,7 +77,7 @@ class OrderLine:
         )
 
 
-# Times are ISO in UTC; amounts are as agreed and as reported; `counted` is the amount charged to the limits.
+# Times are ISO 8601 in UTC. `counted` is the amount that counts towards the limits.
 FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
     "prepared": lambda each: _iso(each.intent.prepared_ms),
     "account": lambda each: each.intent.terms.account,
@@ -109,9 +109,9 @@ FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
 
 
 def as_lines(orders: Sequence[OrderLine], terminal: Terminal, width: int | None) -> str:
-    """Return a table, or a few lines for each order if the table is too wide.
+    """Return a table. If it is too wide, return a few lines for each order.
 
-    With several accounts, each order includes its account.
+    With several accounts, each order shows its account.
     """
     if not orders:
         return ""
@@ -129,7 +129,7 @@ def as_lines(orders: Sequence[OrderLine], terminal: Terminal, width: int | None)
 
 
 def as_csv(orders: Sequence[OrderLine]) -> str:
-    """Return every field of every order as CSV; no cell is a formula for a spreadsheet."""
+    """Return every field of every order as CSV, with formulas escaped."""
     return spreadsheet.as_csv(FIELDS, ([_text(of(each)) for of in FIELDS.values()] for each in orders))
 
 

@@ -1,4 +1,4 @@
-"""`mcp-binance-server paper`: the content of the paper account, and its reset."""
+"""`mcp-binance-server paper`: show or reset the paper account."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ DONE = "\nThe account was reset; {cancelled} open {orders} cancelled. The journa
 
 
 def run_paper(options: argparse.Namespace) -> int:
-    """Show the paper account, or reset it; return the exit code."""
+    """Show or reset the paper account. Return the exit code."""
     account = account_of(LOCAL if options.token is None else Visitor(options.token))
     if options.action == "reset":
         return told(partial(_reset, account, is_sure=options.yes))

@@ -1,4 +1,4 @@
-"""The approver's passphrase: asked for at the terminal only, never shown."""
+"""The approver's passphrase. It is read only from the terminal and never shown."""
 
 import getpass
 import os
@@ -17,13 +17,15 @@ NO_TERMINAL = "The passphrase must be entered at a terminal, and there is none.\
 
 @dataclass(frozen=True, slots=True)
 class ApproverKey:
-    """An approver's key as stored on disk."""
+    """An approver's encrypted key file."""
 
     path: Path
     sealed: bytes = field(repr=False)
 
     def require_named(self, named: frozenset[str], whose: str) -> None:
-        """Check that trading.toml names this key, if the file shows its public half without a passphrase.
+        """Check that trading.toml names this key.
+
+        A file that hides its public key without the passphrase is not checked here.
 
         Raises:
             NotDone: the key is a different one.
@@ -32,7 +34,7 @@ class ApproverKey:
             self.require_same(public, named, whose)
 
     def require_same(self, public: str, named: frozenset[str], whose: str) -> None:
-        """Check a known public half against trading.toml.
+        """Check that trading.toml names this public key.
 
         Raises:
             NotDone: the key is a different one.
@@ -47,7 +49,7 @@ class ApproverKey:
 
 
 def ask_passphrase(question: str) -> str:
-    """Ask at the terminal, whatever standard input is; an empty answer means no.
+    """Ask at the terminal, even if standard input is redirected. An empty answer means no.
 
     Raises:
         NotDone: there is no terminal; a passphrase from a pipe is not accepted.
@@ -61,7 +63,7 @@ def ask_passphrase(question: str) -> str:
 
 
 def ask_new_passphrase() -> str:
-    """Ask for a new passphrase, twice.
+    """Ask for a new passphrase twice.
 
     Raises:
         NotDone: it is too short, or the second one differs.
@@ -75,12 +77,12 @@ def ask_new_passphrase() -> str:
 
 
 def key_place(host: TradingHost, file: str | None) -> Path:
-    """Return the path of an approver's key: in the trading folder, unless a file is given."""
+    """Return the path of an approver's key. The default is in the trading folder."""
     return host.folder / APPROVER_FILE if file is None else Path(file).expanduser()
 
 
 def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
-    """Return the approver's key as stored on disk.
+    """Read the approver's key file.
 
     Raises:
         NotDone: the file is missing or cannot be read.
@@ -96,7 +98,7 @@ def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
 def ask_approver(
     host: TradingHost, key: ApproverKey, named: frozenset[str], question: str, whose: str = "its approver"
 ) -> str:
-    """Ask until the passphrase opens a key that trading.toml names, and return it; wrong ones are counted.
+    """Ask for the passphrase and return the decrypted key, which must be in trading.toml. Wrong answers are counted.
 
     Raises:
         NotDone: the answer was empty, wrong too often, or the key is a different one.
@@ -115,7 +117,7 @@ def ask_approver(
 
 
 async def count_wrong(journal: OpenJournal, by: str) -> int:
-    """Record a wrong passphrase and return the count; reaching the limit stops trading."""
+    """Record a wrong passphrase and return the count. At the limit, stop trading."""
     wrong = await journal.agreements.wrong_passphrase(journal.now_ms())
     if wrong >= MOST_WRONG:
         await journal.ledger.stop(f"{wrong} wrong passphrases", by, journal.now_ms())
@@ -123,7 +125,7 @@ async def count_wrong(journal: OpenJournal, by: str) -> int:
 
 
 def has_terminal() -> bool:
-    """Return whether a terminal is available, whatever standard input is."""
+    """Return whether there is a terminal, even if standard input is redirected."""
     if sys.platform == "win32":
         return sys.stdin.isatty()
     try:

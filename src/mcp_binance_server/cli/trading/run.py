@@ -1,4 +1,4 @@
-"""Dispatch of the commands on the trading folder."""
+"""Dispatch of the trading commands."""
 
 import argparse
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Orders and the paper account for a terminal of 80 columns. Pure."""
+"""Orders and the paper account, formatted for a terminal of 80 columns. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -54,7 +54,7 @@ def order_line(terms: Terms) -> str:
 
 
 def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
-    """Return the waiting orders, two lines each with the ID, and the account if there are several."""
+    """Return two lines for each waiting order. With several accounts, a line also shows the account."""
     has_several = len({each.terms.account for each in waiting}) > 1
     lines = [f"{len(waiting)} orders are waiting for approval:", ""]
     for each in waiting:
@@ -68,13 +68,13 @@ def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
 
 
 def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> str:
-    """Return all terms that a person approves."""
+    """Return the terms of an order as lines."""
     opening = f"{staked(waiting.terms, host)}: this order waits for your approval."
     return "\n".join([opening, "", *_table(terms_rows(waiting, policy, now_ms))])
 
 
 def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str, str]]:
-    """Return each term that a person approves, by name."""
+    """Return the terms of an order as pairs of name and value."""
     terms = waiting.terms
     trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (trigger price)")]
     spent = "maximum cost" if terms.side == "BUY" else "minimum proceeds"
@@ -136,7 +136,7 @@ def staked(terms: Terms, host: HostOf) -> str:
 
 
 def mode_of(terms: Terms, host: HostOf) -> str:
-    """Return the mode of an order as on every page."""
+    """Return the mode of an order."""
     match terms.mode:
         case "practice":
             return f"PRACTICE ({echo(terms.network)})"

@@ -1,4 +1,4 @@
-"""`mcp-binance-server stop` and `resume`: the kill switch for every server and account of this machine."""
+"""`mcp-binance-server stop` and `resume`: the kill switch for all servers and accounts on this machine."""
 
 import argparse
 from functools import partial
@@ -18,12 +18,12 @@ BY_FILE = "The file {file} was created instead: no new orders while it exists."
 
 
 def run_stop(options: argparse.Namespace) -> int:
-    """Stop trading, and cancel open orders on request; return the exit code."""
+    """Stop trading and, on request, cancel open orders. Return the exit code."""
     return told(partial(_stop, echo(" ".join(options.reason)) or NO_REASON, cancels=options.cancel_all))
 
 
 def run_resume(options: argparse.Namespace) -> int:
-    """Show why trading is stopped, and resume it for all accounts or for one; return the exit code."""
+    """Show why trading is stopped, and resume it for one or all accounts. Return the exit code."""
     return told(partial(_resume, options.account))
 
 

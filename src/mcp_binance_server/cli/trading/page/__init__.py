@@ -1,1 +1,1 @@
-"""The approval page: one order, on this machine only, until a person has decided."""
+"""The approval page: a local web page for one order, until a person decides."""

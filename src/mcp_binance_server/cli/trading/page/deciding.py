@@ -1,4 +1,4 @@
-"""One address, one order, one decision: access checks, pages, and the effect of each answer."""
+"""Request handling of the approval page: access checks, pages and decisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ GONE, FORBIDDEN = HTTPStatus.GONE, HTTPStatus.FORBIDDEN
 
 @dataclass(eq=False)
 class OneDecision:
-    """State of one address; only the order `one` is shown and can be signed."""
+    """State of the approval page. Only the order `one` can be shown or signed."""
 
     host: TradingHost
     one: Waiting
@@ -77,7 +77,7 @@ class OneDecision:
         return mode_badge(mode, is_money=terms.mode == "live")
 
     async def answer(self, request: PageRequest) -> PageReply:
-        """Answer a browser, one request at a time; foreign requests learn only that there is nothing for them."""
+        """Answer one request at a time. A request that fails the access checks learns nothing about the order."""
         if (refusal := self._refusal(request)) is not None:
             return refusal
         async with self._turn:
@@ -106,12 +106,15 @@ class OneDecision:
             return _notice(FORBIDDEN, "Nothing was done", "The request did not come from this page.", "bad")
         if is_post and headers.get("content-type") != FORM:
             return PageReply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "")
-        if "prefetch" in headers.get("sec-purpose", ""):  # the user has not opened the page
+        if "prefetch" in headers.get("sec-purpose", ""):  # a prefetch: the user has not opened the page
             return PageReply(FORBIDDEN, "")
         return None
 
     def _is_same_browser(self, request: PageRequest) -> bool:
-        """Return whether the request comes from the first browser to open the address; process lists can leak it."""
+        """Return whether this is the browser that opened the address first.
+
+        Other users can see the address in the process list.
+        """
         if not self._is_opened and request.method == "GET":
             self._is_opened = True
             return True
@@ -186,7 +189,7 @@ class OneDecision:
         return PageReply(status, notice_page(heading, f"{self._order}. {text}", tone, self._badge))
 
     def _is_among(self, waiting: list[Waiting]) -> bool:
-        # The terms must equal those shown: a modified journal cannot substitute another order.
+        # Compare the terms with those shown: a modified journal must not substitute another order.
         awaited = (self.one.preview_id, self.one.terms, None)
         return any((each.preview_id, each.terms, each.signature) == awaited for each in waiting)
 

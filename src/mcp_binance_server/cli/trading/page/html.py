@@ -1,4 +1,4 @@
-"""The HTML of the approval page: no scripts, no external resources, every text escaped. Pure."""
+"""HTML of the approval page. It has no scripts or external resources, and all text is escaped. Pure."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ POLICY = (
 HEADERS = (
     ("Content-Security-Policy", POLICY),
     ("Cache-Control", "no-store"),
-    # Not no-referrer: with it a browser sends its own form with the origin null.
+    # Not `no-referrer`: browsers would then submit the form with the origin `null`.
     ("Referrer-Policy", "same-origin"),
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
@@ -70,7 +70,7 @@ NOTE = (
 
 
 def order_page(badge: str, rows: Iterable[tuple[str, str]], alerts: Iterable[str] = ()) -> str:
-    """Return the page of an order in full, with its first row as the heading, and the form for a decision."""
+    """Return the page with all terms of an order and the form for the decision. The first term is the heading."""
     (_, order), *others = rows
     told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in others)
     alarms = "".join(f'<p class="alert" role="alert">{escape(each)}</p>' for each in alerts)
@@ -88,12 +88,12 @@ def order_page(badge: str, rows: Iterable[tuple[str, str]], alerts: Iterable[str
 
 
 def notice_page(heading: str, text: str, tone: Tone = "plain", badge: str = "") -> str:
-    """Return a page with the outcome or a problem; below the badge of a mode, if it is about an order."""
+    """Return a page with a result or a problem. A page about an order also shows its mode badge."""
     return _document(heading, f'{badge}<h1 class="{tone}">{escape(heading)}</h1><p class="lead">{escape(text)}</p>')
 
 
 def mode_badge(mode: str, *, is_money: bool) -> str:
-    """Return the badge that names the kind of money."""
+    """Return the badge of a trading mode."""
     return f'<p class="mode{" money" if is_money else ""}">{escape(mode)}</p>'
 
 

@@ -1,4 +1,4 @@
-"""A minimal HTTP server on loopback: one request a connection, with limits on size, time and number."""
+"""A minimal HTTP server on loopback. Each connection serves one request. Size, time and number are limited."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from anyio.abc import SocketAttribute, SocketStream
 
 LOOPBACK = "127.0.0.1"
 MOST_CONNECTIONS = 8
-# A browser's headers have one or two KiB, the page's form a few hundred bytes.
+# A browser sends one or two KiB of headers and a form of a few hundred bytes.
 MOST_HEAD, MOST_BODY = 16_384, 4_096
 REQUEST_SECS = 10.0
 READ_BYTES = 4_096
@@ -19,7 +19,7 @@ READ_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request: header names in lower case, repeated headers joined."""
+    """A request. Header names are in lower case, and repeated headers are joined."""
 
     method: str
     target: str
@@ -29,7 +29,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class PageReply:
-    """A reply, without the headers common to all replies."""
+    """A response without the headers that all responses share."""
 
     status: HTTPStatus
     html: str
@@ -56,7 +56,7 @@ class LoopbackServer:
     open_connections: int = 0
 
     async def take(self, stream: SocketStream) -> None:
-        """Answer one connection with one request; connections above the limit are closed unanswered."""
+        """Answer the one request of a connection. Connections above the limit are closed without an answer."""
         async with stream:
             if self.open_connections >= MOST_CONNECTIONS or self.answer is None:
                 return
@@ -64,7 +64,7 @@ class LoopbackServer:
             try:
                 await self._exchange(stream, self.answer)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, h11.LocalProtocolError):
-                pass  # a disconnected client needs no answer
+                pass  # the client has disconnected
             finally:
                 self.open_connections -= 1
 
@@ -72,7 +72,7 @@ class LoopbackServer:
         line = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
         try:
             request = await _request(stream, line)
-            # No timeout here: a decision already in the journal must be answered.
+            # No timeout: the decision may already be in the journal, so it must be answered.
             reply = await answer(request)
         except _Refused as refused:
             reply = refused.reply
@@ -130,7 +130,7 @@ async def _read(stream: SocketStream, line: h11.Connection) -> PageRequest:
 
 @asynccontextmanager
 async def listening(always: tuple[tuple[str, str], ...]) -> AsyncGenerator[LoopbackServer]:
-    """Listen on a loopback port chosen by the system, until the context ends."""
+    """Listen on a free loopback port until the context ends."""
     async with (
         await anyio.create_tcp_listener(local_host=LOOPBACK, local_port=0) as listener,
         anyio.create_task_group() as tasks,

@@ -1,4 +1,4 @@
-"""`mcp-binance-server approve --page`: serve one order on loopback until the decision, and open it in a browser."""
+"""`mcp-binance-server approve --page`: open the approval page in a browser and serve it until the decision."""
 
 import argparse
 import os
@@ -25,13 +25,13 @@ from mcp_binance_server.trading.policy_file import policy_at
 if sys.platform != "win32":
     import resource
 
-# Time to keep serving after the decision, so that a reload shows the outcome.
+# Keep serving after the decision, so that a reload shows the result.
 LINGER_MS = 20_000
 OPENED = "The page is open in your browser. It is valid until your decision, or until the preview expires."
 
 
 def run_page(options: argparse.Namespace) -> int:
-    """Serve the page of one order until it is over; return the exit code."""
+    """Serve the page of one order until the decision or expiry. Return the exit code."""
     return told(partial(_page, options.order, options.approver, opens=not options.print_address))
 
 
@@ -54,12 +54,12 @@ async def serve_page(
     opens: bool,  # noqa: FBT001 - `run` passes no names
     file: str | None = None,
 ) -> None:
-    """Serve the page until shortly after the decision or expiry, or until the parent process is gone."""
+    """Serve the page until shortly after the decision or expiry, or until the parent process exits."""
     async with listening(HEADERS) as server, anyio.create_task_group() as tasks:
         page = OneDecision(host, one, server.port, file)
         server.answer = page.answer
-        # A server that starts this command closes the pipe at its end. Windows cannot wait for a pipe; there it is
-        # terminated.
+        # A parent server closes this pipe when it exits. Windows cannot wait for a pipe; there the server terminates
+        # us.
         if not sys.stdin.isatty() and sys.platform != "win32":
             tasks.start_soon(_end_with_input, tasks.cancel_scope)
         _show(page, opens=opens)
@@ -81,7 +81,7 @@ def _show(page: OneDecision, *, opens: bool) -> None:
         say(page.address)
         return
     say(OPENED)
-    # A browser prints to the inherited output, and some only return once it is closed.
+    # A browser may print, and some commands return only when their output is closed.
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
@@ -98,7 +98,7 @@ def _browser() -> webbrowser.BaseBrowser | None:
 
 
 async def _end_with_input(scope: anyio.CancelScope) -> None:
-    with suppress(OSError):  # a file has no end to wait for
+    with suppress(OSError):  # a regular file never signals its end
         await anyio.wait_readable(sys.stdin.fileno())
         while os.read(sys.stdin.fileno(), READ_BYTES):
             await anyio.wait_readable(sys.stdin.fileno())
