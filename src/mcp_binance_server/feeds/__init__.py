@@ -1,1 +1,1 @@
-"""The live market: books, trades and statistics kept in sync with the exchange's streams."""
+"""Live market data: order books, trades and 24-hour statistics, synced with the exchange's streams."""

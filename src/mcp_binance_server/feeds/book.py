@@ -1,4 +1,4 @@
-"""A local order book, synced by update IDs, and the buffer that joins a snapshot to the stream.
+"""A local order book that is synced by update IDs, and the buffer that joins a snapshot to the stream.
 
 The procedure: https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams
 """
@@ -13,17 +13,17 @@ from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
-# A symbol's zero has as many decimals as its precision, not always eight.
+# The exchange writes a zero with as many decimals as the symbol's precision, not always eight.
 ZEROS = frozenset(["0", *("0." + "0" * places for places in range(1, 31))])
-# Below every ID of the exchange: any delta for a book without a snapshot is a gap.
+# Less than every ID of the exchange, so that any delta for a book without a snapshot is a gap.
 NOTHING_LOADED = -1
-# Eight minutes of a stream that sends ten times a second.
+# Eight minutes of a stream with ten events a second.
 MOST_BUFFERED = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A delta was applied: the number of levels set or removed, and whether bids now reach asks."""
+    """A delta was applied. The result has the number of changed levels and whether the book is crossed."""
 
     changed: int
     is_crossed: bool
@@ -31,7 +31,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """The delta ends at or before `last_id` and is known already; nothing changed."""
+    """The delta ends at or before `last_id`, so nothing changed."""
 
     last_id: int
     received: int
@@ -39,7 +39,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class MissedUpdates:
-    """The updates from `expected` up to the one before `received` never arrived."""
+    """Updates were missed: from `expected` up to the one before `received`."""
 
     expected: int
     received: int
@@ -51,7 +51,7 @@ class MissedUpdates:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The book is in sync with the stream: number of buffered deltas applied, and of deltas known already."""
+    """The book is in sync with the stream. Buffered deltas were applied, or skipped because they were old."""
 
     applied: int
     stale: int
@@ -59,7 +59,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class TooOld:
-    """The snapshot ends before the stream begins; a newer snapshot is needed."""
+    """The snapshot is older than the first buffered delta. A newer snapshot is needed."""
 
     last_update_id: int
     first_buffered: int
@@ -67,7 +67,7 @@ class TooOld:
 
 @dataclass(frozen=True, slots=True)
 class KnownTo:
-    """The worst prices up to which all levels are known; None if the whole side is known."""
+    """For each side, the worst price up to which all levels are known. None means that the whole side is known."""
 
     bid: Price | None
     ask: Price | None
@@ -82,7 +82,7 @@ class LevelCounts:
 
 
 def _written(level: PriceLevel) -> WrittenLevel:
-    # str() would write a small amount as 1E-8; the exchange never does.
+    # The exchange never writes an exponent; str() would write a small amount as 1E-8.
     return f"{level.price:f}", f"{level.quantity:f}"
 
 
@@ -91,9 +91,9 @@ def _read(level: WrittenLevel) -> PriceLevel:
 
 
 class _Side:
-    """One side: the levels by price, and the prices in ascending order.
+    """One side of a book: the levels by price, and the prices in ascending order.
 
-    The keys are floats: fast, and equal for "1.10" and "1.1000". Two prices stay distinct while price / tick < 2^53.
+    Float keys are fast, and make "1.10" equal to "1.1000". Two prices stay distinct while price / tick < 2^53.
     """
 
     __slots__ = ("bound", "is_bids", "keys", "known_to", "levels")
@@ -158,7 +158,7 @@ class _Side:
 
     def prune(self, most: int | None) -> int:
         before = len(self.keys)
-        # Once the market has left the bound, all levels near the market lie beyond it: only the count can limit them.
+        # If the market has left the bound, all levels near the market are beyond it. Then only the count limits them.
         bound = self.bound if self.knows_best else None
         if most is not None and before > most:
             worst = _read(self.best(most)[-1]).price
@@ -181,10 +181,10 @@ class _Side:
 
 
 class LocalBook:
-    """Both sides of one symbol's book: a snapshot, and every delta since.
+    """Order book of one symbol: a snapshot and all later deltas.
 
-    Nothing here waits or reads a clock. A delta with a malformed number raises ValueError and may be half applied; its
-    IDs are not adopted, so the next delta is MissedUpdates and the book is rebuilt.
+    Nothing here waits or reads a clock. A delta with a malformed number raises ValueError and may be half applied. Its
+    IDs are not stored, so the next delta returns MissedUpdates and the book is rebuilt.
     """
 
     __slots__ = ("_asks", "_bids", "_event_ms", "_last_update_id")
@@ -196,7 +196,7 @@ class LocalBook:
         self._event_ms: int | None = None
 
     def load(self, snapshot: BookSnapshot, *, asked: int | None = None) -> None:
-        """Replace everything; a side with fewer levels than `asked` is completely known."""
+        """Replace the whole book. A side with fewer levels than `asked` is completely known."""
         self.load_written(
             snapshot.last_update_id, [*map(_written, snapshot.bids)], [*map(_written, snapshot.asks)], asked
         )
@@ -204,14 +204,14 @@ class LocalBook:
     def load_written(
         self, last_update_id: int, bids: Sequence[WrittenLevel], asks: Sequence[WrittenLevel], asked: int | None
     ) -> None:
-        """Replace everything by levels as the exchange wrote them."""
+        """Replace the whole book with levels in the exchange's own notation."""
         self._bids.load(bids, asked)
         self._asks.load(asks, asked)
         self._last_update_id = last_update_id
         self._event_ms = None
 
     def apply(self, delta: BookDelta) -> Applied | Stale | MissedUpdates:
-        """Apply a delta that follows the known updates; after MissedUpdates only a new snapshot helps."""
+        """Apply the next delta. After MissedUpdates the book needs a new snapshot."""
         last = self._last_update_id
         if delta.last_update_id <= last:
             return Stale(last, delta.last_update_id)
@@ -223,21 +223,21 @@ class LocalBook:
         return Applied(changed, self.is_crossed)
 
     def follows(self, delta: BookDelta) -> bool:
-        """Return whether a delta is the next one, or at least contains an unknown update."""
+        """Return whether a delta includes the next expected update."""
         return delta.first_update_id <= self._last_update_id + 1 <= delta.last_update_id
 
     def size_at(self, side: BookSide, price: float) -> float:
-        """Return the quantity at a price; 0 if there is none."""
+        """Return the quantity at a price, or 0 if there is no level."""
         level = (self._bids if side == "bid" else self._asks).levels.get(price)
         return 0.0 if level is None else float(level[1])
 
     def written_at(self, side: BookSide, price: float) -> str | None:
-        """Return the quantity at a price as the exchange wrote it; None if there is none."""
+        """Return the quantity at a price in the exchange's own notation, or None if there is no level."""
         level = (self._bids if side == "bid" else self._asks).levels.get(price)
         return None if level is None else level[1]
 
     def size_between(self, side: BookSide, low: float, high: float) -> float | None:
-        """Return the quantity between two prices, the higher one excluded; None if part of it is unknown."""
+        """Return the quantity from `low` up to but excluding `high`. Return None if part of the range is unknown."""
         held = self._bids if side == "bid" else self._asks
         if held.bound is not None and (low < held.bound if held.is_bids else high > held.bound):
             return None
@@ -245,9 +245,9 @@ class LocalBook:
         return sum(held.sizes_at(between))
 
     def prune(self, *, most: int | None = None) -> int:
-        """Drop the levels beyond the known part, and all but the best `most` of a side; return the number dropped.
+        """Drop the levels beyond the known range and, with `most`, all but the best levels. Return the number dropped.
 
-        A side whose best level has left the known part loses levels only because of `most`.
+        If the best level has left the known range, only `most` limits that side.
         """
         if most is not None and most < 1:
             raise ValueError(f"a book keeps at least one level a side, not {most}")
@@ -263,7 +263,7 @@ class LocalBook:
 
     @property
     def event_ms(self) -> int | None:
-        """The exchange's time of the last delta; None before the first delta, since a snapshot has no time."""
+        """Event time of the last delta. A snapshot has no time, so it is None before the first delta."""
         return self._event_ms
 
     @property
@@ -285,16 +285,16 @@ class LocalBook:
 
     @property
     def known_to(self) -> KnownTo:
-        """Reach of the snapshot on both sides; beyond it only levels that changed since are known."""
+        """The price range of the snapshot. Beyond it, only levels that have changed since are known."""
         return KnownTo(self._bids.known_to, self._asks.known_to)
 
     @property
     def knows_best(self) -> bool:
-        """False once the market has left the reach of the snapshot: a better level may exist unseen."""
+        """False if the market has left the price range of the snapshot: an unknown level may be better."""
         return self._bids.knows_best and self._asks.knows_best
 
     def is_thin(self, least: int) -> bool:
-        """Return whether fewer than `least` levels are known beyond the best price."""
+        """Return whether a side has fewer than `least` known levels beyond its best price."""
         known = self._bids.known_levels, self._asks.known_levels
         return any(levels is not None and levels < least for levels in known)
 
@@ -304,16 +304,16 @@ class LocalBook:
         return BookSnapshot(self._last_update_id, tuple(map(_read, bids)), tuple(map(_read, asks)))
 
     def written_top(self, count: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
-        """Return the best bids and asks as the exchange wrote them, best first."""
+        """Return the best bids and asks in the exchange's own notation, best first."""
         return self._bids.best(count), self._asks.best(count)
 
     def touch(self) -> tuple[float, float] | None:
-        """Return the best bid and ask; None if a side is empty."""
+        """Return the best bid and ask, or None if a side is empty."""
         bids, asks = self._bids.keys, self._asks.keys
         return (bids[-1], asks[0]) if bids and asks else None
 
     def near(self, low: float, high: float, least: int, most: int) -> tuple[list[float], list[float]]:
-        """Return bids down to `low` and asks up to `high`, best first; at least `least` and at most `most` a side."""
+        """Return bids down to `low` and asks up to `high`, best first. Each side has `least` to `most` levels."""
         bids, asks = self._bids, self._asks
         return (
             bids.best_keys(max(least, min(most, bids.reaching(low)))),
@@ -321,12 +321,15 @@ class LocalBook:
         )
 
     def sizes_at(self, side: BookSide, prices: Iterable[float]) -> list[float]:
-        """Return the quantities at prices of the book."""
+        """Return the quantities at these prices, which must be in the book."""
         return (self._bids if side == "bid" else self._asks).sizes_at(prices)
 
 
 class JoinBuffer:
-    """Deltas that arrive before the snapshot; a full buffer drops the oldest, and then a newer snapshot is needed."""
+    """Buffer for deltas that arrive before the snapshot.
+
+    A full buffer drops the oldest delta. Then a newer snapshot is needed.
+    """
 
     __slots__ = ("_deltas",)
 
@@ -345,20 +348,24 @@ class JoinBuffer:
 
     @property
     def newest_ms(self) -> int:
-        """Time at which the exchange sent the newest delta; 0 without any."""
+        """Event time of the newest delta, or 0 if the buffer is empty."""
         return self._deltas[-1].event_ms if self._deltas else 0
 
     def is_too_old(self, snapshot: BookSnapshot) -> bool:
-        """Return whether the snapshot ends before the first delta; the exchange's rule is one ID too strict."""
+        """Return whether the snapshot ends before the first delta.
+
+        The rule in Binance's documentation is one ID too strict.
+        """
         first = self.first_update_id
         return first is not None and snapshot.last_update_id < first
 
     def join(
         self, snapshot: BookSnapshot, book: LocalBook, *, asked: int | None = None
     ) -> Joined | TooOld | MissedUpdates:
-        """Load the snapshot and replay the deltas after it; only Joined changes the book, and empties the buffer.
+        """Load the snapshot and replay the later deltas.
 
-        After TooOld all deltas stay for a newer snapshot, after MissedUpdates only the deltas since the gap.
+        Only Joined changes the book and empties the buffer. TooOld keeps all deltas for a newer snapshot.
+        MissedUpdates keeps only the deltas after the gap.
         """
         first = self.first_update_id
         if first is not None and self.is_too_old(snapshot):

@@ -1,4 +1,4 @@
-"""Errors of following a market; the tree of all errors is in `mcp_binance_server.errors`."""
+"""Errors of the live market. The tree of all errors is in `mcp_binance_server.errors`."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -38,16 +38,16 @@ class StreamsFull(AppError):
 
 
 def given_away(most: int) -> StreamsFull:
-    """Return the error that ends an open stream in favour of another party."""
+    """Return the error for a stream that was closed to make room for another party."""
     return StreamsFull(what="Too many streams are open and you had the most, so this one was closed", most=most)
 
 
 def symbol_given_away(symbol: str, most: int) -> StreamsFull:
-    """Return the error that ends a followed symbol in favour of another party."""
+    """Return the error for a symbol that was evicted to make room for another party."""
     what = f"Too many symbols are streamed and you follow the most, so {symbol} was dropped"
     return StreamsFull(what=what, most=most)
 
 
 def page_given_away(most: int) -> StreamsFull:
-    """Return the error that ends a watched page in favour of another party."""
+    """Return the error for a watched page that was closed to make room for another party."""
     return StreamsFull(what="Too many pages are watched and you watch the most, so one was dropped", most=most)

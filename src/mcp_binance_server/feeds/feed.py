@@ -1,4 +1,4 @@
-"""One symbol of the live market: its synced book, its tape, and their recent past. Pure: events come in by call."""
+"""Live data of one symbol: order book, trades and their recent history. Pure: the caller passes in the events."""
 
 from collections import deque
 from collections.abc import Callable
@@ -34,33 +34,33 @@ HOUR_MS = 3_600_000
 QUOTES_MS = 15_000
 MOST_QUOTES = 4_000
 MANY_SYMBOLS = 100
-# Seconds of silence after which a book no longer counts as unchanged.
+# After this many seconds without an event, the book no longer counts as unchanged.
 MOST_QUIET = 60
-# A book held for an hour collects levels that are never removed, because they lie beyond the known part.
+# Prune regularly: levels beyond the known range are never removed by events and add up.
 PRUNE_SECONDS = 60
 MOST_LEVELS = 3_000
-# A known ID in an event this much newer than the book: the IDs have restarted, or one was far too high.
+# A known ID in an event this much newer: the exchange has reset its IDs, or the book's ID was far too high.
 IDS_WENT_BACK_MS = 5_000
-# A new snapshot is requested when fewer known levels than this are left beyond the best price.
+# Request a new snapshot when a side has fewer known levels beyond its best price.
 LEAST_KNOWN = 250
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Memory limit of one symbol: the pools of a process, divided by the maximum number of watched symbols."""
+    """Memory limit of one symbol: the limit of the process divided by the number of symbols it can watch."""
 
     trades: int
 
     @classmethod
     def shared_by(cls, symbols: int) -> "Room":
-        # Beyond a hundred symbols the books themselves take the memory.
+        # With more than a hundred symbols, most memory is needed for the books.
         pool = 300_000 if symbols <= MANY_SYMBOLS else 100_000
         return cls(trades=max(500, pool // symbols))
 
 
 @dataclass(slots=True)
 class FeedCounts:
-    """Errors in a symbol's stream since it was opened, and the number of syncs of its book."""
+    """Number of stream errors and book syncs of a symbol since it was opened."""
 
     gaps: int = 0
     crossed: int = 0
@@ -83,10 +83,11 @@ class _RunningSecond:
 
 
 class SymbolFeed:
-    """A book in one of its sync states, and the windows that the analyses read.
+    """A symbol's book with its sync state, and the recent data that the analyses read.
 
-    Every `time_ms` is the exchange's time when an event arrived here; `book_ms` is its time when the event was sent.
-    Only a live book may be shown. A window over the book's events must not begin before `unbroken_ms`.
+    Each `time_ms` is the exchange's time at the arrival of an event. `book_ms` is the exchange's time when the book's
+    last event was sent. Only a live book may be shown. A time window over book events must not begin before
+    `unbroken_ms`.
     """
 
     def __init__(self, symbol: Symbol, room: Room) -> None:
@@ -94,7 +95,7 @@ class SymbolFeed:
         self.counts = FeedCounts()
         self._room = room
         self.minutes = SymbolMinutes()
-        # Each symbol has its own phase of seconds and minutes: books measured or judged at once would delay each other.
+        # Shift each symbol's seconds and minutes: measuring all books at once would delay their events.
         name = symbol.encode()
         self._phase_ms = sum(name) * 100 % 1000 + 1000 * (crc32(name) % SECONDS)
         self._begin()
@@ -124,7 +125,7 @@ class SymbolFeed:
 
     @property
     def book(self) -> LocalBook:
-        """The book; a book from another process has only the best levels."""
+        """The order book. A book from another process has only the best levels."""
         if self._finished is not None:
             self._book, self._finished = self._finished(), None
         return self._book
@@ -135,7 +136,7 @@ class SymbolFeed:
 
     @property
     def pasts(self) -> SymbolPasts:
-        """The past that the symbol's minutes are judged by; set it to continue a stored past."""
+        """History of scores that each minute is compared with. Set it to continue a stored history."""
         return self.minutes.pasts
 
     @pasts.setter
@@ -144,30 +145,30 @@ class SymbolFeed:
 
     @property
     def needs_snapshot(self) -> bool:
-        """Return True if the book needs a snapshot, or will soon: the market nears the end of the known levels."""
+        """Return True if the book needs a snapshot, or will need one soon because few known levels are left."""
         return self.state == "syncing" or self._is_refreshing
 
     @property
     def is_live(self) -> bool:
-        """Return True if the book can be shown: in sync, and with certain best prices."""
+        """Return True if the book can be shown: it is in sync and its best prices are known."""
         return self.state == "live" and self.book.knows_best
 
     @property
     def last_trade_ms(self) -> int | None:
-        """Time of the newest trade, on the tape here or reported with the finished book."""
+        """Time of the newest trade. For a book from another process, that process reports it."""
         newest = self.tape.newest
         return self._traded_ms if self.is_finished or newest is None else newest.time_ms
 
     def age_ms(self, now_ms: int) -> int:
-        """Return the time since the exchange sent the last change of the book."""
+        """Return the time since the exchange sent the book's last event."""
         return max(0, now_ms - self.book_ms)
 
     def is_late(self, most_ms: int) -> bool:
-        """Return whether the newest event of the book took longer than `most_ms` to arrive."""
+        """Return whether the book's newest event took longer than `most_ms` to arrive."""
         return self.lag_ms > most_ms
 
     def on_depth(self, delta: BookDelta, time_ms: int) -> None:
-        """Apply an event of the book; after a gap or a crossed book, wait for another snapshot."""
+        """Apply a depth event. After a gap or a crossed book, wait for a new snapshot."""
         self.heard_ms = time_ms
         self.lag_ms = max(0, time_ms - delta.event_ms)
         if self.state != "live":
@@ -194,10 +195,10 @@ class SymbolFeed:
     def on_snapshot(
         self, snapshot: BookSnapshot, *, asked: int, time_ms: int, as_of_ms: int | None = None
     ) -> Joined | TooOld | MissedUpdates:
-        """Join a snapshot to the buffered events; any result except Joined requires another snapshot.
+        """Join a snapshot to the buffered events. Any result except Joined requires another snapshot.
 
-        A live book continues until the new one replaces it, so its readers see no break. `as_of_ms` is the time of a
-        snapshot that took long to arrive, or that another process held for a while.
+        A live book stays readable until the new one replaces it. `as_of_ms` is the time of a snapshot that arrived
+        late or that another process has kept.
         """
         book, newest_ms = LocalBook(), self._buffer.newest_ms
         outcome = self._buffer.join(snapshot, book, asked=asked)
@@ -228,9 +229,9 @@ class SymbolFeed:
         lag_ms: int,
         traded_ms: int | None,
     ) -> bool:
-        """Show the best levels of a book that another process keeps; return False if they are older than those shown.
+        """Show the best levels of another process's book. Return False if they are older than the current book.
 
-        No trades, seconds or minutes are collected from them. The book is built only when it is read.
+        They do not add trades, seconds or minutes. The book is built only when it is read.
         """
         if self.state == "closed" or last_update_id < self._book_id:
             return False
@@ -243,13 +244,13 @@ class SymbolFeed:
         return True
 
     def begin_events(self) -> None:
-        """Stop showing a finished book: a reader needs the events themselves."""
+        """Switch from another process's book to events, because a reader needs them."""
         if self.is_finished:
             self._start_over(None)
             self.state = "connecting"
 
     def on_trade(self, trade: Trade, time_ms: int) -> None:
-        """Add a trade to the tape; a repeated trade changes nothing."""
+        """Add a trade to the tape. A repeated trade changes nothing."""
         self.heard_ms = time_ms
         newest = self.tape.newest
         if self.state == "live" and not self.is_finished:
@@ -266,7 +267,7 @@ class SymbolFeed:
             self.tape = Tape(span_ms=HOUR_MS, most=self._room.trades)
 
     def on_quote(self, update_id: int, quote: QuoteState, time_ms: int) -> None:
-        """Add a state of the touch, which arrives with each change, not ten times a second."""
+        """Add a best bid and ask. They arrive with each change, while depth arrives ten times a second."""
         self.heard_ms = time_ms
         flow = self.quotes.add(update_id, quote, time_ms)
         if flow is not None:
@@ -275,23 +276,23 @@ class SymbolFeed:
             self._running.touch += quote.size
 
     def on_ticker(self, ticker: Ticker, time_ms: int) -> None:
-        """Store the statistics of the last 24 hours, which arrive once a second."""
+        """Store the 24-hour statistics, which arrive once a second."""
         self.heard_ms = time_ms
         self.ticker = ticker
 
     def on_malformed(self) -> None:
-        """Count an unreadable event; it may have been one of the book's, so the book starts over."""
+        """Count a malformed event and rebuild the book, because a depth event may be missing."""
         self.counts.malformed += 1
         if self.state == "live":
             self._start_over(None)
 
     def on_quiet(self) -> None:
-        """Handle an open but silent stream: the book can be synced without an event."""
+        """Handle an open but silent stream. Its book can be synced without an event."""
         if self.state == "connecting":
             self.state = "syncing"
 
     def on_lost(self) -> None:
-        """Handle a lost connection: events of every kind may be missing."""
+        """Handle a lost connection. Events of every kind may be missing."""
         self.counts.lost += 1
         self.lag_ms = 0
         self.ticker = None
@@ -300,14 +301,14 @@ class SymbolFeed:
         self.state = "connecting"
 
     def restart(self) -> None:
-        """Reset everything but the counts: after a defect here, the remaining state is not trusted."""
+        """Reset everything except the counts, because a defect may have corrupted the state."""
         is_closed = self.state == "closed"
         self._begin()
         self.counts.restarts += 1
         self.state = "closed" if is_closed else "syncing"
 
     def close(self) -> None:
-        """Stop showing anything."""
+        """Close the feed; nothing is shown afterwards."""
         self.state = "closed"
 
     def _took(self, outcome: Applied, delta: BookDelta, time_ms: int) -> None:
@@ -315,7 +316,7 @@ class SymbolFeed:
             self.counts.crossed += 1
             self._start_over(None)
             return
-        # The time of sending: on a slow stream, an event is old when it arrives.
+        # Use the event's own time: on a slow stream, an event is already old when it arrives.
         self.book_ms = sent_ms(delta.event_ms, time_ms)
         running = self._running
         running.updates += delta.last_update_id - delta.first_update_id + 1
@@ -323,7 +324,7 @@ class SymbolFeed:
         running.additions_ask += len(delta.asks)
 
     def _turn(self, time_ms: int) -> None:
-        """Record the second that has ended, before the first event of the next one."""
+        """Record a second that has ended, before the first event of a later second is handled."""
         running, second = self._running, (time_ms + self._phase_ms) // 1000
         if second <= running.second:
             return
@@ -348,13 +349,16 @@ class SymbolFeed:
         happened = over.updates, over.additions_bid, over.additions_ask, over.trades, over.ofi, over.quotes
         newest = self.quotes.newest
         self.seconds.add(Second(end_ms, *book, *happened, over.touch, newest.state.lean if newest else 0.5))
-        # In seconds without an event the book did not change.
+        # Without events the book did not change, so the quiet seconds have the same measurements.
         for second in range(over.second, min(next_second, over.second + MOST_QUIET)):
             quiet_ms = (second - over.second) * 1000
             self.minutes.on_second(second, end_ms + quiet_ms, moment, self.book, taken.sizes)
 
     def _start_over(self, delta: BookDelta | None) -> None:
-        """Keep the hour-long data, which a break does not falsify, and drop data that needs an unbroken sequence."""
+        """Reset the data that needs an unbroken sequence of events.
+
+        The data of the last hour stays valid and is kept.
+        """
         self._buffer = JoinBuffer()
         if delta is not None:
             self._buffer.add(delta)

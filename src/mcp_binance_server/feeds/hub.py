@@ -1,4 +1,4 @@
-"""Watched symbols: one stream per symbol, shared by all its readers, opened on first use, closed when idle."""
+"""Watched symbols. All readers of a symbol share one stream, which opens on first use and closes when idle."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
@@ -27,10 +27,10 @@ from mcp_binance_server.feeds.snapshots import Fetch, Snapshots, Troubles
 LOG = logging.getLogger(__name__)
 
 BOOKS_A_SOCKET = 50
-# After this time an open but silent stream belongs to a quiet symbol: its book is synced without an event.
+# An open stream that is silent for this long belongs to a quiet symbol. Its book is synced without an event.
 QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
-# Minimum pause between readings of the exchange's clock, whatever its events suggest (first) or prove (second).
+# Minimum pause between reads of the exchange's clock: if events suggest an error, and if they prove one.
 DOUBT_MS, REFUTED_EVERY_MS = 60_000.0, 5_000.0
 
 Tell = Callable[[], None]
@@ -41,7 +41,7 @@ LearnTime = Callable[[ClockDoubt], Awaitable[None]]
 
 
 class Source(Protocol):
-    """Origin of a hub's events: a socket of the exchange, or the events that another process received there."""
+    """Source of a hub's events: a socket to the exchange, or the events of another process."""
 
     names: set[str]
     counts: SocketCounts
@@ -58,7 +58,7 @@ class Source(Protocol):
 
 @dataclass(eq=False)
 class _Watched:
-    """A feed, its socket, and its readers."""
+    """A feed with its socket and readers."""
 
     feed: SymbolFeed
     socket: Source
@@ -71,7 +71,7 @@ class _Watched:
         for follower in self.followers:
             try:
                 follower()
-            except Exception as error:  # noqa: BLE001 - one reader must not keep the news from the others
+            except Exception as error:  # noqa: BLE001 - an error in one reader must not affect the others
                 troubles.failed(self.feed.symbol, error)
 
 
@@ -84,7 +84,7 @@ class _SharedSocket:
 
 @dataclass(frozen=True, slots=True)
 class WatchedSymbol:
-    """A feed as listed in the health report."""
+    """A feed in the health report."""
 
     feed: SymbolFeed
     readers: int
@@ -92,10 +92,10 @@ class WatchedSymbol:
 
 @dataclass(eq=False, kw_only=True)
 class Hub:
-    """The live market of one process.
+    """Live market of one process. Nothing runs before the first reader.
 
-    Nothing runs before the first reader. At most `most` symbols are watched. At the limit an unread symbol is evicted;
-    if there is none, a symbol whose readers all hold more symbols than the asker.
+    At most `most` symbols are watched. At the limit, a symbol without readers is evicted. If there is none, the hub
+    evicts a symbol whose readers all hold more symbols than the new party.
     """
 
     url: str
@@ -130,7 +130,7 @@ class Hub:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["Hub"]:
-        """Watch symbols inside the block; at its end every stream is closed."""
+        """Watch symbols inside the block. Close every stream at its end."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -143,10 +143,10 @@ class Hub:
 
     @contextmanager
     def reading(self, symbol: Symbol, *, needs: Need = "events") -> Generator[SymbolFeed | None]:
-        """Hold a symbol's feed, opened if needed; None if as many symbols as allowed are in use.
+        """Open a symbol's feed, or share the open one. Yield None if the limit of symbols is reached.
 
-        A feed that is closed during the block was evicted for another party. Until a reader needs events, the feed can
-        show the finished book of another process.
+        A feed that closes during the block was evicted for another party. While no reader needs events, the feed can
+        show the book of another process.
         """
         party = PARTY.get()
         watched = self._watched.get(symbol) or self._start(symbol, party)
@@ -164,7 +164,10 @@ class Hub:
 
     @contextmanager
     def following(self, symbol: Symbol, tell: Tell) -> Generator[SymbolFeed | None]:
-        """Hold a symbol's feed as `reading` does, and notify on each event, and when its book comes or goes."""
+        """Read a symbol's feed as with `reading`.
+
+        Also call back on each event, and when its book goes in or out of sync.
+        """
         with self.reading(symbol) as feed:
             watched = self._watched.get(symbol)
             if feed is None or watched is None:
@@ -177,36 +180,39 @@ class Hub:
                 watched.followers.remove(tell)
 
     def peek(self, symbol: Symbol) -> SymbolFeed | None:
-        """Return the feed of a watched symbol, without opening one."""
+        """Return the feed of a watched symbol, or None. Never opens one."""
         return self._watched[symbol].feed if symbol in self._watched else None
 
     def needs(self, symbol: Symbol) -> Need:
-        """Return the highest need of a symbol's readers since it is watched; "events" for an unwatched symbol."""
+        """Return "events" if a reader has needed them since the symbol was opened, otherwise "book".
+
+        An unwatched symbol has "events".
+        """
         return self._watched[symbol].readers.needs if symbol in self._watched else "events"
 
     async def wait_until_live(self, symbol: Symbol, wait_ms: int) -> None:
-        """Wait until the symbol's book is in sync, but at most `wait_ms`."""
+        """Wait until the symbol's book is in sync, for at most `wait_ms`."""
         watched = self._watched.get(symbol)
         if watched is not None and not watched.feed.is_live:
-            if watched.live.is_set():  # it was in sync before, but no longer
+            if watched.live.is_set():  # the book has lost its sync
                 watched.live = anyio.Event()
             with anyio.move_on_after(wait_ms / 1000):
                 await watched.live.wait()
 
     def dial(self, listener: Listener) -> MarketSocket:
-        """Return a socket of the exchange, within the limit of attempts that all sockets here share."""
+        """Return a socket to the exchange. All sockets of this process share one limit of connection attempts."""
         return MarketSocket(self.url, self.dialer, self.pacer, self.clock, listener, self.random)
 
     def touch(self, symbol: Symbol) -> None:
-        """Restart the linger time of a symbol: another process has a reader of it."""
+        """Restart the idle time of a symbol, because another process has a reader of it."""
         if (watched := self._watched.get(symbol)) is not None:
             watched.readers.wanted_ms = self.clock.monotonic_ms()
 
     def join(self, feed: SymbolFeed, snapshot: BookSnapshot, *, asked: int, as_of_ms: int) -> bool:
-        """Sync a book with a snapshot from another process; return whether that succeeded."""
+        """Sync a book with a snapshot from another process. Return whether it is in sync."""
         try:
             outcome = feed.on_snapshot(snapshot, asked=asked, time_ms=self.time.now_ms(), as_of_ms=as_of_ms)
-        except Exception as error:  # noqa: BLE001 - as with an event: it costs this symbol and no other
+        except Exception as error:  # noqa: BLE001 - as with events, an error must not affect other symbols
             self._restart(feed, error)
             return False
         if isinstance(outcome, Joined):
@@ -214,12 +220,12 @@ class Hub:
         return isinstance(outcome, Joined)
 
     def watched(self) -> list[WatchedSymbol]:
-        """Return every feed, by symbol."""
+        """Return all feeds, sorted by symbol."""
         return [WatchedSymbol(each.feed, each.readers.count) for _, each in sorted(self._watched.items())]
 
     @property
     def refused(self) -> int:
-        """Number of events since the start that made no sense, including frames that could not be read at all."""
+        """Number of invalid events since the start, including unreadable frames."""
         return self.troubles.totals.refused + sum(shared.socket.counts.unreadable for shared in self._shared)
 
     def sockets(self) -> list[Source]:
@@ -227,23 +233,23 @@ class Hub:
         return [shared.socket for shared in self._shared]
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None:
-        """Pass an event to its feed; an event of a stream that was just left is dropped."""
+        """Pass an event to its feed. An event of a stream that has just closed is dropped."""
         route = self._routes.get(stream)
         if route is not None:
             take, watched = route
             try:
                 take(data)
-            except Exception as error:  # noqa: BLE001 - a defect that one event brings out must not end the streams of other symbols
+            except Exception as error:  # noqa: BLE001 - a defect in one feed must not end the streams of other symbols
                 self._restart(watched.feed, error)
             watched.tell(self.troubles)
 
     def on_opened(self, names: Iterable[str]) -> None:
-        """Handle a newly opened socket: its streams can send from now on."""
+        """Handle the opening of a socket: from now on its streams can send."""
         if self._tasks is not None:
             self._tasks.start_soon(self._rouse_quiet, self._of(names))
 
     def on_lost(self, names: Iterable[str]) -> None:
-        """Mark every symbol of a socket: its events may be missing."""
+        """Notify every feed of a socket that events may be missing."""
         for watched in self._of(names):
             watched.feed.on_lost()
             watched.tell(self.troubles)
@@ -262,7 +268,7 @@ class Hub:
     def _start(self, symbol: Symbol, party: str) -> _Watched | None:
         if self._tasks is None or (len(self._watched) >= self.most and not self._make_room(party)):
             return None
-        with acting_for(""):  # a stream serves all parties: no party is charged for its requests
+        with acting_for(""):  # no party pays for the stream's requests, because all parties share it
             return self._started(symbol, self._tasks)
 
     def _started(self, symbol: Symbol, tasks: anyio.abc.TaskGroup) -> _Watched:
@@ -285,7 +291,7 @@ class Hub:
         if self.keeper is not None:
             self.keeper.closing(symbol)
         watched.feed.close()
-        watched.live.set()  # readers need not wait for it any longer
+        watched.live.set()  # readers stop waiting for it
         watched.tell(self.troubles)
         for name in watched.names:
             del self._routes[name]
@@ -323,7 +329,7 @@ class Hub:
             while True:
                 try:
                     await shared.socket.run()
-                except Exception:  # one bad connection must not end the server
+                except Exception:  # a failed connection must not end the server
                     LOG.exception("a market stream ended unexpectedly")
                     self.on_lost(tuple(shared.socket.names))
                     await self.clock.sleep_ms(CRASH_PAUSE_MS)
@@ -334,7 +340,7 @@ class Hub:
             self._tasks.start_soon(self._sweep)
 
     async def _sweep(self) -> None:
-        """Stop symbols that had no reader for the linger time; end when all remaining symbols have readers."""
+        """Close symbols that have been idle for the linger time. End when every symbol has readers."""
         try:
             while idle := {
                 symbol: each.readers.used_ms for symbol, each in self._watched.items() if not each.readers.count
@@ -357,7 +363,7 @@ class Hub:
             self._tasks.start_soon(self._learn_time, self.learn_time, max(0.0, REFUTED_EVERY_MS - since_ms))
 
     async def _learn_time(self, learn_time: LearnTime, wait_ms: float) -> None:
-        """Read the clock; repeat until a refuted clock was read, since no later event may refute it again."""
+        """Read the exchange's clock. Retry if events have proved it wrong, because no later event may do so again."""
         try:
             await self.clock.sleep_ms(wait_ms)
             while True:
@@ -365,7 +371,7 @@ class Hub:
                 try:
                     await learn_time("refuted" if self._is_refuted else "odd")
                     self._is_refuted = False
-                except Exception:  # ages then rest on a rougher clock, nothing worse
+                except Exception:  # on failure, ages are only less exact
                     LOG.info("the exchange's clock could not be read", exc_info=True)
                 if not self._is_refuted:
                     return
@@ -387,7 +393,7 @@ class Hub:
         return watched.readers.parties(self.clock.monotonic_ms()) if watched else ()
 
     def joined(self, feed: SymbolFeed) -> None:
-        """Notify readers that a book is in sync, or completely new."""
+        """Notify readers that a book is in sync or has been replaced."""
         watched = self._watched.get(feed.symbol)
         if watched is not None:
             watched.live.set()

@@ -1,4 +1,4 @@
-"""The stream of liquidations: opened by the first request, received by one process for all, closed when unused."""
+"""Stream of liquidations. One process receives it for all; it opens on the first request and closes when idle."""
 
 import logging
 import zlib
@@ -24,16 +24,16 @@ from mcp_binance_server.state.engine import Fenced, Lease, StateEngine
 
 LOG = logging.getLogger(__name__)
 
-# Old addresses without a route, and streams on the wrong one, stay open and silent: go-binance #809, jesse #562.
+# A wrong or missing route keeps the stream open but silent: go-binance #809, jesse #562.
 ROUTE = "/market/stream"
 FORCED_ORDERS = "!forceOrder@arr"
-# There can be no liquidations for a while; a mark price arrives every second, on the same route.
+# Liquidations can pause for long. The mark price arrives every second on the same route and serves as heartbeat.
 HEARTBEAT = "btcusdt@markPrice@1s"
 SILENCE_MS = 15_000
 LINGER_MS = 30 * 60_000
 PUBLISH_MS, KEPT_MS = 2_000, 10_000
 LEASE_MS, LOOK_MS = 10_000, 5_000
-# A request is forwarded to the process that listens for the fleet, but at most once in this time.
+# Minimum interval between requests that are forwarded to the listening process.
 TELL_MS = 10_000
 CRASH_PAUSE_MS = 5_000
 
@@ -43,7 +43,7 @@ Hearing = Literal["began", "heard", "silent", "unreachable"]
 
 @dataclass(frozen=True, slots=True)
 class LiquidationsHeard:
-    """Liquidations received so far, and the state of the stream."""
+    """Summary of the liquidations received, and the state of the stream."""
 
     hearing: Hearing
     summary: LiquidationSummary | None = None
@@ -56,7 +56,10 @@ class _Published(msgspec.Struct, array_like=True):
 
 @dataclass(eq=False, kw_only=True)
 class LiquidationWatch:
-    """Liquidations of all perpetuals. One process per engine listens, and the others read what it publishes."""
+    """Liquidations of all perpetuals.
+
+    One process of a fleet receives and publishes them, and the other processes read.
+    """
 
     stream_url: str
     dialer: Dialer
@@ -80,7 +83,7 @@ class LiquidationWatch:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["LiquidationWatch"]:
-        """Serve requests inside the block; at its end the stream is closed."""
+        """Serve requests inside the block. Close the stream at its end."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             if self.listens == "always":
@@ -92,7 +95,7 @@ class LiquidationWatch:
                 tasks.cancel_scope.cancel()
 
     async def ask(self) -> LiquidationsHeard:
-        """Return the liquidations received so far; none for the first request, which opens the stream.
+        """Return the liquidations received so far. The first request opens the stream and gets none.
 
         Raises:
             EngineUnavailable: another process may listen, but its data cannot be read.
@@ -111,7 +114,7 @@ class LiquidationWatch:
         return LiquidationsHeard(told.hearing, told.summary)
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None:
-        """Handle an event; any event proves that the stream is alive."""
+        """Handle an event. Any event shows that the stream is alive."""
         minutes = self._minutes
         if minutes is None:
             return
@@ -126,7 +129,7 @@ class LiquidationWatch:
             self.seen += 1
 
     def on_opened(self, names: Iterable[str]) -> None:
-        """Record the opening of the stream: events can arrive from now on."""
+        """Record that the stream is open and can send events."""
         if HEARTBEAT in [*names]:
             self._opened_ms = self.clock.monotonic_ms()
 
@@ -154,11 +157,11 @@ class LiquidationWatch:
     def _serve_soon(self) -> None:
         if self._tasks is not None and not self._is_serving:
             self._is_serving = True
-            with acting_for(""):  # it serves all parties
+            with acting_for(""):  # the stream is shared by all parties
                 self._tasks.start_soon(self._serve)
 
     async def _serve(self) -> None:
-        """Listen, or wait until the listening process is gone, while liquidations are wanted."""
+        """Receive liquidations while they are wanted. If another process does so, wait until it stops."""
         try:
             while await self._is_wanted():
                 try:
@@ -201,13 +204,13 @@ class LiquidationWatch:
         while True:
             try:
                 await socket.run()
-            except Exception:  # one bad connection must not end the stream for all
+            except Exception:  # a failed connection must not end the stream
                 LOG.exception("the stream of liquidations ended unexpectedly")
                 self.on_lost((HEARTBEAT,))
                 await self._pause(CRASH_PAUSE_MS)
 
     async def _tell(self, lease: Lease) -> None:
-        """Publish the received data until it is no longer wanted, or another process listens."""
+        """Publish the received data until no process needs it or another process receives the stream."""
         while await self._is_wanted():
             try:
                 if await self.engine.lease(lease.name, lease.owner, ttl_ms=LEASE_MS) != lease:

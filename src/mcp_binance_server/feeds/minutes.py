@@ -1,4 +1,4 @@
-"""Minutes of one symbol, judged as they end, and its current stress and health. Pure: events come in by call."""
+"""Analysis of a symbol's minutes, and its current stress and health. Pure: the caller passes in the events."""
 
 from collections import deque
 
@@ -13,16 +13,16 @@ from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.feeds.book import LocalBook
 from mcp_binance_server.feeds.sampling import SizesNear
 
-# As many as the longest window of a request has.
+# The longest window that a request can ask for.
 MOST_ENDED = 5
 MINUTE_MS = 60_000
 
 
 class SymbolMinutes:
-    """Reader of a symbol's minutes, from the first whole minute on; without a price grid nothing is read.
+    """Analysis of each complete minute of a symbol. It needs the symbol's price grid.
 
-    Every `second` counts from an epoch of the symbol's own, so that not all symbols end a minute at once. After a
-    missed event the running minute is neither judged nor added to the past.
+    Each symbol counts `second` from its own epoch, so that minutes do not all end at once. After a missed event, the
+    current minute is neither scored nor added to the history.
     """
 
     __slots__ = ("_followed", "_grid", "_health", "_pasts", "_reader", "_second", "_stress", "ended")
@@ -39,7 +39,7 @@ class SymbolMinutes:
 
     @property
     def pasts(self) -> SymbolPasts:
-        """The past that the symbol's minutes are judged by; set it to continue a stored past."""
+        """History of scores that each minute is compared with. Set it to continue a stored history."""
         return self._pasts
 
     @pasts.setter
@@ -60,7 +60,7 @@ class SymbolMinutes:
         return self._grid
 
     def measure_in(self, grid: PriceGrid) -> None:
-        """Start reading; continue if the grid is unchanged."""
+        """Start the analysis. If the grid is unchanged, continue it."""
         if grid == self._grid or grid.tick <= 0:
             return
         self._grid = grid
@@ -69,14 +69,14 @@ class SymbolMinutes:
         self._compare()
 
     def on_trade(self, second: int, trade: Trade) -> None:
-        """Add a trade that follows directly on the one before."""
+        """Add a trade. Its ID must directly follow the last one."""
         if self._reader is not None:
             price, quantity = float(trade.price), float(trade.quantity)
             self._reader.on_trade(second % SECONDS, trade.time_ms, price, quantity, sold=trade.buyer_is_maker)
             self._followed.on_trade("bid" if trade.buyer_is_maker else "ask", price, quantity)
 
     def on_depth(self, second: int, delta: BookDelta, book: LocalBook) -> None:
-        """Add a message that follows on the book, before it is applied to the book."""
+        """Add the next depth event, before it is applied to the book."""
         if self._reader is None:
             return
         updates = delta.last_update_id - delta.first_update_id + 1
@@ -84,7 +84,7 @@ class SymbolMinutes:
         self._reader.on_depth(second % SECONDS, message, book.size_at)
 
     def on_second(self, second: int, end_ms: int, moment: BookMoment, book: LocalBook, sizes: SizesNear) -> None:
-        """Add the book at the end of a second; the last second of a minute also judges the minute."""
+        """Add the book at the end of a second. The last second of a minute also scores the minute."""
         grid, health = self._grid, self._health
         if grid is None or health is None:
             return
@@ -109,12 +109,12 @@ class SymbolMinutes:
             self._reader = MinuteReader(grid, moment)
 
     def skip(self) -> None:
-        """Discard the running minute: one of its trades is missing."""
+        """Discard the current minute, because a trade is missing."""
         self._reader = None
         self._followed.clear()
 
     def break_off(self) -> None:
-        """Start over after a gap: no minute and no move may reach across it."""
+        """Start over after a gap. No minute and no price move may include the gap."""
         self.skip()
         self._second = None
         self._stress.clear()

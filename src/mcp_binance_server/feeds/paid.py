@@ -1,16 +1,16 @@
-"""Distances of trades from the mid: the newest trades, each with the mid before it."""
+"""Distances of trades from the mid price."""
 
 from array import array
 from typing import NamedTuple
 
 from mcp_binance_server.domain.market import Trade
 
-# Three columns of eight bytes and one of one: some 50 kB of a symbol that trades all the time.
+# Columns of 25 bytes a trade: about 50 kB for a symbol that trades all the time.
 MOST_PAID = 2_000
 
 
 class PaidTrade(NamedTuple):
-    """A trade and the mid before it."""
+    """A trade and the mid price before it."""
 
     time_ms: int
     price: float
@@ -19,7 +19,7 @@ class PaidTrade(NamedTuple):
 
 
 class PaidTrades:
-    """The newest trades with a known mid, oldest first."""
+    """The newest trades with a known mid price, oldest first."""
 
     __slots__ = ("_mids", "_most", "_prices", "_sales", "_times")
 
@@ -32,14 +32,14 @@ class PaidTrades:
         return min(self._most, len(self._times))
 
     def add(self, trade: Trade, mid: float | None) -> None:
-        """Keep a trade; without a mid before it the distance is unknown, and the trade is dropped."""
+        """Add a trade. Without a mid price before it, the trade is dropped."""
         if mid is None:
             return
         self._times.append(trade.time_ms)
         self._prices.append(float(trade.price))
         self._mids.append(mid)
         self._sales.append(trade.buyer_is_maker)
-        # Trimming moves the whole array, so it is done rarely.
+        # Trim rarely, because it moves the whole array.
         if len(self._times) >= self._most + self._most // 4:
             for column in (self._times, self._prices, self._mids, self._sales):
                 del column[: -self._most]

@@ -1,4 +1,4 @@
-"""Persistence of own pasts: loaded when a symbol is opened, saved every five minutes and at the end."""
+"""Persistence of each symbol's score history: load at opening, save every five minutes and at the end."""
 
 import logging
 from collections import deque
@@ -21,15 +21,15 @@ from mcp_binance_server.feeds.past_shelf import PastShelf
 LOG = logging.getLogger(__name__)
 
 EVERY_MS = 5 * 60 * 1000
-# A shutdown waits for the process, so its last writes have only this long; otherwise five minutes are lost.
+# A shutdown waits only this long for the last writes. Otherwise up to five minutes are lost.
 LAST_SECS = 2.0
 
 
 @dataclass(eq=False)
 class _KeptPast:
-    """A past, and two digests of its last sync with the shelf: of the shelf's record, and of the resulting past.
+    """A symbol's history, with digests of the stored record and of the history after its last sync.
 
-    While neither has changed nothing is written: only newly learned data makes a record younger.
+    Nothing is written while both are unchanged: a record's time must show when its data was learned.
     """
 
     feed: SymbolFeed
@@ -48,10 +48,11 @@ class _KeepingTurn:
 
 
 class PastKeeper:
-    """Keeper of the pasts of the symbols that are open here; one symbol at a time, so that no write overtakes another.
+    """Load and save queue for the histories of open symbols.
 
-    Of two pasts the longer one stays: a new process neither overwrites the past of another process, nor continues
-    without it. In a fleet only the process that leads a symbol writes. A shelf that fails causes a single warning.
+    One symbol is handled at a time, so that writes stay in order. The longer of two histories wins. A new process
+    therefore continues the stored history instead of overwriting it. In a fleet only a symbol's leader writes. A
+    failing store is logged once.
     """
 
     def __init__(self, shelf: PastShelf, clock: Clock, leads: Callable[[Symbol], bool] = lambda _: True) -> None:
@@ -63,7 +64,7 @@ class PastKeeper:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["PastKeeper"]:
-        """Keep pasts until the block ends; symbols must be closed by then, and their pasts are written."""
+        """Keep histories until the block ends, then write them. All symbols must be closed by then."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._work)
@@ -77,12 +78,12 @@ class PastKeeper:
                 await self._finish()
 
     def opened(self, feed: SymbolFeed) -> None:
-        """Start keeping a symbol's past, and load the stored past."""
+        """Load a symbol's stored history and start to save it."""
         kept = self._open[feed.symbol] = _KeptPast(feed)
         self._enqueue(_KeepingTurn(kept, may_write=False))
 
     def closing(self, symbol: Symbol) -> None:
-        """Write a symbol's past for the last time: nothing is added to it any more."""
+        """Write a closed symbol's history for the last time."""
         kept = self._open.pop(symbol)
         self._enqueue(_KeepingTurn(kept, self._leads(symbol), is_last=True))
 
@@ -112,7 +113,7 @@ class PastKeeper:
             await self._woken.wait()
             while self._turns:
                 await self._is_done(self._turns[0])
-                self._turns.popleft()  # only now: a last turn that the end interrupts is repeated in `_finish`
+                self._turns.popleft()  # remove it only now: if the end interrupts it, `_finish` repeats it
             self._woken = anyio.Event()
 
     async def _is_done(self, turn: _KeepingTurn) -> bool:
@@ -144,7 +145,7 @@ class PastKeeper:
         return record.series
 
     def _take(self, kept: _KeptPast, series: Series) -> None:
-        kept.shelved = _mark(series)  # also if it is unusable: it would be unusable the next time
+        kept.shelved = _mark(series)  # also for an unusable record, because it would be unusable again
         try:
             kept.feed.pasts = SymbolPasts.restored(series)
         except ValueError as error:
@@ -154,7 +155,7 @@ class PastKeeper:
 
     async def _write(self, kept: _KeptPast, series: Series, now_ms: int) -> None:
         record = PastRecord(self._shelf.market, kept.feed.symbol, now_ms, series)
-        # Packing takes several milliseconds, in which no event could be handled.
+        # Encode in a thread: it takes several milliseconds, in which no event could be handled.
         await self._shelf.write(kept.feed.symbol, await anyio.to_thread.run_sync(encode, record))
         kept.shelved = kept.settled = _mark(series)
 

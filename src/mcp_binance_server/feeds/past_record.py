@@ -1,4 +1,4 @@
-"""The record of a symbol's own past: the basis of its judgements of a minute, as bytes that outlive a process."""
+"""Binary record of a symbol's score history. New minutes are compared with it after a restart."""
 
 import zlib
 from array import array
@@ -14,9 +14,9 @@ from mcp_binance_server.domain.symbols import Symbol
 _HEAD = b"own past %d\n" % VERSION
 
 KEPT_MS = 7 * 24 * 60 * 60 * 1000
-# A clock that was set back a little does not invalidate a past.
+# Accept a record from the near future: the clock may have been set back.
 AHEAD_MS = 60 * 60 * 1000
-# Far more than a past has: some twenty series, of 480 minutes or the seconds of an hour.
+# Far above the real size: about twenty series, each with 480 minutes or an hour of seconds.
 MOST_SERIES, MOST_VALUES = 64, 4_096
 MOST_BYTES = 512 * 1024
 _MOST_UNPACKED = 1024 * 1024
@@ -36,7 +36,7 @@ class _Body(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class PastRecord:
-    """Scores of one symbol of one market by name, oldest first, and the time of writing."""
+    """Score series of one symbol by name, oldest first, with the market and the time of writing."""
 
     market: str
     symbol: Symbol
@@ -46,7 +46,7 @@ class PastRecord:
 
 @dataclass(frozen=True, slots=True)
 class RefusedPast:
-    """The reason why stored bytes are not a past of the symbol."""
+    """The reason why a stored record was refused."""
 
     reason: str
 
@@ -60,7 +60,7 @@ def encode(record: PastRecord) -> bytes:
     """Encode a record.
 
     Raises:
-        ValueError: the record would be refused on reading.
+        ValueError: `decode` would refuse the record.
     """
     series = {name: values.tolist() for name, values in record.series.items()}
     if (reason := _misfit(series)) is not None:
@@ -70,7 +70,7 @@ def encode(record: PastRecord) -> bytes:
 
 
 def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> PastRecord | RefusedPast:
-    """Decode a record of a symbol; it is refused if it has another symbol or version, is too old, or damaged."""
+    """Decode a record. Refuse another market, symbol or version, and old or damaged data."""
     body = _unpacked(data)
     if isinstance(body, RefusedPast):
         return body
@@ -100,7 +100,7 @@ def _unpacked(data: bytes) -> _Body | RefusedPast:
 def _misfit(series: Mapping[str, list[float]]) -> str | None:
     if len(series) > MOST_SERIES or any(len(values) > MOST_VALUES for values in series.values()):
         return "it is too long"
-    # NaN compares with no number: every rank among such values would be wrong. Some are kept in single precision.
+    # Refuse NaN, because ranks among such values would be wrong. Some values are in single precision, hence the limit.
     if not all(-_LARGEST < value < _LARGEST for values in series.values() for value in values):
         return "a score is not a number, or out of range"
     return None

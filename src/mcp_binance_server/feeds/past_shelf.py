@@ -1,4 +1,4 @@
-"""Storage of own pasts: files of one folder, or the engine that a fleet shares. Public data, nothing else."""
+"""Storage of score histories: files in a folder, or the engine of a fleet. It has only public market data."""
 
 import os
 import stat
@@ -21,11 +21,11 @@ from mcp_binance_server.state.engine import StateEngine
 
 MOST_FILES = 1_000
 MOST_SHELF_BYTES = 32 * 1024 * 1024
-# A disk that takes longer counts as unavailable; market events are handled in the meantime.
+# A slower disk counts as unavailable. Market events are handled in the meantime.
 PATIENCE_SECS = 5.0
-# Age from which a half-written file belongs to a killed process.
+# A half-written file older than this is left from a killed process.
 _LEFT_MS = 60 * 60 * 1000
-# The version is in the name: otherwise two releases on one machine would refuse each other's files forever.
+# The name includes the version: otherwise two releases on one machine would refuse each other's files.
 _SUFFIX, _HALF = f".past{VERSION}", ".half"
 _OURS = (".past", _HALF)
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -35,17 +35,20 @@ T = TypeVar("T")
 
 
 class PastShelf(Protocol):
-    """Storage of one record per symbol of one market; a failure is a prompt OSError or `EngineUnavailable`."""
+    """Storage with one record per symbol.
+
+    A failure raises OSError or `EngineUnavailable` without a long wait.
+    """
 
     @property
     def market(self) -> str: ...
 
     async def read(self, symbol: Symbol) -> bytes | None:
-        """Return the record that was written last, by any process; None if there is none."""
+        """Return the latest record of any process, or None."""
         ...
 
     async def write(self, symbol: Symbol, record: bytes) -> None:
-        """Replace the previous record, completely or not at all."""
+        """Replace the previous record atomically."""
         ...
 
     async def tidy(self) -> None:
@@ -55,7 +58,10 @@ class PastShelf(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DiskShelf:
-    """One file per symbol below the state folder, which the first write creates; other processes may write here too."""
+    """One file per symbol in the state folder.
+
+    The first write creates the folder. Other processes may also write here.
+    """
 
     state_folder: Path
     market: str
@@ -75,7 +81,7 @@ class DiskShelf:
         await _beside(lambda: _thin_out(self.folder, self.clock.now_ms()))
 
     def _path(self, symbol: Symbol) -> Path:
-        """Return a file name that every system accepts, whatever letters the symbol has."""
+        """Return a file name that is valid on every system, for any characters in the symbol."""
         mark = sha256(f"{self.market} {symbol}".encode()).hexdigest()[:16]
         readable = "".join(each for each in symbol[:24] if each.isascii() and each.isalnum())
         return self.folder / f"{readable}-{mark}{_SUFFIX}"
@@ -86,7 +92,7 @@ class DiskShelf:
         try:
             with os.fdopen(os.open(half, _MAKE, 0o600), "wb") as file:
                 file.write(record)
-            # Not synced to the disk: a record torn by a power cut is refused on reading.
+            # No fsync: a record that is damaged by a power cut is refused when read.
             half.replace(path)
         except OSError:
             with suppress(OSError):
@@ -106,7 +112,10 @@ class DiskShelf:
 
 @dataclass(frozen=True, slots=True)
 class EngineShelf:
-    """A shelf of the engine for all processes of a fleet; without fencing, since all of them heard the same market."""
+    """Records in a fleet's engine.
+
+    Writes need no fencing, because all processes receive the same market data.
+    """
 
     engine: StateEngine
     market: str
@@ -160,7 +169,7 @@ def _files(folder: Path) -> list[tuple[float, int, Path]]:
     found: list[tuple[float, int, Path]] = []
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # another process may delete files at the same time
+            with suppress(FileNotFoundError):  # another process may delete the same files
                 if entry.is_file(follow_symlinks=False) and Path(entry.name).suffix.startswith(_OURS):
                     facts = entry.stat(follow_symlinks=False)
                     found.append((facts.st_mtime * 1000, facts.st_size, Path(entry.path)))

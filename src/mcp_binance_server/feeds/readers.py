@@ -1,4 +1,4 @@
-"""Present and recent readers of each symbol, and the choice of the symbol to evict at the limit. Pure."""
+"""Current and recent readers of each symbol, and the choice of a symbol to evict at the limit. Pure."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -8,14 +8,13 @@ from typing import Literal
 from mcp_binance_server.domain.holdings import Holdings
 from mcp_binance_server.domain.symbols import Symbol
 
-# Time for which a symbol still belongs to its last readers: switching back and forth would cost a snapshot each time.
+# A party keeps its symbols for this long after reading: switching back and forth would cost a snapshot each time.
 KEPT_MS = 60_000
 MOST_REMEMBERED = 64
-# Maximum evictions for one party in a minute; each costs a snapshot of weight 50, all together a third of the
-# snapshots' budget.
+# Evictions for one party in a minute. Each costs a snapshot of weight 50; together a third of the snapshots' budget.
 MOST_REPLACED = 20
 MINUTE_MS = 60_000
-# Levels in most answers: a reader that needs no more can be shown a book that another process keeps.
+# Number of levels that most answers need. A reader that needs no more can use the book of another process.
 FINISHED_LEVELS = 20
 
 Need = Literal["book", "events"]
@@ -24,9 +23,10 @@ Need = Literal["book", "events"]
 
 @dataclass(eq=False)
 class Readers:
-    """Readers of one symbol, by party. `wanted_ms` is the time of the last read reported by another process.
+    """Readers of one symbol, counted by party.
 
-    `needs` is the highest need of any of them.
+    `wanted_ms` is the time of the last read that another process has reported. `needs` is "events" if any reader needs
+    them.
     """
 
     needs: Need = "book"
@@ -41,11 +41,11 @@ class Readers:
 
     @property
     def used_ms(self) -> float:
-        """Time of the last read here, or of the last demand by another process."""
+        """Time of the last read in this or another process."""
         return max(self.idle_since_ms, self.wanted_ms)
 
     def enter(self, party: str, needs: Need = "events") -> bool:
-        """Count one more reader; return whether it is the first one that needs events."""
+        """Add a reader. Return whether it is the first one that needs events."""
         self._now[party] += 1
         if self.needs in (needs, "events"):
             return False
@@ -60,7 +60,10 @@ class Readers:
         self.idle_since_ms = now_ms
 
     def parties(self, now_ms: float) -> set[str]:
-        """Return the parties that read, or did within a minute; this process itself counts only while it reads."""
+        """Return the parties that read now or have read within a minute.
+
+        This process itself counts only while it reads.
+        """
         recent = {party for party, left_ms in self._left_ms.items() if party and now_ms - left_ms < KEPT_MS}
         return recent | self._now.keys()
 
@@ -72,14 +75,14 @@ class Readers:
 
 
 class Replacing:
-    """Number of evictions in favour of each party within a minute."""
+    """Number of recent evictions for each party."""
 
     def __init__(self) -> None:
         self._when: deque[tuple[float, str]] = deque()
         self._often: Counter[str] = Counter()
 
     def allows(self, party: str, now_ms: float) -> bool:
-        """Return whether the party is under its limit. This process itself has none."""
+        """Return whether the party may cause another eviction. This process itself has no limit."""
         while self._when and now_ms - self._when[0][0] >= MINUTE_MS:
             _, other = self._when.popleft()
             self._often[other] -= 1
@@ -96,8 +99,8 @@ class Replacing:
 def to_stop(readers: Mapping[Symbol, Readers], asker: str, now_ms: float) -> Symbol | None:
     """Return the symbol to evict for a party, or None if no party is over its share.
 
-    Symbols without readers come first: the asker's own and those without an owner, then those of parties that hold
-    more. Then comes a symbol with readers, of the largest holder, by the rule of `Holdings`.
+    First choice is a symbol without readers that only the asking party or no party has used. Next is a symbol without
+    readers of a party that holds more. Last is a symbol with readers, of the largest holder; see `Holdings`.
     """
     idle = sorted((each for each in readers if not readers[each].count), key=lambda each: readers[each].used_ms)
     held: Holdings[Symbol] = Holdings()

@@ -1,4 +1,4 @@
-"""Routes of stream events to their feed: decoded, stamped, passed on; events that make no sense are counted."""
+"""Event handlers of a symbol's streams: decode an event, add its arrival time and pass it to the feed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventW
 from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.feeds.feed import SymbolFeed
 
-# A timestamp this far ahead of the exchange's own clock does not come from the exchange.
+# A timestamp this far in the future cannot be the exchange's.
 AHEAD_MS = 60_000
 EARLY_MS, LATE_MS = 100, 1_000
-# Errors of decoding, and of our own checks.
+# Errors of the decoder and of our own checks.
 NONSENSE = (*UNREADABLE, ValueError)
 
 
 class Now(Protocol):
-    """The exchange's time when an event arrived."""
+    """Clock with the exchange's time."""
 
     def now_ms(self) -> int: ...
 
@@ -42,9 +42,9 @@ _TICKER = msgspec.json.Decoder(TickerEventWire)
 class Routes:
     """The four streams of one symbol.
 
-    `refused` is called for each event that makes no sense, `put_in_step` for a book that needs a snapshot, and
-    `doubt_time` for events that seem to arrive late or too early: the clock must be right before ages are computed from
-    it. An event from the future refutes the clock, by which old data would look young.
+    `refused` is called for an invalid event, and `put_in_step` for a book that needs a snapshot. `doubt_time` is
+    called for an event that seems late or early, because ages depend on the exchange's clock. An event from the future
+    proves that the clock is wrong; with that clock, old data would look new.
     """
 
     feed: SymbolFeed
@@ -54,7 +54,7 @@ class Routes:
     doubt_time: Callable[[ClockDoubt], None]
 
     def by_name(self) -> dict[str, Route]:
-        """Return the routes by name of the stream, the book's first."""
+        """Return the event handlers by stream name. The book's stream comes first."""
         stem = self.feed.symbol.lower()
         return {
             f"{stem}@depth@100ms": self.depth,
@@ -89,7 +89,7 @@ class Routes:
             self._check(event.symbol, event.time, now_ms)
             trade = event.to_domain()
         except NONSENSE:
-            self._refuse()  # the next trade's ID reveals the gap
+            self._refuse()  # the next trade's ID shows the gap
         else:
             self.feed.on_trade(trade, now_ms)
 

@@ -1,4 +1,4 @@
-"""Data kept of a moving book: quotes, samples of its depth, its seconds."""
+"""Samples of a live book: quotes, depth and statistics per second."""
 
 from array import array
 from bisect import bisect_right
@@ -13,28 +13,28 @@ from mcp_binance_server.analytics.flow.book_events import QuoteState, change
 from mcp_binance_server.analytics.market.minute import NEAR_BPS, WIDE_BPS, WIDE_TICKS, BookMoment
 from mcp_binance_server.feeds.book import LocalBook
 
-# Until a symbol's steps are known, a band is measured in basis points alone.
+# Used until a symbol's tick and lot size are known: bands are then in basis points only.
 NO_GRID = PriceGrid(0.0, 0.0)
-# Enough to reach beyond the band of a sparse book: the end of the cheap levels must be visible.
+# Enough to reach beyond the band in a sparse book, so that the end of the cheap levels is visible.
 LEAST_LEVELS = 200
-# As many as a snapshot has; a book's further levels are only partly known.
+# The size of a snapshot. Further levels are only partly known.
 MOST_LEVELS = 1_000
 _BPS = 10_000
-# A level on the edge must not depend on the rounding of floats.
+# Tolerance, so that float rounding does not decide about a level at the edge.
 _ROUNDING = 1e-12
 
 HOUR_SECONDS = 3_600
 
 
 class SeenQuote(NamedTuple):
-    """A state of the touch, and its arrival in the exchange's time."""
+    """A best bid and ask, and the exchange's time at its arrival."""
 
     time_ms: int
     state: QuoteState
 
 
 class Quotes:
-    """States of the touch within `span_ms`, and the contribution of each change to the order flow imbalance."""
+    """Best bids and asks within `span_ms`, and each change's contribution to the order flow imbalance."""
 
     __slots__ = ("_last_id", "_quotes", "_span_ms")
 
@@ -47,7 +47,7 @@ class Quotes:
         return len(self._quotes)
 
     def add(self, update_id: int, state: QuoteState, time_ms: int) -> float | None:
-        """Keep a state and return its contribution; None for the first state, and for a repeated one."""
+        """Add a quote and return its contribution. Return None for the first or a repeated quote."""
         if update_id <= self._last_id:
             return None
         self._last_id = update_id
@@ -58,7 +58,7 @@ class Quotes:
         return None if before is None else change(before, state)
 
     def clear(self) -> None:
-        """Forget everything: a window must not reach across a gap."""
+        """Remove all quotes, because no window may include a gap."""
         self._quotes.clear()
         self._last_id = -1
 
@@ -66,7 +66,10 @@ class Quotes:
         return [each for each in self._quotes if each.time_ms >= from_ms]
 
     def mid_before(self, time_ms: int) -> float | None:
-        """Return the mid of the newest state before a moment; a trade of that moment changes only later states."""
+        """Return the mid price before a time.
+
+        A trade at that time changes only later quotes.
+        """
         for each in reversed(self._quotes):
             if each.time_ms < time_ms:
                 return (each.state.bid + each.state.ask) / 2
@@ -82,14 +85,14 @@ class Quotes:
 
 
 class SideNear(NamedTuple):
-    """One side within the wide band as floats, best first; at least its best price."""
+    """One side within the wide band as floats, best first. It has at least the best price."""
 
     prices: list[float]
     sizes: list[float]
 
 
 class BookSample(NamedTuple):
-    """One moment of a book with two sides; depths are base quantities."""
+    """Measurements of a book with two sides. Depths are base quantities."""
 
     moment: BookMoment
     spread_bps: float
@@ -109,7 +112,7 @@ class SizesNear(NamedTuple):
 
 
 class CheapSample(NamedTuple):
-    """Quantity within 2 bps of the mid, and at the touch, each on the thinner side; in quote units at the mid."""
+    """Quantity within 2 bps of the mid, and at the best price, of the thinner side. The unit is the quote asset."""
 
     within: float
     touch: float
@@ -125,7 +128,7 @@ class _SideSample(NamedTuple):
 
 
 def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID) -> BookSample | None:
-    """Measure a book; return None if one of its sides is empty."""
+    """Measure a book. Return None if a side is empty."""
     touch = book.touch()
     if touch is None:
         return None
@@ -141,7 +144,7 @@ def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID) -> BookSample | None:
 
 
 def _side(book: LocalBook, side: BookSide, prices: list[float], mid: float, grid: PriceGrid) -> _SideSample:
-    """Measure one side; sizes are read only within the wide band, which contains all cheap levels."""
+    """Measure one side. Sizes are read only within the wide band, which includes all cheap levels."""
     cheap = _within(prices, mid, mid * (CHEAP_BPS / _BPS + _ROUNDING))
     near = _within(prices, mid, grid.band(mid, NEAR_BPS))
     wide = _within(prices, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS))
@@ -153,16 +156,16 @@ def _side(book: LocalBook, side: BookSide, prices: list[float], mid: float, grid
 
 
 def _within(prices: list[float], mid: float, reach: float) -> int:
-    """Count the prices within a distance of the mid; the prices come best first."""
+    """Count the prices within a distance of the mid. The prices must be sorted, best first."""
     return bisect_right(prices, reach, key=lambda price: abs(price - mid))
 
 
 class Second(NamedTuple):
-    """One second: the book at its end, and the events in it.
+    """Statistics of one second: the book at its end, and its events.
 
-    Depths are base quantities within 10 and 50 bps of the mid, or within some ticks if those are wider; `ofi` is the
-    order flow imbalance of its quote events, `touch` the sum of the mean touch size over these events, and `lean` the
-    bid's share of that size at the end.
+    Depths are base quantities within 10 and 50 bps of the mid, or within some ticks if that is wider. `ofi` is the
+    order flow imbalance of the quote events. `touch` is the sum over these events of the mean size at the best prices.
+    `lean` is the bid's share of that size at the end.
     """
 
     time_ms: int
@@ -182,7 +185,7 @@ class Second(NamedTuple):
 
 
 class Seconds:
-    """The newest seconds, oldest first, in columns of eight bytes: an hour of a symbol is a third of a megabyte."""
+    """The newest seconds, oldest first. Columns of eight bytes make an hour a third of a megabyte."""
 
     __slots__ = ("_columns", "_most")
 
@@ -196,7 +199,7 @@ class Seconds:
     def add(self, second: Second) -> None:
         for column, value in zip(self._columns, second, strict=True):
             column.append(value)
-        # Trimming moves the whole array, so it is done rarely.
+        # Trim rarely, because it moves the whole array.
         if len(self) >= self._most + self._most // 4:
             for column in self._columns:
                 del column[: -self._most]
@@ -206,7 +209,7 @@ class Seconds:
             del column[:]
 
     def since(self, from_ms: int) -> list[Second]:
-        """Return the seconds that ended at a moment or after it."""
+        """Return the seconds that ended at or after a time."""
         return [_second(row) for row in zip(*self._newest(), strict=True) if row[0] >= from_ms]
 
     @property

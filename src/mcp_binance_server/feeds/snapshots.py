@@ -1,4 +1,4 @@
-"""Snapshots that sync books, and a throttled log of troubles."""
+"""Loading of snapshots that sync books, and throttled logging of errors."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -20,9 +20,9 @@ from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 
 LOG = logging.getLogger(__name__)
 
-# Interval of log lines per symbol: a line for each event would say no more.
+# Interval of log lines per symbol, because a line for each event would add nothing.
 SAID_EACH_MS = 60_000
-# Time without trouble after which the next trouble counts as the first.
+# After this time without an error, the backoff starts over.
 CALM_MS = 60_000
 FIRST_REST_MS, LONGEST_REST_MS = 500, 30_000
 MOST_SYMBOLS = 2_000
@@ -55,7 +55,7 @@ class _Record:
 
 @dataclass(eq=False)
 class Troubles:
-    """Backoff per symbol: the first trouble causes no rest, each further one a longer rest, for this symbol alone."""
+    """Backoff per symbol. The first error causes no delay, and each further error a longer one."""
 
     clock: Clock
     random: Random = field(default_factory=Random, repr=False)
@@ -63,7 +63,7 @@ class Troubles:
     _records: dict[Symbol, _Record] = field(default_factory=dict[Symbol, _Record], repr=False)
 
     def refused(self, symbol: Symbol) -> None:
-        """Count an event that makes no sense."""
+        """Count an invalid event."""
         self.totals.refused += 1
         record = self._note(symbol)
         if self._may_say(record):
@@ -71,7 +71,7 @@ class Troubles:
             record.unsaid = 0
 
     def failed(self, symbol: Symbol, error: Exception) -> None:
-        """Count a feed that restarts because of a defect."""
+        """Count a feed that restarts after a defect."""
         self.totals.restarts += 1
         record = self._note(symbol)
         if self._may_say(record):
@@ -113,7 +113,7 @@ class Troubles:
 
 @dataclass(eq=False)
 class Snapshots:
-    """Loader of a snapshot for each feed that needs one, until its book is in sync."""
+    """Loader of snapshots. It retries until a feed's book is in sync."""
 
     fetch: Fetch
     time: Now
@@ -129,13 +129,13 @@ class Snapshots:
         self._turns = FairTurns(self.clock, at_a_time=AT_ONCE, most_waiting=MOST_WAITING)
 
     def request(self, feed: SymbolFeed, tasks: anyio.abc.TaskGroup) -> None:
-        """Start syncing a feed, unless that is in progress."""
+        """Start to sync a feed, if this has not started yet."""
         if feed.symbol not in self._pending:
             self._pending.add(feed.symbol)
             tasks.start_soon(self._serve, feed)
 
     def want(self, symbol: Symbol) -> None:
-        """Queue a waiting book for the current party too."""
+        """Add the symbol to the current party's queue as well."""
         self._turns.join(symbol)
 
     async def _serve(self, feed: SymbolFeed) -> None:
@@ -168,13 +168,13 @@ class Snapshots:
     async def _guarded(self, feed: SymbolFeed, failures: int) -> float:
         try:
             return await self._try(feed, failures)
-        except Exception as error:  # noqa: BLE001 - whatever fails here fails for one symbol
+        except Exception as error:  # noqa: BLE001 - an error here must not affect other symbols
             self.troubles.failed(feed.symbol, error)
             feed.restart()
             return 0
 
     async def _try(self, feed: SymbolFeed, failures: int) -> float:
-        """Load one snapshot and return the pause before the next in milliseconds; 0 if the book is in sync."""
+        """Load one snapshot. Return the delay until the next attempt in ms, or 0 if the book is in sync."""
         longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(failures, 10))
         asked_at = self.clock.monotonic_ms()
         try:

@@ -1,4 +1,4 @@
-"""The tape: the newest aggregate trades of a symbol, the gaps among them, and the aggressor's side."""
+"""The tape: a symbol's newest aggregate trades, with gaps and the aggressor's side."""
 
 from bisect import bisect_right
 from collections import deque
@@ -16,14 +16,18 @@ NONE = Quantity(Decimal(0))
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A trade that follows directly on the one before; `forgotten` older ones were dropped for it."""
+    """A trade was added without a gap. `forgotten` is the number of old trades that were dropped."""
 
     forgotten: int
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Time since which no trade is missing (None: never), time of the newest trade, and number of missing IDs."""
+    """The complete time span of a tape.
+
+    `from_ms` is the time since which no trade is missing, or None. `to_ms` is the time of the newest trade. `missing`
+    is the number of missing IDs.
+    """
 
     from_ms: int | None
     to_ms: int | None
@@ -32,7 +36,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class SignedVolume:
-    """Base quantity by aggressor: bought from the asks, and sold to the bids."""
+    """Base quantity by aggressor: taker buys and taker sells."""
 
     buy: Quantity
     sell: Quantity
@@ -48,7 +52,7 @@ class SignedVolume:
 
 @dataclass(frozen=True, slots=True)
 class TapeWindow:
-    """Trades since a moment, oldest first, the number of missing IDs among them, and whether the window is complete."""
+    """Trades since a time, oldest first, and the number of missing IDs among them."""
 
     from_ms: int
     trades: tuple[Trade, ...]
@@ -57,7 +61,7 @@ class TapeWindow:
 
     @property
     def volume(self) -> SignedVolume:
-        # The buyer's order was resting in the book, so the seller was the aggressor.
+        # The buyer was the maker, so the seller was the aggressor.
         sell = sum((trade.quantity for trade in self.trades if trade.buyer_is_maker), NONE)
         buy = sum((trade.quantity for trade in self.trades if not trade.buyer_is_maker), NONE)
         return SignedVolume(Quantity(buy), Quantity(sell))
@@ -70,16 +74,16 @@ class _Hole:
 
 
 class Tape:
-    """Aggregate trades in the order of their contiguous IDs, at most `most` of them, none older than `span_ms`.
+    """Aggregate trades sorted by ID: at most `most`, and none older than `span_ms` before the newest one.
 
-    Age is measured against the newest trade. A trade can share its millisecond with others, so the complete part begins
-    one millisecond after a trade whose predecessors are not held.
+    Trades can share a millisecond. The complete part therefore begins one millisecond after a trade whose predecessors
+    are missing.
     """
 
     __slots__ = ("_complete_ms", "_holes", "_most", "_newest_ms", "_span_ms", "_trades")
 
     def __init__(self, *, span_ms: int, most: int, opened_ms: int | None = None) -> None:
-        """Start empty; `opened_ms` is the exchange's time since which the stream is known to send every trade."""
+        """Start empty. Since `opened_ms`, in the exchange's time, the stream has sent every trade."""
         if span_ms < 0 or most < 1:
             raise ValueError(f"a tape keeps at least one trade and no negative span, not {most} in {span_ms} ms")
         self._span_ms = span_ms
@@ -93,7 +97,7 @@ class Tape:
         return len(self._trades)
 
     def add(self, trade: Trade) -> Printed | Stale | MissedUpdates:
-        """Keep the next trade, also one after MissedUpdates; a Stale trade is known already, or was skipped."""
+        """Add a trade. A trade after a gap is added too. A Stale trade is skipped, because its ID is not new."""
         gap: MissedUpdates | None = None
         if self._trades:
             last = self._trades[-1].trade_id
@@ -110,7 +114,7 @@ class Tape:
         return gap if gap is not None else Printed(forgotten)
 
     def fill(self, trades: Iterable[Trade]) -> int:
-        """Insert trades that were requested again, in holes or before the first; return the number kept as new."""
+        """Insert requested trades into gaps or before the first trade. Return the number of new trades."""
         if not self._trades:
             raise ValueError("an empty tape has no holes; add the first trade")
         first, last = self._trades[0].trade_id, self._trades[-1].trade_id
@@ -130,7 +134,7 @@ class Tape:
     def _forget(self) -> int:
         oldest_ms = self._newest_ms - self._span_ms
         forgotten = 0
-        # The last trade always stays: the next ID is compared with it.
+        # Always keep the last trade, because the next ID is compared with it.
         while len(self._trades) > 1 and (len(self._trades) > self._most or self._trades[0].time_ms < oldest_ms):
             self._lose(self._trades.popleft().time_ms)
             forgotten += 1
@@ -147,7 +151,7 @@ class Tape:
 
     @property
     def holes(self) -> tuple[MissedUpdates, ...]:
-        """Gaps between the trades held, oldest first."""
+        """Gaps between the stored trades, oldest first."""
         return tuple(hole.gap for hole in self._holes)
 
     @property
@@ -162,7 +166,7 @@ class Tape:
         return max(self._complete_ms, self._holes[-1].closed_ms + 1)
 
     def last(self, count: int) -> tuple[Trade, ...] | None:
-        """Return the newest trades, oldest first; None if fewer are held, or one among them is missing."""
+        """Return the newest trades, oldest first. Return None if there are too few or one of them is missing."""
         if len(self._trades) < count:
             return None
         newest = tuple(islice(reversed(self._trades), count))[::-1]
@@ -170,13 +174,13 @@ class Tape:
         return newest if is_whole else None
 
     def after(self, trade_id: int, most: int) -> tuple[Trade, ...]:
-        """Return the trades after an ID, oldest first, at most `most` of them; gaps show in their IDs."""
+        """Return at most `most` trades after an ID, oldest first. Their IDs show any gaps."""
         trades = self._trades
         first = bisect_right(trades, trade_id, key=lambda trade: trade.trade_id)
         return tuple(trades[place] for place in range(first, min(first + most, len(trades))))
 
     def window(self, from_ms: int) -> TapeWindow:
-        """Return the trades at `from_ms` and after it, and whether they are complete."""
+        """Return the trades at or after `from_ms`, and whether they are complete."""
         trades = tuple(trade for trade in self._trades if trade.time_ms >= from_ms)
         missing = sum(hole.gap.missing for hole in self._holes if hole.closed_ms >= from_ms)
         covered_ms = self._covered_from_ms

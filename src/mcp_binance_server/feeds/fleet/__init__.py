@@ -1,1 +1,1 @@
-"""One stream per symbol in a whole fleet: the process that leads a symbol writes a journal, the others read it."""
+"""Symbols shared by a fleet: one process streams each symbol and publishes its events to the others."""

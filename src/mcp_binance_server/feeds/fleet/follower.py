@@ -1,4 +1,4 @@
-"""A follower of a symbol: it reads the leader's journal, and takes the lead when the leader falls silent."""
+"""Follower of a symbol: it reads the leader's journal and takes over if the leader is silent."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -28,10 +28,10 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.readers import Need
 from mcp_binance_server.state.engine import Lease, StateEngine
 
-# Three pages are missing.
+# A leader counts as silent after three missed pages.
 SILENCE_MS = 3 * PAGE_MS
 ATTEMPT_MS = 50
-# Until this age of the last page a book may still be shown, with its age.
+# A book may be shown, with its age, until the last page is this old.
 DEAD_MS = 5_000
 
 Compete = Callable[[], Awaitable[Lease | None]]
@@ -39,9 +39,9 @@ Compete = Callable[[], Awaitable[Lease | None]]
 
 @dataclass(eq=False)
 class Follower:
-    """Reader of the leader's events, which it passes to the feed of this process as if they came from the exchange.
+    """Follower that passes the leader's events to this process's feed, as if they came from the exchange.
 
-    While its readers need only the best levels, it takes the leader's finished book and no events.
+    If its readers need only the best levels, it reads the leader's book instead of the events.
     """
 
     symbol: Symbol
@@ -61,14 +61,15 @@ class Follower:
     _is_told: bool = False
 
     async def follow(self, compete: Compete) -> Lease | None:
-        """Read the journal until this process leads; return None if the engine is lost or the readers' needs change.
+        """Read the journal until this process leads, and return its lease.
+
+        Return None if the engine is lost or the readers' needs change.
 
         Raises:
             EngineUnavailable: the engine could not be reached.
         """
         now = self.clock.monotonic_ms()
-        # After an outage of the engine the leader has a head start: it still has the book, which others would have to
-        # load.
+        # After an outage of the engine, let the old leader win the lease: it still has the book.
         self._quiet_since_ms = now + SILENCE_MS if self._is_cut_off else now
         self._is_cut_off = False
         lease: Lease | None = None
@@ -79,11 +80,11 @@ class Follower:
             lease = await self._watch(compete, needs)
             tasks.cancel_scope.cancel()
         if self.hub.needs(self.symbol) != needs:
-            self._is_told = False  # its feed has restarted on its own
+            self._is_told = False  # the feed has already restarted
         return lease
 
     async def want(self, *, book: bool) -> None:
-        """Report to the leader that this process has a reader, and its need."""
+        """Report to the leader that this process has a reader, and whether the reader needs events."""
         finished = self.hub.needs(self.symbol) == "book"
         await self.engine.publish(self.wants, encode(Want(self.symbol, book, finished)))
 
@@ -110,7 +111,7 @@ class Follower:
                 try:
                     page = decode_page(data)
                 except (ValueError, RecursionError):
-                    continue  # a leader of another version counts as silent
+                    continue  # a page of another version is ignored, so its leader counts as silent
                 await self._take(page)
         except EngineUnavailable:
             pass
@@ -151,7 +152,7 @@ class Follower:
         verdict = thread.judge(page, now_ms)
         if verdict == "refused":
             if self.clock.monotonic_ms() - self._heard_ms > 2 * LEASE_MS:
-                thread.forget()  # an engine that lost its memory and its clock may restart lower
+                thread.forget()  # after a restart without data, the engine's clock and counters may be lower
             return verdict
         self._heard_ms = self._quiet_since_ms = self.clock.monotonic_ms()
         with self.receipt.ago(now_ms - page.at_ms):
@@ -176,12 +177,12 @@ class Follower:
             await self.want(book=True)
 
     def grow_old(self) -> None:
-        """Mark the book as lost if no page has arrived for too long."""
+        """Mark the book as lost if no page has arrived within the limit."""
         if self.clock.monotonic_ms() - self._heard_ms >= DEAD_MS:
             self.lose()
 
     def lose(self) -> None:
-        """Report, once, that the next event does not follow on the last one."""
+        """Report once that events are missing."""
         if self._is_told:
             self._is_told = False
             self.hub.on_lost(self.names)
@@ -195,7 +196,7 @@ class Follower:
 
     def _join(self, book: SharedBook) -> None:
         feed = self.hub.peek(self.symbol)
-        # A book that was shown must never be followed by an older one.
+        # Never replace a shown book with an older one.
         if feed is None or book.last_update_id < feed.book.last_update_id:
             return
         feed.on_quiet()

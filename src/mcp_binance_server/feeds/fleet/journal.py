@@ -1,4 +1,4 @@
-"""The journal of a symbol: its leader's events, page by page, and a follower's rules for accepting a page."""
+"""Journal of a symbol: pages of events from the leader, and the rules by which a follower accepts a page."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -11,7 +11,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.exchange.wire import check_levels
 from mcp_binance_server.feeds.book import LocalBook
 
-# By engine time; an older page describes a market that is gone.
+# An older page, by the engine's clock, is out of date and is ignored.
 OLDEST_MS = 2_000
 BOOK_LEVELS = 1_000
 LOST = -1
@@ -20,7 +20,10 @@ Verdict = Literal["next", "broken", "refused"]
 
 
 class JournalLine(msgspec.Struct, array_like=True, frozen=True):
-    """An event as the exchange sent it, its arrival in engine time, and its stream; LOST means missing events."""
+    """An event as received, with its arrival time on the engine's clock and its stream.
+
+    The stream LOST marks missing events.
+    """
 
     stream: int
     at_ms: int
@@ -28,9 +31,9 @@ class JournalLine(msgspec.Struct, array_like=True, frozen=True):
 
 
 class SharedBook(msgspec.Struct, array_like=True, frozen=True):
-    """A book after the last line of its page; a side with fewer levels than `asked` is completely known.
+    """The book at the end of a page. A side with fewer levels than `asked` is completely known.
 
-    `as_of_ms` is the exchange's time of the last change: the book may have been quiet for long when a page is written.
+    `as_of_ms` is the exchange's time of the last change, which can be much older than the page.
     """
 
     last_update_id: int
@@ -41,7 +44,7 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
 
     @classmethod
     def of(cls, book: LocalBook, as_of_ms: int, most: int = BOOK_LEVELS) -> "SharedBook":
-        """Copy the best levels that are known; the book's further levels are left out."""
+        """Copy the best known levels of a book."""
         bids, asks = book.written_top(most)
         known = book.known_to
         if known.bid is not None:
@@ -55,7 +58,7 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
         """Check the levels before they are shown.
 
         Raises:
-            ValueError: a level is not a price and a quantity, or bids reach asks.
+            ValueError: a level is not a price and a quantity, or the book is crossed.
         """
         check_levels(self.bids)
         check_levels(self.asks)
@@ -80,9 +83,10 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
 
 
 class JournalPage(msgspec.Struct, array_like=True, frozen=True):
-    """Events of a leader since its previous page; `token` is that of its lease, `at_ms` engine time.
+    """Events of a leader since its previous page. `token` belongs to the lease, and `at_ms` is the engine's time.
 
-    `time_ms` is the range of the exchange's time then: a process that has not asked the exchange uses it for ages.
+    `time_ms` is the earliest and latest possible time of the exchange. A process that has not read the exchange's
+    clock uses it to compute ages.
     """
 
     token: int
@@ -94,10 +98,10 @@ class JournalPage(msgspec.Struct, array_like=True, frozen=True):
 
 
 class BookPage(msgspec.Struct, array_like=True, frozen=True):
-    """The best levels of a leader's book at the end of a page, for readers without events; None if it is not in sync.
+    """The best levels of a leader's book at the end of a page, for readers that need no events.
 
-    `ticker` is the newest event of the 24-hour statistics since the previous page, if there was one, and `traded_ms`
-    the time of the newest trade.
+    `book` is None if it is not in sync. `ticker` is the newest 24-hour statistics event since the previous page. It is
+    empty if there was none. `traded_ms` is the time of the newest trade.
     """
 
     token: int
@@ -111,7 +115,10 @@ class BookPage(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Want(msgspec.Struct, array_like=True, frozen=True):
-    """A reader's demand for a symbol: `book` after a start or a gap, `finished` if the best levels are enough."""
+    """A follower's request for a symbol.
+
+    `book` requests the whole book after a start or a gap. `finished` means that the best levels are enough.
+    """
 
     symbol: str
     book: bool
@@ -134,31 +141,34 @@ def decode_page(data: bytes) -> JournalPage:
     """Decode a page.
 
     Raises:
-        msgspec.MsgspecError: the data is not a page, or one of another version.
+        msgspec.MsgspecError: the data is not a page of this version.
     """
     return _PAGES.decode(data)
 
 
 def decode_book_page(data: bytes) -> BookPage:
-    """Decode a page of a finished book.
+    """Decode a page with the best levels.
 
     Raises:
-        msgspec.MsgspecError: the data is not such a page, or one of another version.
+        msgspec.MsgspecError: the data is not such a page of this version.
     """
     return _BOOK_PAGES.decode(data)
 
 
 def decode_want(data: bytes) -> Want:
-    """Decode a demand.
+    """Decode a follower's request.
 
     Raises:
-        msgspec.MsgspecError: the data is not a demand, or one of another version.
+        msgspec.MsgspecError: the data is not a request of this version.
     """
     return _WANTS.decode(data)
 
 
 class Thread:
-    """Position of a follower in a journal: leaders never go back, and no page is skipped unnoticed."""
+    """Read position of a follower.
+
+    An older page or one of an earlier leader is refused, and a skipped page is detected.
+    """
 
     __slots__ = ("_number", "_token", "refused")
 
@@ -167,11 +177,11 @@ class Thread:
         self.forget()
 
     def forget(self) -> None:
-        """Accept any next page as a start."""
+        """Forget the position, so that any page can be the next one."""
         self._token, self._number = -1, 0
 
     def judge(self, page: JournalPage | BookPage, now_ms: int) -> Verdict:
-        """Return whether a page follows the last one, starts over after a gap, or must not be read."""
+        """Return whether a page continues the last one, starts over after a gap, or is refused."""
         is_next = (page.token, page.number) == (self._token, self._number + 1)
         is_behind = (page.token, page.number) <= (self._token, self._number)
         if is_behind or now_ms - page.at_ms > OLDEST_MS:

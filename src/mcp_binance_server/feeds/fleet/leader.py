@@ -1,4 +1,4 @@
-"""The one worker that streams a symbol for the whole fleet."""
+"""Leader of a symbol: the one process of a fleet that streams it from the exchange."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -25,22 +25,22 @@ from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, Stat
 LEASE_MS = 1_500
 RENEW_MS = LEASE_MS // 3
 PAGE_MS = 250
-# A page is read at once or never; it is kept only for inspection by an operator.
+# Followers read a page immediately. It is kept longer only for inspection by an operator.
 KEPT_MS = 10_000
 LONGEST_WANT_MS = 15_000
-# Without a demand for this long, finished books are no longer needed. A new leader has not had any demand yet.
+# Stop publishing best levels if no follower has requested them for this long. A new leader starts without requests.
 FINISHED_MS = 3 * LONGEST_WANT_MS
 TICKER = 3
 
 
 def finished_channel(channel: str) -> str:
-    """Return the channel for finished books, separate from the journal of a symbol."""
+    """Return the channel for pages with the best levels. It is separate from the symbol's journal."""
     return f"{channel}:finished"
 
 
 @dataclass(eq=False)
 class Leader:
-    """Leader of one symbol: it holds the lease as long as it can, and writes a page four times a second."""
+    """Leader of one symbol. It renews its lease and publishes a page four times a second."""
 
     symbol: Symbol
     names: tuple[str, ...]
@@ -64,11 +64,14 @@ class Leader:
             self._ticker = bytes(data)
 
     def note_lost(self) -> None:
-        """Add a mark to the journal: events of the exchange may be missing."""
+        """Record in the journal that events of the exchange may be missing."""
         self._lines.append(JournalLine(LOST, self.engine.now_ms()))
 
     async def lead(self) -> None:
-        """Write until another process leads; while the engine is away, the readers here are still served."""
+        """Publish until another process takes the lease.
+
+        If the engine is down, only readers in this process are served.
+        """
         while True:
             await self.clock.sleep_ms(PAGE_MS)
             try:
@@ -77,7 +80,7 @@ class Leader:
                 if await self._write() is not Fenced.WRITTEN and not await self._renew():
                     return
             except EngineUnavailable:
-                self._lines.clear()  # the number of the next page reveals the gap
+                self._lines.clear()  # followers detect the gap by the number of the next page
 
     @property
     def _renewal_is_due(self) -> bool:
@@ -132,7 +135,7 @@ class Leader:
 
 
 class ReceiptTime:
-    """The exchange's time now, or some milliseconds earlier while an older event is handled."""
+    """Clock with the exchange's time. While an older event is handled, it runs some milliseconds behind."""
 
     __slots__ = ("_ago_ms", "_time")
 
@@ -154,7 +157,7 @@ class ReceiptTime:
 
     @contextmanager
     def ago(self, ms: int) -> Generator[None]:
-        """Date back everything handled inside the block, which must not wait."""
+        """Set the clock back inside the block. The block must not wait."""
         self._ago_ms = max(0, ms)
         try:
             yield

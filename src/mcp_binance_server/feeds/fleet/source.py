@@ -1,4 +1,4 @@
-"""Event source of a fleet's hub: per symbol the exchange, or the process that streams it from the exchange."""
+"""Event source of a hub in a fleet. A symbol's events come from the exchange or from the leader."""
 
 import logging
 from collections.abc import Iterable
@@ -26,13 +26,13 @@ from mcp_binance_server.state.engine import Lease, StateEngine
 
 LOG = logging.getLogger(__name__)
 
-# After a refusal, or the loss of the engine, each process retries after a random pause.
+# Each process waits for a random time, so that they do not retry at the same moment.
 PAUSE_MS = 200
 
 
 @dataclass(eq=False)
 class _Share:
-    """A symbol of this process: led here or followed, and the task that decides which."""
+    """One symbol in this process, and the task in which it is led or followed."""
 
     symbol: Symbol
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class _Share:
 
 
 class Fleet:
-    """This process as one of several on one engine; `owner` is its name among them, new at every start."""
+    """This process as a member of a fleet on one engine. `owner` is its unique name, new at every start."""
 
     def __init__(
         self, engine: StateEngine, clock: Clock, time: ServerTime, owner: str, random: Random | None = None
@@ -53,7 +53,7 @@ class Fleet:
         self.shares: dict[Symbol, _Share] = {}
 
     def joined_by(self, hub: Hub) -> Hub:
-        """Return the hub as a member of the fleet: it streams from the exchange only the symbols that it leads."""
+        """Return the hub as a member of the fleet. It streams from the exchange only the symbols that it leads."""
         return replace(hub, time=self.receipt, fetch=self._fetching(hub.fetch), source=partial(FleetSource, self))
 
     def leads(self, symbol: Symbol) -> bool:
@@ -62,7 +62,10 @@ class Fleet:
         return share is not None and share.leader is not None
 
     def _fetching(self, fetch: Fetch) -> Fetch:
-        """Return a snapshot function: it asks the exchange for symbols led here, and the leader for others."""
+        """Return a function that loads a snapshot from the exchange.
+
+        For a followed symbol, it asks the leader instead.
+        """
 
         async def fetched(symbol: Symbol) -> BookSnapshot | None:
             share = self.shares.get(symbol)
@@ -75,7 +78,7 @@ class Fleet:
 
 
 class FleetSource:
-    """Symbols of a hub, each with its lease; one socket to the exchange for those that are led here."""
+    """Symbols of a hub, each with its own lease. One socket streams the symbols that this process leads."""
 
     def __init__(self, fleet: Fleet, hub: Hub) -> None:
         self.names: set[str] = set()
@@ -104,7 +107,7 @@ class FleetSource:
         return self._socket
 
     def subscribe(self, names: tuple[str, ...]) -> None:
-        """Start sharing the symbol of these streams."""
+        """Start to lead or follow the symbol of these streams."""
         fleet, hub, symbol = self._fleet, self._hub, Symbol(names[0].partition("@")[0].upper())
         follower = Follower(
             symbol=symbol,
@@ -125,7 +128,7 @@ class FleetSource:
             self._tasks.start_soon(self._serve, share)
 
     def unsubscribe(self, names: tuple[str, ...]) -> None:
-        """Leave a symbol; if it was led here, the next reader can lead it at once."""
+        """Leave a symbol and release its lease, so that another process can lead it immediately."""
         self.names.difference_update(names)
         share = self._by_stream[names[0]]
         for name in names:
@@ -135,7 +138,7 @@ class FleetSource:
         share.scope.cancel()
 
     async def run(self) -> None:
-        """Lead or follow every symbol until cancelled."""
+        """Lead or follow each symbol until cancelled."""
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
@@ -147,18 +150,18 @@ class FleetSource:
             self._tasks = self._socket_scope = None
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None:
-        """Pass an event of the exchange to the readers here, and to the journal."""
+        """Pass an event to the readers in this process and to the journal."""
         share = self._by_stream.get(stream)
         if share is not None and share.leader is not None:
             share.leader.note(stream, data)
             self._hub.on_event(stream, data)
 
     def on_opened(self, names: Iterable[str]) -> None:
-        """Pass on that the exchange's streams are open."""
+        """Report that the exchange's streams are open."""
         self._hub.on_opened(names)
 
     def on_lost(self, names: Iterable[str]) -> None:
-        """Pass on that events of the exchange may be missing, to other processes as well."""
+        """Report that events may be missing, also to the followers."""
         lost = tuple(names)
         for name in lost:
             share = self._by_stream.get(name)
@@ -179,7 +182,7 @@ class FleetSource:
                         await self._lead(share, lease)
                 except EngineUnavailable:
                     share.follower.grow_old()
-                except Exception as error:  # noqa: BLE001 - whatever fails in one symbol's share fails for that symbol
+                except Exception as error:  # noqa: BLE001 - an error in one symbol's task must not affect other symbols
                     self._hub.troubles.failed(share.symbol, error)
                     share.follower.lose()
                     await self._fleet.clock.sleep_ms(self._hub.troubles.rest_ms(share.symbol))
@@ -228,13 +231,13 @@ class FleetSource:
             while True:
                 try:
                     await socket.run()
-                except Exception:  # one bad connection must not end the symbols followed here
+                except Exception:  # a failed connection must not end the followed symbols
                     LOG.exception("a market stream ended unexpectedly")
                     self.on_lost(tuple(socket.names))
                     await self._fleet.clock.sleep_ms(CRASH_PAUSE_MS)
 
     async def _hear_wants(self) -> None:
-        """Keep the symbols that other processes read, and send the book on request."""
+        """Keep the symbols that other processes read, and send them the book on request."""
         while True:
             with suppress(EngineUnavailable):
                 async with self._fleet.engine.subscribe(self._wants) as wants:
