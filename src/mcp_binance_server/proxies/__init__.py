@@ -1,1 +1,1 @@
-"""Proxies of outgoing connections: one decision for every library that connects."""
+"""Proxies of outgoing connections. All libraries use the same proxy for an address."""

@@ -1,6 +1,6 @@
-"""Proxy variables, and the proxy of an address: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY.
+"""Proxy variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, and the choice of proxy for an address.
 
-A lower-case name wins over the upper-case one, and an empty one switches its proxy off, as in Python's urllib.
+As in Python's urllib, a lower-case name takes precedence over upper case, and an empty value disables its proxy.
 """
 
 import re
@@ -19,7 +19,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.installation import with_extra
 
 PROXY_VARIABLES = HTTPS, HTTP, ALL, NO = "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"
-# Other variables that the libraries know, each for some connections only; they are not read.
+# Variables that some libraries use for some connections. They are not read here.
 UNREAD: Final = ("WSS_PROXY", "WS_PROXY", "SOCKS_PROXY")
 SYSTEM = "system settings"
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
@@ -34,7 +34,7 @@ _Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy and its variable; its text and its repr contain no credentials."""
+    """A proxy and the variable that sets it. Its text and repr hide the credentials."""
 
     variable: str
     scheme: str
@@ -52,7 +52,10 @@ class Proxy:
 
     @property
     def address(self) -> str:
-        """The URL without credentials. SOCKS always resolves names at the proxy, so that both libraries do the same."""
+        """The URL without credentials.
+
+        SOCKS always resolves names at the proxy, so that both HTTP and WebSocket libraries behave the same.
+        """
         return f"{'socks5h' if self.is_socks else self.scheme}://{_bracketed(self.host)}:{self.port}"
 
     @property
@@ -61,7 +64,7 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """The URL with credentials, for libraries that need them in the URL."""
+        """The URL with credentials, for libraries that accept them only there."""
         scheme, _, place = self.address.partition("://")
         login = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.credentials else ""
         return f"{scheme}://{login}{place}"
@@ -71,7 +74,7 @@ ProxySetting = Annotated[InstanceOf[Proxy], WithJsonSchema({"type": "string"})]
 
 
 class ProxyFailure(ConnectionError):
-    """A proxy refused a connection or failed; the text names the proxy and holds no credentials."""
+    """Error of a proxy. The text names the proxy without its credentials."""
 
     def __init__(self, proxy: Proxy, what: str) -> None:
         super().__init__(f"the proxy {proxy} {what}")
@@ -79,7 +82,7 @@ class ProxyFailure(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class OutgoingProxies:
-    """The proxy of each address: by its scheme, or else the one for all; none for hosts in NO_PROXY."""
+    """Proxies by URL scheme, with `all` as the fallback. Hosts in NO_PROXY (`bypass`) have none."""
 
     https: Proxy | None = None
     http: Proxy | None = None
@@ -90,7 +93,7 @@ class OutgoingProxies:
         return (self.https or self.http or self.all) is not None
 
     def of(self, url: str) -> Proxy | None:
-        """Return the proxy of connections to an address, or None for a direct one."""
+        """Return the proxy for an address, or None for a direct connection."""
         parts = urlsplit(url)
         host, is_secure = (parts.hostname or "").rstrip("."), parts.scheme in {"https", "wss"}
         proxy = (self.https if is_secure else self.http) or self.all
@@ -102,13 +105,13 @@ class OutgoingProxies:
 
     @property
     def private_hosts(self) -> list[str]:
-        """Proxies whose host is an address in a private network."""
+        """IP addresses of proxies in a private network."""
         addresses = (_address(each.host) for each in self._set)
         return [str(each) for each in addresses if each is not None and each.is_private]
 
     @property
     def secrets(self) -> list[str]:
-        """The passwords, in plain text and URL-quoted."""
+        """The passwords of all proxies, plain and URL-quoted, for redaction."""
         passwords = {each.password for each in self._set}
         return [form for password in passwords if password for form in (password, quote(password, safe=""))]
 
@@ -120,7 +123,7 @@ class OutgoingProxies:
 def read_proxies(
     environment: Mapping[str, str], system: Callable[[], Mapping[str, str]] | None = None
 ) -> dict[str, Proxy | str]:
-    """Read the four variables; without any of them, the system settings of macOS or Windows.
+    """Read the four variables. If none is set, use the system settings of macOS or Windows.
 
     Raises:
         SettingsError: a configured proxy cannot be used; the message names its variable and never its value.
@@ -138,13 +141,13 @@ def read_proxies(
 
 
 def unread_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the proxy variables that other programs read and this one does not."""
+    """Return the proxy variables that only other programs read."""
     spellings = (spelt for name in UNREAD for spelt in (name, name.lower()))
     return tuple(spelt for spelt in spellings if environment.get(spelt, "").strip())
 
 
 def explain_status(proxy: Proxy, status: int, host: str) -> ProxyFailure:
-    """Return the failure for a proxy's own answer to CONNECT, with its meaning and a fix."""
+    """Return the error for a proxy's status code, with its meaning and a fix."""
     if status == NEEDS_CREDENTIALS and proxy.credentials:
         meaning = f"it does not accept the user name and password in {proxy.variable}"
     elif status == NEEDS_CREDENTIALS:
@@ -162,7 +165,7 @@ def _named(environment: Mapping[str, str], name: str) -> tuple[str, str]:
     if name.lower() in environment:
         return name.lower(), environment[name.lower()].strip()
     if name == HTTP and "REQUEST_METHOD" in environment:
-        return name, ""  # in a CGI program this variable is a caller's Proxy header: CVE-2016-1000110
+        return name, ""  # in a CGI program, a caller can set this variable by a Proxy header: CVE-2016-1000110
     return name, environment.get(name, "").strip()
 
 

@@ -1,4 +1,4 @@
-"""The error for a proxy that did not connect to Binance."""
+"""Error of a proxy on the way to Binance."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from mcp_binance_server.errors import ExchangeUnavailable
 
 @dataclass(kw_only=True, eq=False)
 class ProxyUnavailable(ExchangeUnavailable):
-    """Binance was not reached; `reason` has the proxy, its variable and its answer."""
+    """Binance was not reached because of a proxy. `reason` names the proxy, its variable and its answer."""
 
     error_type: ClassVar[str] = "proxy_unavailable"
     recovery_suggestion: ClassVar[str] = (

@@ -1,4 +1,4 @@
-"""HTTP through proxies: one transport for each proxy, and errors that name the proxy's part in a failure."""
+"""HTTP transport with proxies. Errors state whether the proxy or the host has failed."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +19,7 @@ from mcp_binance_server.proxies.environment import (
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
 
-# Transport event before the head of a request is written; a test checks its name.
+# Name of the event before the request headers are sent. A test checks it against the library.
 FIRST_BYTE = "http11.send_request_headers.started"
 # Key of the request extension that holds the tunnel.
 TUNNEL = "mcp_binance_server.tunnel"
@@ -28,13 +28,13 @@ Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 
 
 def is_first_byte(event: str, told: Mapping[str, Any]) -> bool:
-    """Return whether the request itself is about to be sent; a tunnel is opened by a CONNECT request of its own."""
+    """Return whether the request itself is about to be sent. The CONNECT request that opens a tunnel does not count."""
     return event == FIRST_BYTE and told["request"].method != b"CONNECT"
 
 
 @dataclass(eq=False)
 class Tunnel:
-    """The connection of one request through a proxy, up to its first byte."""
+    """Connection of one request through a proxy, until the first byte of the request."""
 
     proxy: Proxy
     host: str
@@ -52,7 +52,7 @@ class Tunnel:
 
     async def trace(self, event: str, told: Mapping[str, Any]) -> None:
         if event.endswith(".connect_tcp.started"):
-            # Set here and not earlier, because a request can wait for a free connection.
+            # Start the timeout only now, because a request can wait for a free connection.
             self.scope.deadline = anyio.current_time() + self.connect_secs
         elif event.endswith(".connect_tcp.complete"):
             self.is_reached, self.stream = True, told["return_value"]
@@ -64,19 +64,19 @@ class Tunnel:
             await self.inner(event, told)
 
     async def close_unused(self) -> None:
-        """Close the connection to a SOCKS proxy that failed: httpcore2 leaves it open."""
+        """Close the connection to a SOCKS proxy after a failure, because httpcore2 leaves it open."""
         if self.proxy.is_socks and self.stream is not None and not self.is_used:
             with anyio.CancelScope(shield=True):
                 await self.stream.aclose()
 
     def late(self, secs: float) -> ProxyFailure:
-        """Return the failure for a timeout before the request was sent."""
+        """Return the error for a timeout before the request was sent."""
         if not self.is_reached:
             return ProxyFailure(self.proxy, f"was not reached within {secs:g} s")
         return ProxyFailure(self.proxy, f"opened no connection to {self.host} within {secs:g} s")
 
     def failure(self, error: Exception) -> ProxyFailure:
-        """Return the failure for an error before the request was sent."""
+        """Return the error for a failure before the request was sent."""
         kind = type(error).__name__
         if isinstance(error, httpx2.ProxyError):
             status = str(error)[:3]
@@ -95,7 +95,7 @@ class Tunnel:
 
 
 class ProxiedTransport(httpx2.AsyncBaseTransport):
-    """Transport that sends each request through the proxy of its address, or directly."""
+    """Transport that sends a request directly or through the proxy for its address."""
 
     def __init__(self, proxies: OutgoingProxies, tls: ssl.SSLContext, limits: httpx2.Limits) -> None:
         self._proxies = proxies
@@ -125,7 +125,7 @@ class ProxiedTransport(httpx2.AsyncBaseTransport):
             raise
         except Exception as error:
             await tunnel.close_unused()
-            # socksio raises its own errors for a truncated answer.
+            # Catch every error: socksio has its own for a truncated answer.
             if tunnel.is_used:
                 raise
             raise tunnel.failure(error) from None
@@ -133,7 +133,7 @@ class ProxiedTransport(httpx2.AsyncBaseTransport):
             await tunnel.close_unused()
             raise
         if response.status_code == NEEDS_CREDENTIALS:
-            # Plain HTTP has no tunnel, and servers behind the proxy never send this status.
+            # 407 must come from the proxy. Plain HTTP has no tunnel, and servers never send this status.
             await response.aclose()
             raise explain_status(tunnel.proxy, response.status_code, tunnel.host)
         return response

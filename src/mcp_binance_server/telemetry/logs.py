@@ -16,10 +16,10 @@ from mcp_binance_server.errors import SettingsError
 
 HIDDEN = "[hidden]"
 SHORTEST_SECRET = 8
-# A signature is not a key, but it authorises one request until its receive window ends.
+# A signature is no key, but it authorises one request until its receive window ends.
 _SIGNATURE = re.compile(r"(signature=)[^&\s\"']+")
 
-# httpx2 logs complete signed URLs at INFO; the others are only noisy.
+# httpx2 logs complete signed URLs at INFO. The other loggers are only noisy.
 QUIET_LOGGERS = ("httpx2", "httpcore", "httpcore2", "websockets", "uvicorn.access", "grpc")
 LONGEST_LINE = 2_000
 LONGEST_CAUSE, MOST_CAUSES = 300, 8
@@ -31,7 +31,7 @@ FLUSH_SECS = 0.5
 
 
 class Redactor:
-    """Redactor of this process's secrets; its repr shows none of them."""
+    """Redactor of this process's secrets. Its repr shows none of them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         parts = {part for secret in secrets for part in secret.split() if len(part) >= SHORTEST_SECRET}
@@ -47,7 +47,10 @@ class Redactor:
 
 
 class LineFormatter(logging.Formatter):
-    """Formatter with one line per record: control characters could otherwise forge a second one."""
+    """Formatter with one line per record.
+
+    Control characters are replaced, because they could forge another line.
+    """
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -59,8 +62,8 @@ class LineFormatter(logging.Formatter):
         line = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
         if not record.exc_info or record.exc_info[1] is None:
             return line
-        # The causes come first. Of a long traceback the end is kept, because its beginning is only the entry point.
-        # Redact before cutting: half of a secret would not be found.
+        # Put the causes first. Keep the end of a long traceback, because its beginning is only the entry point. Redact
+        # before cutting, because half of a secret would not be found.
         causes = " < ".join(self._line(each)[:LONGEST_CAUSE] for each in causes_of(record.exc_info[1]))
         way = self._line(self.formatException(record.exc_info))
         return f"{line} [{causes}] {way if len(way) <= LONGEST_LINE else f'…{way[-LONGEST_LINE:]}'}"
@@ -70,7 +73,7 @@ class LineFormatter(logging.Formatter):
 
 
 def causes_of(error: BaseException) -> list[str]:
-    """Return an exception and its causes as Python would show them; for a group, its members."""
+    """Return an exception and its causes as Python prints them. A group is replaced by its members."""
     told: list[str] = []
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
@@ -94,14 +97,14 @@ def _inside(error: BaseException) -> tuple[BaseException, ...]:
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter with one JSON object a line, in ASCII, for hosts that collect logs; the same secrets are removed."""
+    """Formatter with one ASCII JSON object per line, for log collectors. Secrets are redacted."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()
         self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:
-        # Redact before the JSON encoding: an escaped secret would not be recognised.
+        # Redact before encoding: a secret with JSON escapes would not be found.
         message = self._redactor.redact(record.getMessage())
         told = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -110,13 +113,13 @@ class JsonFormatter(logging.Formatter):
             "message": message if len(message) <= LONGEST_LINE else f"{message[:LONGEST_LINE]}…",
         }
         if record.exc_info:
-            # The end has the error, the beginning only the entry point.
+            # Keep the end, which has the error. The beginning is only the entry point.
             told["exception"] = self._redactor.redact(self.formatException(record.exc_info))[-LONGEST_LINE:]
         return json.dumps(told)
 
 
 def configure_logging(level: str, secrets: Iterable[str], *, as_json: bool = False) -> None:
-    """Send every logger of the process to standard error through one redacting handler."""
+    """Send all logs of the process to standard error through one redacting handler."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter((JsonFormatter if as_json else LineFormatter)(Redactor(secrets)))
     logging.basicConfig(level=level, handlers=[handler], force=True)
@@ -125,7 +128,7 @@ def configure_logging(level: str, secrets: Iterable[str], *, as_json: bool = Fal
 
 
 def start_tracing(url: str) -> None:
-    """Start sending the spans of this process to a collector, as OTLP over HTTP.
+    """Start to export this process's spans to a collector, as OTLP over HTTP.
 
     Raises:
         SettingsError: the exporter's packages are missing.
@@ -146,7 +149,10 @@ def start_tracing(url: str) -> None:
 
 
 async def flush_spans(url: str | None) -> None:
-    """Send the remaining spans within `FLUSH_SECS`: an unreachable collector must not delay the end of the process."""
+    """Export the remaining spans within `FLUSH_SECS`.
+
+    The limit keeps an unreachable collector from delaying the exit.
+    """
     if url is None:
         return
     from opentelemetry import trace  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Metrics in Prometheus text format. Imported only if the server has a metrics endpoint."""
+"""Metrics in Prometheus text format. This module is imported only if the metrics endpoint is enabled."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -19,13 +19,13 @@ from prometheus_client.registry import Collector
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 PREFIX = "mcp_binance_"
-# From a cached read to the slowest chart.
+# Seconds, from a cached read to the slowest chart.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """Values measured at the time of a scrape."""
+    """Values that are measured at each scrape."""
 
     upstream_weight_used: Mapping[str, float]
     """By ledger, like the next field, which counts since the start."""
@@ -61,7 +61,7 @@ class Gauges:
 
     @classmethod
     def zeros(cls) -> "Gauges":
-        """Return gauges with zeros only, to list the metrics."""
+        """Return gauges of zero, for a list of all metrics."""
         figures: dict[str, Any] = {item.name: {"spot": 0} if item.name in LABELS else 0 for item in fields(cls)}
         return cls(**figures)
 
@@ -108,7 +108,10 @@ TOTAL = "_total"
 
 
 class Totals(Collector):
-    """Counters stored elsewhere. The library's Counter would claim the name of the orders gauge as well."""
+    """Collector of counters that are stored elsewhere.
+
+    The library's Counter would also claim the name of the orders gauge.
+    """
 
     moment: Gauges | None = None
 
@@ -122,12 +125,12 @@ class Totals(Collector):
 
 
 class Metrics:
-    """Metrics with their own registry, so that two servers in one process count separately."""
+    """Metrics with their own registry, so that two servers in one process have separate counts."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # they would add an unused second series for each metric
+        disable_created_metrics()  # otherwise each metric has a second, unused series
         self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)  # memory, descriptors and CPU, under the usual names
+        ProcessCollector(registry=self._registry)  # memory, descriptors and CPU under their standard names
         self._requests = Counter(
             f"{PREFIX}requests", "MCP requests by method and outcome", ["method", "outcome"], registry=self._registry
         )
@@ -151,13 +154,13 @@ class Metrics:
         self._totals = Totals()
         self._registry.register(self._totals)
 
-        # The library looks up labels under a lock; these series are few and permanent, so they are cached.
+        # Cache the series, because the library looks up labels under a lock. There are few series, and none is removed.
         self._requests_of = cache(self._requests.labels)
         self._seconds_of = cache(self._seconds.labels)
         self._answers_of = cache(self._answers.labels)
 
     def request(self, method: str, outcome: str, seconds: float | None) -> None:
-        """Count a request; `seconds` is None if the client decides how long the request lasts."""
+        """Count a request. `seconds` is None if the client determines its duration."""
         self._requests_of(method, outcome).inc()
         if seconds is not None:
             self._seconds_of(method).observe(seconds)

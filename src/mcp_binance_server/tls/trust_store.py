@@ -1,4 +1,4 @@
-"""Certificate authorities of outgoing connections: the file in SSL_CERT_FILE, the folders in SSL_CERT_DIR."""
+"""Certificate authorities for outgoing connections, from SSL_CERT_FILE or SSL_CERT_DIR."""
 
 import os
 import re
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 TRUST_VARIABLES = FILE, FOLDERS = "SSL_CERT_FILE", "SSL_CERT_DIR"
 NOT_PEM = "no PEM certificate in it"
 FIX = "Name a PEM file of certificate authorities, or unset the variable"
-# OpenSSL's file names: the hash of a subject and a number.
+# OpenSSL's file names consist of a subject hash and a number.
 _HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
 
 
 def check_trust_store(environment: Mapping[str, str]) -> None:
-    """Check that the certificate authorities can be read; an empty variable counts as not set.
+    """Check that the certificate authorities can be read. An empty variable counts as not set.
 
     Raises:
         SettingsError: a file or folder cannot be used; the message names the variable and the path.
@@ -32,10 +32,10 @@ def check_trust_store(environment: Mapping[str, str]) -> None:
 
 
 def client_context() -> "ssl.SSLContext":
-    """Return a TLS context for client connections.
+    """Return a TLS context for outgoing connections.
 
     Raises:
-        SettingsError: the certificate authorities have become unreadable since the start.
+        SettingsError: the certificate authorities can no longer be read.
     """
     import httpx2  # noqa: PLC0415 - not needed to check the variables
 
@@ -68,5 +68,5 @@ def _check_folders(folders: str) -> None:
 
 
 def _reason(error: OSError) -> str:
-    # ssl.SSLError carries OpenSSL's text instead of the system's.
+    # the message of ssl.SSLError is OpenSSL's, not the system's
     return (os.strerror(error.errno) if error.errno and not hasattr(error, "library") else "") or NOT_PEM
