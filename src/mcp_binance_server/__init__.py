@@ -1,3 +1,3 @@
-"""Binance for AI assistants, over the Model Context Protocol."""
+"""MCP server for Binance market data and trading."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""The composition root: settings in, every object built once and wired, an async lifespan around them."""
+"""Composition root: build all objects from the settings and connect them."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -87,14 +87,14 @@ from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 if TYPE_CHECKING:
     from mcp_binance_server.trading_assembly.side import TradingSide
 
-# Seconds for a list of chart-img.com. An image can take three times as long, a stored image six times.
+# Timeout of a list from chart-img.com. An image has three times as long, and a stored image six times.
 CHART_SECS = 10.0
 GUESSES = ("rapidfuzz.process", "rapidfuzz.distance.OSA")
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """A running server, and its parts for tests and commands."""
+    """A running server. Its parts are for tests and commands."""
 
     server: Server[Any]
     dispatcher: Dispatcher
@@ -125,12 +125,12 @@ async def running_app(
     preload: bool = False,
     examines_key: bool = True,
 ) -> AsyncGenerator[App]:
-    """Build the server from settings and close it at the end. Nothing is sent before the first request.
+    """Build the server from settings and close it at the end. No request is sent at the start unless `preload` is set.
 
-    `preload` first imports rapidfuzz, so that the first misspelled symbol does not block the loop. Then it starts three
-    tasks in the background: load the symbol list, which every first question needs; check the key's permissions,
-    because a withdrawal permission must be reported; stream the symbols to learn. Only one of several processes does
-    the last two.
+    `preload` imports rapidfuzz, so that the first misspelled symbol does not block the loop. It also starts background
+    tasks. The first loads the symbol list, which most questions need. The second checks the key's permissions and
+    warns of a withdrawal permission. The third streams the symbols that are configured for learning. Only one of
+    several processes runs the second and the third task.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
@@ -164,7 +164,7 @@ async def app_on(
     dialer: Dialer | None = None,
     learns: bool = True,
 ) -> AsyncGenerator[App]:
-    """Build the server on an open connection to the exchange; `learns=False` skips background learning.
+    """Build the server on an open connection to the exchange. `learns=False` disables background learning.
 
     Raises:
         SettingsError: a threshold is wrong.
@@ -182,7 +182,7 @@ async def app_on(
         trading = await _trading(stack, settings, upstream, hub, dialer)
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
-        # Services are built without an account: code that forgets to set the caller has no account to show.
+        # Build services without an account, so that code that forgets to set the caller cannot show one.
         account = AccountClient(caller, None) if trading is None else trading.reads
         accounts, preview = AccountService(account, client), PreviewService(client, market.directory, account)
         analysis = AnalysisService(market, client, SizeService(client, account, thresholds), thresholds)

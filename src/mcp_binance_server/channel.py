@@ -1,4 +1,4 @@
-"""HTTP requests with a total deadline, without compression and redirects, and with a cap on the body; for any host."""
+"""HTTP client with a total deadline and a size limit for responses, without compression and redirects. For any host."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 CONNECT_SECS = 3.0
-# Longest wait in seconds after a Retry-After; a longer value can be a mistake or an attack.
+# Limit in seconds for Retry-After. A longer value may be a mistake or an attack.
 LONGEST_RETRY_AFTER_SECS = 600
 LONGEST_COUNT = 12
 MOST_CONNECTIONS = 32
@@ -39,10 +39,11 @@ class HttpAnswer:
 
 @dataclass(eq=False)
 class NoAnswer(Exception):
-    """A request without a usable response.
+    """Error of a request without a usable response.
 
-    `sent` is True if the other side may have acted on the request, `cut` if the connection broke. With `answered` the
-    other side works, but its response cannot be used. With `by_proxy` the other side was never reached.
+    `sent` is True if the server may have acted on the request, and `cut` if the connection broke. `answered` means
+    that the server responded and the response cannot be used. `by_proxy` means that a proxy failed and the server was
+    not reached.
     """
 
     reason: str
@@ -56,13 +57,13 @@ class NoAnswer(Exception):
 
 
 def count_in(headers: Mapping[str, str], name: str) -> int | None:
-    """Read a whole number from a header; None if it is absent or has more than `LONGEST_COUNT` digits."""
+    """Read a whole number from a header. Return None if it is absent or has more than `LONGEST_COUNT` digits."""
     text = headers.get(name, "")
     return int(text) if len(text) <= LONGEST_COUNT and text.isascii() and text.isdecimal() else None
 
 
 class _Shut(Exception):
-    """Carrier of a gate's exception past the transport's own error handling."""
+    """Wrapper that carries a gate's exception through the transport, which would otherwise handle it."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -71,7 +72,7 @@ class _Shut(Exception):
 
 @dataclass(eq=False)
 class _Passage:
-    """A gate between the connection and the first byte of the only request that can leave."""
+    """State of a gate, which runs once, before the first byte of a write. A second request is blocked."""
 
     gate: Callable[[], Awaitable[None]]
     passed: bool = False
@@ -92,7 +93,7 @@ class _Passage:
 
 
 class Channel:
-    """An HTTP client, opened on first use: its TLS context costs more than the rest of the start."""
+    """HTTP client that opens on first use. Its TLS context takes longer than the rest of the start."""
 
     def __init__(
         self,
@@ -112,12 +113,12 @@ class Channel:
     async def get(
         self, url: str, headers: Mapping[str, str], *, body_cap: int, patience: int = 1, longest_secs: float = inf
     ) -> HttpAnswer:
-        """Send one GET and read its response.
+        """Send one GET request and return the response.
 
-        The deadline is the channel's, times `patience`, and at most `longest_secs`.
+        The deadline is the channel's deadline times `patience`, and at most `longest_secs`.
 
         Raises:
-            NoAnswer: refused, cut, late, too large or compressed.
+            NoAnswer: the request failed, or the response is late, too large or compressed.
         """
         deadline_secs = min(longest_secs, self._deadline_secs * patience)
         return await self._send(await self._request("GET", url, headers, deadline_secs), body_cap, deadline_secs)
@@ -132,7 +133,7 @@ class Channel:
         patience: int = 1,
         longest_secs: float = inf,
     ) -> HttpAnswer:
-        """Send one POST; see `get` for the deadline and errors."""
+        """Send one POST request. Deadline and errors are those of `get`."""
         deadline_secs = min(longest_secs, self._deadline_secs * patience)
         request = await self._request("POST", url, headers, deadline_secs, content)
         return await self._send(request, body_cap, deadline_secs)
@@ -147,13 +148,13 @@ class Channel:
         body_cap: int,
         longest_secs: float = WRITE_SECS,
     ) -> HttpAnswer:
-        """Send one request that changes something, on its own connection, and read its response.
+        """Send one write on its own connection and return the response.
 
-        `gate` is awaited when the connection is open and before the first byte is sent. An exception of `gate` is
-        raised here; then nothing was sent.
+        `gate` is awaited when the connection is open and before the first byte is sent. If it raises, nothing is sent
+        and its exception is raised here.
 
         Raises:
-            NoAnswer: for every failure; `sent` is True if the gate was passed.
+            NoAnswer: the request failed; `sent` is True if the gate was passed.
         """
         passage = _Passage(gate)
         try:
@@ -170,7 +171,7 @@ class Channel:
             late = _late(passage.request, longest_secs)
             late.sent = passage.passed
             raise late from None
-        except Exception as error:  # noqa: BLE001 - the gate decides `sent`, not the kind of error
+        except Exception as error:  # noqa: BLE001 - `sent` depends on the gate, not on the kind of error
             what = "connection failed" if passage.passed else "not sent"
             raise NoAnswer(f"{what}: {type(error).__name__}", sent=passage.passed, cut=passage.passed) from None
 
@@ -184,7 +185,7 @@ class Channel:
         longest_secs: float,
     ) -> HttpAnswer:
         client = await self.prepare_writes()
-        # An idle connection can be dead without notice; the outcome of a write on it would be unknown.
+        # Never reuse an idle connection for a write: it may be dead, and the outcome would be unknown.
         sent_headers = {**headers, "Accept-Encoding": "identity", "Connection": "close"}
         timeout = httpx2.Timeout(longest_secs, connect=min(CONNECT_SECS, longest_secs))
         traced = {"trace": passage.trace}
@@ -207,7 +208,8 @@ class Channel:
 
     async def _send(self, request: httpx2.Request, body_cap: int, deadline_secs: float) -> HttpAnswer:
         try:
-            # The client's own timeouts are per operation: a body that drips one byte at a time never reaches them.
+            # The library's timeouts apply to each read. A response that trickles in byte by byte would never reach
+            # them.
             with anyio.fail_after(deadline_secs):
                 return await self._exchange(await self._opened(), request, body_cap)
         except NOT_SENT as error:
@@ -244,7 +246,7 @@ class Channel:
     async def prepare_writes(self) -> httpx2.AsyncClient:
         """Open the client that all writes share.
 
-        Call it before a request is signed: creating a TLS context can outlast a signature.
+        Call it before signing: creating a TLS context can take longer than a signature is valid.
         """
         if self._writer is None:
             async with self._opening:
@@ -256,9 +258,9 @@ class Channel:
         if self._transport is not None:
             return httpx2.AsyncClient(transport=self._transport, limits=limits)
         if self._tls is None:
-            # Loading the certificate file takes too long for the event loop.
+            # Load it in a thread, because the certificate file would block the event loop.
             self._tls = await anyio.to_thread.run_sync(client_context)
-        # Not the library's own environment lookup: requests must use the same proxy as streams.
+        # Use our proxy lookup instead of the library's, so that requests and streams have the same proxy.
         return httpx2.AsyncClient(transport=ProxiedTransport(self._proxies, self._tls, limits))
 
     @property
@@ -272,7 +274,7 @@ class Channel:
 
 
 def _late(request: httpx2.Request | None, secs: float) -> NoAnswer:
-    """Return the timeout error; `by_proxy` is set if a proxy's tunnel used up the time."""
+    """Return the timeout error. `by_proxy` is set if the proxy used up the time."""
     tunnel = None if request is None else request.extensions.get(TUNNEL)
     if isinstance(tunnel, Tunnel) and not tunnel.is_used:
         return NoAnswer(str(tunnel.late(secs)), sent=False, by_proxy=True)

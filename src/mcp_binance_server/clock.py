@@ -1,4 +1,4 @@
-"""The only place where time is read; everything else takes a Clock."""
+"""The clock. No other module reads the time."""
 
 import time
 from math import inf
@@ -8,30 +8,30 @@ import anyio
 
 
 class Clock(Protocol):
-    """Wall time for people and the exchange, monotonic time for deadlines, and the only way to wait."""
+    """Wall time, monotonic time for deadlines, and waiting."""
 
     def now_ms(self) -> int:
-        """Return UTC as milliseconds since the epoch; it may jump when the machine's clock is set."""
+        """Return the UTC time in ms since the epoch. It can jump when the system clock is set."""
         ...
 
     def monotonic_ms(self) -> float:
-        """Return monotonic time in milliseconds; only differences mean anything."""
+        """Return monotonic time in ms. Only differences have a meaning."""
         ...
 
     async def sleep_ms(self, duration_ms: float) -> None:
-        """Wait for a duration in ms; zero still yields to other tasks."""
+        """Wait for a duration in ms. Zero still yields to other tasks."""
         ...
 
     async def sleep_until_ms(self, monotonic_ms: float) -> None:
         """Wait until a monotonic time, which can be infinity.
 
-        For tasks that watch time; they do not advance a test clock.
+        A test clock does not advance for this wait, so that tasks that only watch the time do not move it.
         """
         ...
 
 
 class SystemClock:
-    """The machine's clocks."""
+    """The system clocks."""
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
@@ -49,5 +49,5 @@ class SystemClock:
 
 
 def processor_ms() -> float:
-    """Return the CPU time of this thread in ms, without the time of other processes."""
+    """Return the CPU time of this thread in ms."""
     return time.thread_time_ns() / 1_000_000

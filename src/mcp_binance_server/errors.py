@@ -71,7 +71,7 @@ _PLAYBOOKS = "guide://document/"
 
 
 def echo(text: str) -> str:
-    """Return a caller's text in printable form, at most 200 characters."""
+    """Return a caller's text in printable form, with at most 200 characters."""
     return word(text)
 
 
@@ -81,7 +81,7 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401 - the value of any field
 
 @dataclass(kw_only=True, eq=False)
 class AppError(Exception):
-    """An expected failure: a code, a sentence for people, data for programs, and a guide page on what to do."""
+    """Base class of expected errors: a code, a message, data for programs, and a guide page."""
 
     code: ClassVar[int] = -32603
     error_type: ClassVar[str] = "internal"
@@ -91,14 +91,14 @@ class AppError(Exception):
 
     @property
     def message(self) -> str:
-        """Return what happened, what was received and what to do, in one sentence."""
+        """Return one sentence: what happened, what was received and what to do."""
         return "Internal error"
 
     @property
     def concerns_one(self) -> bool:
         """Whether the error concerns only this caller.
 
-        Others that wait for the same answer then send their own request.
+        Other callers that share the request then send their own.
         """
         return False
 
@@ -106,7 +106,7 @@ class AppError(Exception):
         return self.message
 
     def data(self) -> dict[str, Any]:
-        """Return the fields that are set, as JSON values, and the fields that every error has."""
+        """Return the non-empty fields as JSON values, and the fields that all errors have."""
         own: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
         said = {name: _as_json(value) for name, value in own.items() if value not in (None, ())}
         said.setdefault("recovery_suggestion", self.recovery_suggestion)
@@ -272,7 +272,7 @@ class InvalidArguments(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class ExchangeError(AppError):
-    """A failed request in our words; `exchange_code` and `http_status` are for programs."""
+    """A failed request to the exchange. The message is ours; `exchange_code` and `http_status` are for programs."""
 
     error_type: ClassVar[str] = "exchange_error"
     guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
@@ -354,7 +354,7 @@ class InsufficientScope(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class TookTooLong(AppError):
-    """A timeout. Work that was started can continue, and its result can be ready at the next request."""
+    """A timeout. The work can continue, and its result can be ready at the next request."""
 
     error_type: ClassVar[str] = "took_too_long"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"

@@ -1,4 +1,4 @@
-"""The way this program was installed and the matching commands; a hint must fit the reader's own tool."""
+"""How this program was installed, and the commands of that tool for use in messages."""
 
 import re
 import sys
@@ -8,12 +8,12 @@ from typing import Literal
 PACKAGE = "mcp-binance-server"
 MODULE = "mcp_binance_server"
 Way = Literal["uvx", "uv tool", "pipx", "pip"]
-# uvx runs programs from a cache, which can be emptied any day: https://docs.astral.sh/uv/concepts/cache/
+# uvx runs programs from a cache that can be emptied at any time: https://docs.astral.sh/uv/concepts/cache/
 _IN_UV_CACHE = re.compile(r"(archive|builds|environments)-v\d+")
 
 
 def way_of(prefix: str = sys.prefix) -> Way:
-    """Return the tool that made an environment; uv and pipx leave a marker file in it."""
+    """Return the tool that created an environment. uv and pipx leave a marker file in it."""
     if any(_IN_UV_CACHE.fullmatch(part) for part in PurePath(prefix).parts):
         return "uvx"
     if (Path(prefix) / "uv-receipt.toml").is_file():
@@ -22,7 +22,7 @@ def way_of(prefix: str = sys.prefix) -> Way:
 
 
 def with_extra(extra: str, prefix: str = sys.prefix) -> str:
-    """Return the command that installs this program with an extra."""
+    """Return the command that installs this program with an optional extra."""
     named = f"'{PACKAGE}[{extra}]'"
     commands: dict[Way, str] = {
         "uvx": f"uvx --from {named} {PACKAGE}",
@@ -34,7 +34,7 @@ def with_extra(extra: str, prefix: str = sys.prefix) -> str:
 
 
 def with_package(package: str, prefix: str = sys.prefix) -> str:
-    """Return the command that adds another package to this program's environment."""
+    """Return the command that adds a package to this program's environment."""
     commands: dict[Way, str] = {
         "uvx": f"uvx --with {package} {PACKAGE}",
         "uv tool": f"uv tool install --force --with {package} {PACKAGE}",

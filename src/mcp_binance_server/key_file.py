@@ -1,6 +1,6 @@
-"""The key file: NAME=VALUE lines that only the owner can read, one file per network.
+"""The key file: NAME=VALUE lines, readable only by the owner, one file per network.
 
-The value `@keyring` stands for a password in the keyring of the operating system.
+The value `@keyring` refers to a password in the operating system's keyring.
 """
 
 import os
@@ -12,7 +12,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.own_folders import config_folder
 
 VARIABLE = "MCP_BINANCE_KEY_FILE"
-# A key and its secret come from the same place: halves of two pairs do not fit together.
+# Take a key and its secret from the same source: halves of two pairs do not match.
 PAIR = ("BINANCE_API_KEY", "BINANCE_SECRET_KEY", "BINANCE_API_SECRET", "BINANCE_PRIVATE_KEY_FILE")
 NAMES = (*PAIR, "CHART_IMG_API_KEY")
 IN_KEYRING = "@keyring"
@@ -24,12 +24,12 @@ Fetch = Callable[[str, str], str | None]
 
 
 def usual_key_file(folder: Path, network: str) -> Path:
-    """Return the path of a network's key file in a configuration folder; no network sees another network's keys."""
+    """Return the path of a network's key file. Each network has its own."""
     return folder / f"keys-{network}.env"
 
 
 def with_keys(found: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment plus the keys of its key file: the named one, or the one in the usual place.
+    """Return the environment with the keys of its key file added.
 
     Raises:
         SettingsError: the file cannot be used.
@@ -39,7 +39,10 @@ def with_keys(found: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_file_of(found: Mapping[str, str]) -> Path | None:
-    """Return the key file to read: the named one, else the network's file in the usual place if it exists."""
+    """Return the key file in the environment.
+
+    The default is the network's file in the configuration folder, if it exists.
+    """
     if named := found.get(VARIABLE, "").strip():
         return Path(named).expanduser()
     folder = config_folder(found)
@@ -73,14 +76,14 @@ def written(keys: Mapping[str, str]) -> str:
 
 
 def added(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys of a file that the environment does not set itself."""
+    """Return the keys of a file, except those that the environment sets itself."""
     own = _set(environment)
     has_pair = not own.isdisjoint(PAIR)
     return {name: value for name, value in keys.items() if name not in own and not (has_pair and name in PAIR)}
 
 
 def keyring_user(path: Path, name: str) -> str:
-    """Return the keyring's user name of a value, made of the file's name and the variable."""
+    """Return the user name in the keyring for a value. It consists of the file name and the variable."""
     return f"{path.stem}:{name}"
 
 

@@ -1,21 +1,21 @@
-"""Import of heavy modules, at startup or in a thread, and the settings of the garbage collector."""
+"""Import of heavy modules in a thread, and tuning of the garbage collector."""
 
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 
-# 400 live books have about 800,000 levels. With Python's own thresholds full collections walk all of them: a third of
-# the CPU, and some books more than a second late. The young generation is still collected often: with a threshold of
-# 100,000 the server seemed to leak memory, because garbage waited for its first collection.
+# 400 live books have about 800,000 levels. With Python's defaults, full collections walk all of them: a third of the
+# CPU, and some books are more than a second late. The young generation must still be collected often. With a threshold
+# of 100,000 the server seemed to leak memory, because garbage waited for its first collection.
 YOUNG, MIDDLE, OLD = 20_000, 100, 100
-# Modules that `load` has imported, one set per process. `sys.modules` also lists half-loaded modules, and importing one
-# of these waits for the thread that loads it.
+# Modules that `load` has imported in this process. `sys.modules` cannot be used: it lists half-loaded modules too, and
+# importing one of these waits for the thread that loads it.
 _LOADED: set[str] = set()
 
 
 def calm() -> None:
-    """Exclude all current objects from garbage collection, and collect the rest less often."""
+    """Exclude all current objects from garbage collection, and collect new ones less often."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
 
@@ -24,7 +24,7 @@ def calm() -> None:
 def uncollected() -> Generator[None]:
     """Disable garbage collection during imports, then tune it for the life of the process.
 
-    Imports create a million objects and no garbage; collections would cost a tenth of the startup.
+    Imports create a million objects and no garbage. Collections would take a tenth of the startup time.
     """
     gc.disable()
     try:
@@ -35,7 +35,10 @@ def uncollected() -> Generator[None]:
 
 
 async def load(*modules: str) -> None:
-    """Import modules in a thread unless they are loaded; the loop serves others during this tenth of a second."""
+    """Import modules in a thread, unless they are loaded.
+
+    An import takes a tenth of a second, in which the loop serves other requests.
+    """
     from anyio import to_thread  # noqa: PLC0415 - this module is imported before the heavy ones
 
     for name in modules:

@@ -1,4 +1,4 @@
-"""Default folders of our own files on this machine."""
+"""Default folders for this program's own files."""
 
 import sys
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def config_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Return the folder of guide.yaml and the keys; None for a user without a home."""
+    """Return the folder of guide.yaml and the key files, or None for a user without a home folder."""
     return _own_folder(found, "APPDATA" if platform == "win32" else "", "XDG_CONFIG_HOME", ".config")
 
 
 def state_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Return the default folder for state that outlives a process; None for a user without a home."""
+    """Return the default folder for persistent state, or None for a user without a home folder."""
     return _own_folder(found, "LOCALAPPDATA" if platform == "win32" else "", "XDG_STATE_HOME", ".local/state")
 
 
@@ -22,6 +22,6 @@ def _own_folder(found: Mapping[str, str], on_windows: str, named: str, at_home: 
 
 
 def own_file(found: Mapping[str, str], name: str) -> Path | None:
-    """Return the path of one of our own files in the usual place; None if it does not exist."""
+    """Return the default path of one of this program's files, or None if the file does not exist."""
     folder = config_folder(found)
     return folder / name if folder is not None and (folder / name).is_file() else None

@@ -1,4 +1,4 @@
-"""Types of settings: addresses, lists of words, folders; each refuses an invalid value."""
+"""Types of settings, such as addresses, lists and folders. Each type validates its value."""
 
 from pathlib import Path
 from typing import Annotated, Literal

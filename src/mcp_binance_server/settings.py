@@ -1,4 +1,4 @@
-"""The environment, parsed once into one frozen object; no other module reads it."""
+"""Settings, parsed from the environment into one frozen object. No other module reads the environment."""
 
 import difflib
 import os
@@ -41,7 +41,7 @@ PREFIXES = (PREFIX, "BINANCE_")
 ANALYTICS_PREFIX = f"{PREFIX}ANALYTICS_"
 ANALYTICS = f"{ANALYTICS_PREFIX}*"
 SECRET_ALIAS = "BINANCE_API_SECRET"  # noqa: S105 - the name of a variable, not a secret
-# Names that other programs use for the same settings, without the prefix.
+# Names without the prefix, which other programs use for the same settings.
 ELSEWHERE = {
     "TESTNET": "BINANCE_NETWORK=testnet",
     "DEMO": "BINANCE_NETWORK=demo",
@@ -54,12 +54,15 @@ ELSEWHERE = {
     "REDIS_URL": "MCP_BINANCE_STATE_URL",
     "DEBUG": "MCP_BINANCE_LOG_LEVEL=DEBUG",
 }
-# Kubernetes sets such variables for the services of a namespace; one of them can be called mcp-binance.
+# Kubernetes sets such variables for each service of a namespace, and a service can be called mcp-binance.
 _LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)=|_PORT(_\d+_(TCP|UDP)(_\w+)?)?=(tcp|udp)://|_PORT_\d+_(TCP|UDP)_\w+=")
 
 
 class Settings(BaseModel):
-    """A user's choices. Every field is one environment variable, named by its alias, or a family of variables."""
+    """Settings of a process.
+
+    Each field is set by the environment variable in its alias, or by a family of variables.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -322,7 +325,7 @@ class Settings(BaseModel):
 
     @property
     def names_network(self) -> bool:
-        """Whether the network was set explicitly and is not the default."""
+        """Whether the network was set explicitly to another value than the default."""
         return "network" in self.model_fields_set
 
 
@@ -330,7 +333,7 @@ VARIABLES: tuple[str, ...] = tuple(field.alias or name for name, field in Settin
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """Read the settings from the environment; an empty variable counts as not set.
+    """Read the settings from the environment. An empty variable counts as not set.
 
     Raises:
         SettingsError: a value cannot be used or a name is unknown; the message names variables, never values.
@@ -362,12 +365,14 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def surroundings() -> Mapping[str, str]:
-    """Return the environment of this process, for code that needs more of it than the settings."""
+    """Return the whole environment of this process, for code that needs other variables than the settings."""
     return os.environ  # noqa: TID251 - this is the one place
 
 
 def refuse_unknown_variables(environment: Mapping[str, str]) -> None:
-    """Refuse unknown variables with our prefix: `BINANCE_TESTNET=true` must not trade on mainnet.
+    """Refuse unknown variables with our prefix.
+
+    For example, `BINANCE_TESTNET=true` must not silently trade on mainnet.
 
     Raises:
         SettingsError: a variable has our prefix and is not a setting; the message suggests the nearest setting.
@@ -377,13 +382,13 @@ def refuse_unknown_variables(environment: Mapping[str, str]) -> None:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the variables with our prefix that are not settings, most likely typing errors."""
+    """Return the variables with our prefix that are no settings, which are most likely typing errors."""
     ours = (
         name
         for name, text in environment.items()
         if name.startswith(PREFIXES) and text.strip() and name not in VARIABLES and name != SECRET_ALIAS
     )
-    # Variables of the analytics are checked by `thresholds_of`.
+    # `thresholds_of` checks the variables of the analytics.
     return tuple(
         sorted(
             name
@@ -394,11 +399,11 @@ def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def nearest_variable(name: str) -> str:
-    """Return the setting closest to a wrong name, or an empty text."""
+    """Return the setting with the most similar name, or an empty text."""
     bare = _bare(name)
     if bare in VARIABLES:
         return bare
-    # If two names differ only in the prefix, Binance's wins.
+    # If two names differ only in the prefix, prefer the one with Binance's prefix.
     known = {_bare(each): each for each in (SECRET_ALIAS, *reversed(VARIABLES)) if each != ANALYTICS}
     near = difflib.get_close_matches(bare, known, n=1, cutoff=0.7)
     return ELSEWHERE.get(bare) or (known[near[0]] if near else "")

@@ -1,4 +1,4 @@
-"""Objects built from settings, and their checks at startup: an unusable setting stops the start here."""
+"""Objects built from settings, and their checks at startup. An unusable setting stops the start."""
 
 import hmac
 import logging
@@ -28,7 +28,7 @@ LEAST_KEY_BYTES, MOST_KEY_BYTES = 32, 4_096
 
 
 def check(settings: Settings, clock: Clock) -> None:
-    """Check the settings before a client is greeted, by building from them all that can be built without a request.
+    """Check the settings before the first client is served, by building all objects that need no request.
 
     Raises:
         SettingsError: the private key, the certificate authorities, the address or the folder of the state cannot be
@@ -80,30 +80,30 @@ def network_of(settings: Settings) -> Network:
 
 
 def missing_for_futures(settings: Settings, network: Network) -> str | None:
-    """Return the setting that is missing for requests to a futures host; None if futures are available."""
+    """Return the missing setting for requests to a futures host, or None if futures are available."""
     if DERIVATIVES not in settings.toolsets:
         return f"MCP_BINANCE_TOOLSETS with {DERIVATIVES} in its list"
     return "BINANCE_FUTURES_REST_URL" if network.futures is None else None
 
 
 def streams_markets(settings: Settings, network: Network) -> bool:
-    """Return True if there is a live market; only then can clients be notified of changes."""
+    """Return True if the server has live markets. Only then can it notify clients of changes."""
     return settings.orderbook_analytics and network.stream_url is not None
 
 
 def no_live_market() -> SettingsError:
-    """Return the error that paper orders are matched on a live market and none is available."""
+    """Return the error for paper trading without a live market, on which paper orders are matched."""
     needed = "MCP_BINANCE_ORDERBOOK_ANALYTICS, and BINANCE_STREAM_URL if you set another host"
     return SettingsError(problems=(f"MCP_BINANCE_TRADING=paper needs a live market: {needed}",))
 
 
 def shows_live_chart(settings: Settings) -> bool:
-    """Return True if the live chart is enabled and this installation has its page."""
+    """Return True if the live chart is enabled and its page is installed."""
     return settings.chart_app and is_built()
 
 
 def is_alone(settings: Settings) -> bool:
-    """Return True if this process keeps its state in memory and shares it with no other process."""
+    """Return True if the state is in memory, so that no other process shares it."""
     return settings.state_url.get_secret_value() == MEMORY
 
 
@@ -112,7 +112,7 @@ def engine_of(settings: Settings, clock: Clock, reserves: "Reserves | None" = No
 
 
 def round_key_of(settings: Settings, use: Literal["previews", "rounds"]) -> bytes | None:
-    """Return a fleet's shared key for one use; None if no file is named.
+    """Return a key that all servers of a fleet share, derived for one use. Return None if no key file is set.
 
     Raises:
         SettingsError: the file cannot be used.
@@ -137,7 +137,7 @@ def _unfit_key(path: Path, problem: str) -> SettingsError:
 
 
 def credentials_of(settings: Settings) -> Credentials | None:
-    """Return the key in the settings; its secret can be read from a file."""
+    """Return the API key of the settings. Its secret can come from a file."""
     if settings.api_key is None:
         return None
     if settings.secret_key is not None:

@@ -1,4 +1,4 @@
-"""Startup checks of trading: the settings, the key and the file of limits must agree."""
+"""Startup checks of trading: the settings, the key and the limits file must agree."""
 
 from urllib.parse import urlsplit
 
@@ -20,17 +20,17 @@ ADDRESSES: dict[AddressOf, str] = {
     "futures_rest_url": "BINANCE_FUTURES_REST_URL",
     "futures_stream_url": "BINANCE_FUTURES_STREAM_URL",
 }
-# Addresses that carry orders or news about orders; the other addresses carry public data.
+# Addresses for orders and order events. The other addresses have public data.
 ORDERS_PASS: tuple[AddressOf, ...] = ("rest_url", "ws_api_url")
 HOW_TO = "docs/how-to/live.md"
 NOBODY_ELSE = "only you can set limits for your money"
 
 
 def checked_rules(settings: Settings, network: Network, principal: Principal | None) -> Policy:
-    """Return the operator's limits for the server's own key, if all that trading needs is set and agrees.
+    """Check all trading settings and return the limits for the server's own key.
 
     Raises:
-        SettingsError: something is missing or disagrees; one line that names what to change.
+        SettingsError: a setting is missing or two settings disagree; the message names what to change.
     """
     require_agreement(settings, network, principal)
     policy = policy_at(settings.trading_policy)
@@ -42,10 +42,10 @@ def checked_rules(settings: Settings, network: Network, principal: Principal | N
 
 
 def require_agreement(settings: Settings, network: Network, principal: Principal | None) -> None:
-    """Check that the settings agree, independent of the file of limits.
+    """Check that the settings agree, without the limits file.
 
     Raises:
-        SettingsError: something is missing or disagrees; one line that names what to change.
+        SettingsError: a setting is missing or two settings disagree; the message names what to change.
     """
     problem = _wrong_network(settings, network) or _missing(settings, principal) or _strange_host(settings, network)
     if problem:
@@ -53,7 +53,7 @@ def require_agreement(settings: Settings, network: Network, principal: Principal
 
 
 def _wrong_network(settings: Settings, network: Network) -> str:
-    """Return the conflict between mode and network.
+    """Return the conflict between mode and network, or an empty text.
 
     Two settings must agree, so that one typing error cannot cost money.
     """
@@ -99,10 +99,10 @@ def _missing(settings: Settings, principal: Principal | None) -> str:
 
 
 def _strange_host(settings: Settings, network: Network) -> str:
-    """Return the problem of a host that is neither published by Binance nor a simulator on this machine.
+    """Return the problem of a host that is neither Binance's nor a simulator on this machine.
 
-    Any other host could be anything: a practice order might be executed with real money, and an order with real money
-    would be shown to a stranger, with a signature that is valid for seconds.
+    An unknown host might execute a practice order with real money. It would also receive live orders with signatures
+    that are valid for seconds.
     """
     if settings.trading == "paper" or network.simulated:
         return ""
@@ -140,7 +140,10 @@ def _unfit_policy(settings: Settings, policy: Policy, key_id: str) -> str:
 
 
 def _incomplete_keys(policy: Policy, where: str) -> str:
-    """Return the limits that live keys lack: no key trades real money without limits, not even another owner's."""
+    """Return the missing limits of live keys.
+
+    No key may trade real money without limits, even if it belongs to another owner.
+    """
     lacking = {name: policy.of_key(name).lacks_for_live() for name, own in policy.keys.items() if own.mode == "live"}
     told = [
         f'{", ".join(lines)} below [keys."{echo(name)}".limits], or for all below [limits]'

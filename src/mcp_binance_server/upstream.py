@@ -1,4 +1,4 @@
-"""The shared access to the exchange; it can be opened before the rest of the server is loaded."""
+"""Access to the exchange. It can be opened before the rest of the server is imported."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -32,17 +32,17 @@ from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.pace import LoopPace
 
-# Seconds per attempt of a read. A person waits for it: at most 10 s for all attempts.
+# Timeout of one attempt of a read, in seconds. A person is waiting, so all attempts together take at most 10 s.
 ATTEMPT_SECS = 3.0
-# A first analysis with a key sends eight requests at once; the load of the symbol list leaves one open connection.
+# A first analysis with a key sends eight requests at once. Loading the symbol list has already opened one connection.
 MORE_CONNECTIONS = 7
-# Pause after a refusal because of the location (HTTP 451), which rarely changes.
+# Pause after a refusal because of the server's location (HTTP 451), which rarely changes.
 SILENCE_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """The client of the exchange with its principal, clock, weight budget and symbol list."""
+    """Access to the exchange: client, key, clock, weight budget and symbol list."""
 
     principal: Principal | None
     clock: Clock
@@ -65,7 +65,7 @@ class Upstream:
         return self.client.caller
 
     async def prepare(self) -> None:
-        """Load the symbol list and open connections at the same time: a TLS handshake takes three round trips."""
+        """Load the symbol list and open more connections at the same time: a TLS handshake takes three round trips."""
         self.directory.begin()
         self.examine_key()
         async with anyio.create_task_group() as tasks:
@@ -73,19 +73,20 @@ class Upstream:
                 tasks.start_soon(self._connect)
 
     def examine_key(self) -> None:
-        """Check in the background whether this process's key has dangerous permissions, and log them."""
+        """Check this process's key in the background and log dangerous permissions."""
         own = AccountClient(self.caller, self.principal)
 
         async def examine() -> None:
             with suppress(AppError):
-                await self.directory.table()  # the first question needs it, so it is loaded first
+                await self.directory.table()  # load this first, because the first question needs it
             await warn_of_rights(own)
 
         if self.principal is not None and not self.key_is_judged:
             self.errands.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
-        with suppress(AppError, NoAnswer, ExchangeRefused):  # the first question fails in the same way and reports it
+        # the first question will fail in the same way and report it
+        with suppress(AppError, NoAnswer, ExchangeRefused):
             await self.caller.attempts.send(TIME, {})
 
 
@@ -100,10 +101,10 @@ async def opened_upstream(
     attempt_secs: float = ATTEMPT_SECS,
     callers_bring_keys: bool = False,
 ) -> AsyncGenerator[Upstream]:
-    """Open the access to the exchange and close it at the end; nothing is sent on its own.
+    """Open the access to the exchange and close it at the end. Opening sends no request.
 
-    If callers bring their own keys, weight is reserved for private reads, even if the process has no key. If trading is
-    practice or live, weight is also reserved for orders.
+    Weight is reserved for private reads if the process has a key or callers bring their own. Weight is also reserved
+    for orders if the trading mode is practice or live.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used.
@@ -131,7 +132,7 @@ async def opened_upstream(
         futures = None
         asked = caller.network.futures
         if asked is not None and missing_for_futures(settings, caller.network) is None:
-            # A separate channel: a hanging futures request must not hold a connection that spot reads wait for.
+            # Use a separate channel, so that hanging futures requests do not take the connections of spot reads.
             apart = _opened_channel(stack, settings, attempt_secs, transport)
             futures = futures_side(asked, apart, engine, clock, pace, egress_id=settings.egress_id)
             stack.push_async_callback(futures.contracts.close)
@@ -146,7 +147,7 @@ async def opened_upstream(
 def futures_side(
     network: Network, channel: Channel, engine: StateEngine, clock: Clock, pace: LoopPace, *, egress_id: str
 ) -> FuturesSide:
-    """Build the client of a futures host; nothing is sent on its own."""
+    """Build the client of a futures host without sending a request."""
     time = ServerTime(clock)
     budget = Budget(
         engine,
@@ -174,7 +175,7 @@ def _reserves(settings: Settings) -> Reserves:
 
 
 def asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Mapping[str, Network]:
-    """Return the networks to which a refused key can be shown; in practice mode nothing is sent to mainnet."""
+    """Return the networks that may be asked about a refused key. In practice mode nothing is sent to mainnet."""
     if settings.trading != "practice":
         return networks
     return {name: each for name, each in networks.items() if name != TELLS_RIGHTS}
@@ -189,5 +190,5 @@ def _opened_channel(
 
 
 def _scans(host: Budget, percent: int) -> Allowance:
-    """Return the screens' part of a host's minute; it grows when the host's real limit is known."""
+    """Return the share of a host's weight per minute for market screens. It follows the host's real limit."""
     return Allowance(host.engine, host.time, host.clock, f"{host.egress_id}:scan", lambda: host.limit * percent // 100)
