@@ -1,1 +1,1 @@
-"""A simulated Binance Spot REST service for tests and demos, served on loopback."""
+"""A simulated Binance with REST and WebSocket APIs on loopback, for tests and demos."""

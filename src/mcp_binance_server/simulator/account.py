@@ -1,4 +1,4 @@
-"""The demo account: its keys, their rights, its limits."""
+"""The demo account: keys, permissions and limits."""
 
 import hashlib
 import string
@@ -20,7 +20,7 @@ LONGEST_BAN_MS = 3 * 24 * 3_600_000
 
 
 class DemoAccount:
-    """Keys that open the simulated account and nothing else; all but the RSA pair follow from the seed."""
+    """Keys that only the simulated account accepts. They are derived from the seed, except the RSA pair."""
 
     def __init__(self, seed: int) -> None:
         self.api_key = _token(seed, "hmac key")
@@ -62,7 +62,7 @@ def _pem(key: Ed25519PrivateKey | RSAPrivateKey) -> str:
 
 
 class WeightMeter:
-    """Request weight used in the current minute, and the ban of a caller that ignores 429 answers."""
+    """Request weight used in the current minute. A caller that ignores 429 answers is banned."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -74,7 +74,7 @@ class WeightMeter:
         self._banned_until_ms = 0
 
     def used(self, now_ms: int) -> int:
-        """Return the weight used in the minute of `now_ms`."""
+        """Return the weight used in the minute that contains `now_ms`."""
         self._turn(now_ms)
         return self._used
 
@@ -98,7 +98,7 @@ class WeightMeter:
             raise refusals.too_much_weight(self.limit, until_ms, self.retry_after_secs(now_ms))
 
     def give_back(self, weight: int, now_ms: int) -> None:
-        """Refund charged weight: a successful order costs none."""
+        """Refund charged weight, because a successful order costs none."""
         self._turn(now_ms)
         self._used = max(0, self._used - weight)
 
@@ -116,9 +116,9 @@ class WeightMeter:
 
 
 class KeyRights(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Permissions of the keys, as on Binance's key page.
+    """Permissions of the keys, as on Binance's page for API keys.
 
-    `address_listed`: the caller's address is on the key's allow list.
+    `address_listed` means that the caller's address is on the key's allow list.
     """
 
     reading: bool = True
@@ -136,11 +136,11 @@ class KeyRights(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     address_listed: bool = True
 
     def check_address(self) -> None:
-        """Refuse a caller whose address is not on the allow list; runs before the signature check."""
+        """Refuse a caller whose address is not on the allow list. This check comes before the signature."""
         if self.ip_restricted and not self.address_listed:
             raise refusals.rejected_address()
 
     def check(self, *, trading: bool) -> None:
-        """Refuse a key without the permission to read, or to trade if `trading`."""
+        """Refuse a key that may not read, or with `trading` one that may not trade."""
         if not (self.trading if trading else self.reading):
             raise refusals.rejected_key()

@@ -35,7 +35,7 @@ class LimitOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class StreamOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the stream settings; None keeps the current value."""
+    """New stream settings. None keeps the current value."""
 
     life_ms: int | None = None
     messages_a_second: int | None = None
@@ -49,14 +49,14 @@ class CrowdOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ReplayOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """A folder of recordings; None ends the replay."""
+    """The folder of recordings to replay. None ends the replay."""
 
     folder: str | None
     speed: float = 1
 
 
 class ChartsOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the chart-img settings; None keeps the current value."""
+    """New chart-img settings. None keeps the current value."""
 
     plan: str | None = None
     daily_limit: int | None = None
@@ -65,7 +65,7 @@ class ChartsOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Control:
-    """Handlers that change the exchange while it runs."""
+    """Handlers that change the running exchange."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
@@ -105,13 +105,13 @@ class Control:
         return reply(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms, hub.user_delay_ms))
 
     async def streams(self, _request: Request) -> Response:
-        """Return the open connections, the subscriptions to each stream, and the user events sent, as counts."""
+        """Return the counts of open connections, of subscriptions to each stream, and of sent user events."""
         hub = self._exchange.hub
         told = {"connections": hub.open_connections, "streams": hub.streams(), "user_events": hub.user_events}
         return reply(told)
 
     async def set_charts(self, request: Request) -> Response:
-        """Change the chart-img key's plan or daily limit, the documentation, or the header with the remaining quota."""
+        """Change the chart-img plan, daily limit, documentation, or the header with the remaining quota."""
         charts, order = self._exchange.charts, msgspec.json.decode(await request.body(), type=ChartsOrder)
         if order.plan is not None and order.plan not in charts.facts.plans:
             raise ValueError(f"Unknown plan {order.plan!r}; plans: {', '.join(charts.facts.plans)}.")
@@ -122,7 +122,7 @@ class Control:
         return reply({"plan": charts.plan_name, "remaining": charts.remaining})
 
     async def set_key(self, request: Request) -> Response:
-        """Change the permissions of the keys; a permission that is left out gets its default."""
+        """Change the permissions of the keys. A missing permission is set to its default."""
         self._exchange.rights = msgspec.json.decode(await request.body(), type=KeyRights)
         return reply(self._exchange.rights)
 
@@ -141,7 +141,7 @@ class Control:
         return reply({"name": self._exchange.scenario})
 
     async def set_crowd(self, request: Request) -> Response:
-        """List cheap markets for load tests."""
+        """List additional cheap markets for load tests."""
         order = msgspec.json.decode(await request.body(), type=CrowdOrder)
         self._exchange.set_crowd(order.members)
         return reply(order)
@@ -153,18 +153,18 @@ class Control:
         return reply({"symbols": self._exchange.set_replay(folder, order.speed)})
 
     async def set_clock(self, request: Request) -> Response:
-        """Set the skew of the exchange's clock against the true time."""
+        """Set the offset of the exchange's clock."""
         self._exchange.skew_ms = msgspec.json.decode(await request.body(), type=ClockOrder).skew_ms
         return reply({"skew_ms": self._exchange.skew_ms})
 
     async def set_limit(self, request: Request) -> Response:
-        """Change the weight limit of a minute."""
+        """Change the weight limit per minute."""
         self._exchange.weight_limit = msgspec.json.decode(await request.body(), type=LimitOrder).weight_limit
         return reply({"weight_limit": self._exchange.weight_limit})
 
 
 class LoopbackOnly:
-    """Middleware that accepts only clients on this machine."""
+    """Middleware that accepts only clients of this machine."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -223,15 +223,13 @@ def build_futures_app(exchange: SimulatedExchange) -> Starlette:
 
 
 def build_app(exchange: SimulatedExchange) -> Starlette:
-    """Serve the exchange under /api/v3, /ws, /stream and /ws-api/v3, and its controls under /control.
+    """Return the app: the exchange under /api/v3, /ws, /stream and /ws-api/v3, and its controls under /control.
 
-    Requests to the futures host name go to the futures app: without sockets, the host name alone separates the two
-    hosts.
+    Requests with the futures host name go to the futures app, because without sockets only the name distinguishes the
+    hosts. The chart-img service has the paths /v1 to /v3. The simulator adds /chart-docs for its documentation and /r2
+    for stored images.
 
-    Chart-img has its own paths, /v1 to /v3. Two paths are our own: /chart-docs for the documentation, /r2 for stored
-    images.
-
-    Run uvicorn with `date_header=False`: the Date header must come from the exchange's clock.
+    Run uvicorn with `date_header=False`, because the Date header must come from the exchange's clock.
     """
     return Starlette(
         routes=[
@@ -245,7 +243,7 @@ def build_app(exchange: SimulatedExchange) -> Starlette:
 
 
 class ByPort:
-    """The whole exchange behind two ports; requests to `futures_port` go to the futures host."""
+    """The whole exchange on two ports. `futures_port` is the port of the futures host."""
 
     def __init__(self, exchange: SimulatedExchange, futures_port: int) -> None:
         self._spot = build_app(exchange)

@@ -11,7 +11,7 @@ from mcp_binance_server.simulator.futures.quirks import Quirk
 
 
 class FuturesOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the settings of the futures host; None keeps the current value."""
+    """New settings of the futures host. None keeps the current value."""
 
     contracts: int | None = None
     weight_limit: int | None = None
@@ -20,7 +20,7 @@ class FuturesOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LiquidationOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """Positions of a contract to liquidate, `after_ms` from now."""
+    """A request to liquidate positions of a contract in `after_ms`."""
 
     symbol: str
     count: int = 1
@@ -30,14 +30,14 @@ class LiquidationOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FuturesControl:
-    """Handlers that change the futures host while it runs."""
+    """Handlers that change the running futures host."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
         self._futures = exchange.futures
 
     def routes(self) -> list[Route]:
-        """Return the routes; they are mounted under /control."""
+        """Return the routes, which are mounted under /control."""
         return [
             Route("/futures", self.state, methods=["GET"]),
             Route("/futures", self.set_knobs, methods=["POST"]),
@@ -53,7 +53,7 @@ class FuturesControl:
         ]
 
     async def state(self, _request: Request) -> Response:
-        """Return the usage of each limit, and the open connections with their streams."""
+        """Return the usage of each limit, and the streams of each open connection."""
         now_ms, futures = self._exchange.now_ms(), self._futures
         return reply(
             {
@@ -132,7 +132,7 @@ class FuturesControl:
 
 
 def listed(body: bytes) -> bytes:
-    """Return the body as a JSON list; a single value becomes a list of one."""
+    """Return the body as a JSON list. A single value becomes a list of one."""
     return body if body.lstrip().startswith(b"[") else b"[" + body + b"]"
 
 

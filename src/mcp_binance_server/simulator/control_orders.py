@@ -1,4 +1,4 @@
-"""Control endpoints of the order desk, for tests and manual use; they also show its internal state."""
+"""Control endpoints of the order desk, for tests and manual use. They also show its internal state."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ from mcp_binance_server.simulator.refusals import Refusal
 
 
 class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
-    """New values for the settings of the order desk; None keeps the current value."""
+    """New settings of the order desk. None keeps the current value."""
 
     engine_delay_ms: float | None = None
     visible_after_ms: int | None = None
@@ -29,7 +29,7 @@ class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
-    """Permissions of a symbol, named as in exchangeInfo; None keeps the current value."""
+    """Permissions of a symbol, with the names in exchangeInfo. None keeps the current value."""
 
     symbol: str
     oco_allowed: bool | None = None
@@ -40,7 +40,7 @@ class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rena
 
 
 class HandOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """An order placed by hand, without a key. Account 0 is the first account, 1 is the first guest's."""
+    """An order that is placed manually, without a key. Account 0 is the demo account, and 1 is the first guest."""
 
     symbol: str
     side: str
@@ -55,7 +55,7 @@ class HandOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class HandCancel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """An order to cancel by hand, without a key."""
+    """An order to cancel manually, without a key."""
 
     symbol: str
     client_order_id: str
@@ -63,7 +63,7 @@ class HandCancel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class CrowdTrade(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A trade of the crowd that is not on the tape; `sold` means that the taker sold."""
+    """A simulated market trade that is not on the tape. `sold` means that the taker sold."""
 
     symbol: str
     price: str
@@ -72,14 +72,14 @@ class CrowdTrade(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class OrderControl:
-    """Handlers that change the order desk while it runs."""
+    """Handlers that change the running order desk."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
         self._desk = exchange.orders
 
     def routes(self) -> list[Route]:
-        """Return the routes; they are mounted under /control."""
+        """Return the routes, which are mounted under /control."""
         return [
             Route("/orders", self.state, methods=["GET"]),
             Route("/orders", self.set_knobs, methods=["POST"]),
@@ -92,7 +92,7 @@ class OrderControl:
         ]
 
     async def state(self, _request: Request) -> Response:
-        """Return the counts of requests, accepted orders, executions and events, and the state of orders and lists."""
+        """Return the state of orders and lists, and counts of requests, accepted orders, executions and events."""
         desk = self._desk
         desk.engine.settle(self._exchange.now_ms())
         return reply(
@@ -133,7 +133,7 @@ class OrderControl:
         return reply(DeskOrder(*knobs))
 
     async def set_flags(self, request: Request) -> Response:
-        """Change the permissions of a symbol; exchangeInfo shows them from then on."""
+        """Change the permissions of a symbol, also in exchangeInfo."""
         order = msgspec.json.decode(await request.body(), type=SymbolFlags)
         record = next(one for one in self._desk.listing.records if one["symbol"] == self._symbol(order.symbol).name)
         told: dict[str, object] = msgspec.to_builtins(order)
@@ -141,18 +141,18 @@ class OrderControl:
         return reply({name: record[name] for name in told})
 
     async def wipe(self, _request: Request) -> Response:
-        """Delete all orders and fills and reset the balances; the record of accepted orders stays."""
+        """Delete all orders and fills and reset the balances. The record of accepted orders stays."""
         self._desk.wipe()
         return reply({"orders": 0})
 
     async def executions(self, request: Request) -> Response:
-        """Return the executions after a number, oldest first."""
+        """Return the executions after a sequence number, oldest first."""
         after = int(request.query_params.get("after", "0"))
         happened = self._desk.executions_since(after, None, self._exchange.now_ms())
         return reply([self._shown(one) for one in happened])
 
     async def place(self, request: Request) -> Response:
-        """Place an order by hand."""
+        """Place an order manually."""
         order = msgspec.json.decode(await request.body(), type=HandOrder)
         wanted = Wanted(
             symbol=self._symbol(order.symbol),
@@ -173,7 +173,7 @@ class OrderControl:
         return reply(placed.told().body())
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel an order by hand."""
+        """Cancel an order manually."""
         order = msgspec.json.decode(await request.body(), type=HandCancel)
         account = self._exchange.order_account(self._key(order.account))
         named = Named(order.symbol, None, order.client_order_id)
@@ -184,7 +184,7 @@ class OrderControl:
         return reply(gone.body())
 
     async def trade(self, request: Request) -> Response:
-        """Execute a trade of the crowd against the accounts' orders."""
+        """Match a simulated market trade against the accounts' orders."""
         order = msgspec.json.decode(await request.body(), type=CrowdTrade)
         symbol, now_ms, before = (
             self._symbol(order.symbol),
@@ -202,7 +202,7 @@ class OrderControl:
         return symbol
 
     def _accepted_for(self) -> dict[int, list[str]]:
-        """Return the accepted client order IDs by account, repeats included."""
+        """Return the client order IDs of all accepted orders by account. Duplicates stay in the list."""
         accepted: dict[int, list[str]] = {}
         for one in self._desk.accepted:
             accepted.setdefault(self._number(one.holder), []).append(one.client_order_id)
@@ -223,5 +223,5 @@ class OrderControl:
 
     def _shown(self, execution: Execution) -> dict[str, object]:
         shown = msgspec.convert(msgspec.to_builtins(execution), dict[str, object])
-        del shown["holder"]  # `holder` is an API key; even control answers contain no keys
+        del shown["holder"]  # `holder` is an API key, and no answer may contain a key
         return shown | {"account": self._number(execution.holder)}

@@ -24,24 +24,24 @@ from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
 
 WEIGHT_LIMIT = 6000
 REMEMBERED_REQUESTS = 20_000
-REMEMBERED_EVENTS = 6_000  # a few buckets of the largest crowd
+REMEMBERED_EVENTS = 6_000  # in 100 ms buckets of the largest crowd
 LARGEST_CROWD = 1_500
 
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A further customer, with keys and holdings of its own."""
+    """An additional account with its own keys and balances."""
 
     account: DemoAccount
     portfolio: Portfolio
 
 
 class SimulatedExchange:
-    """State shared by all requests; the market itself is a function of seed and time.
+    """A simulated exchange with the state that all requests share. Its market depends only on seed and time.
 
-    `crowd` is the number of additional symbols for load; each of their depth events touches `crowd_levels` levels or a
-    few more. `contracts` is the number of additional perpetuals. `replay` is a folder of recordings that replace their
-    symbols.
+    `crowd` is the number of additional symbols for load tests. Each of their depth events changes `crowd_levels`
+    levels or a few more. `contracts` is the number of additional perpetuals. `replay` is a folder of recordings that
+    replace the symbols in them.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SimulatedExchange:
         self.meter.limit = limit
 
     def holder(self, key: str) -> DemoAccount:
-        """Return the account of a key. An unknown key gets the first account, which does not know it either."""
+        """Return the account of a key. For an unknown key, return the first account, which will refuse the key."""
         return next((guest.account for guest in self.guests if guest.account.knows(key)), self.account)
 
     def portfolio(self, key: str) -> Portfolio:
@@ -103,14 +103,14 @@ class SimulatedExchange:
         return self.orders.portfolio(self.holder(key).api_key, self._first_portfolio(key), self.now_ms())
 
     def order_account(self, key: str) -> Account:
-        """Return the account on which the holder of a key trades."""
+        """Return the trading account of a key."""
         return self.orders.records.account(self.holder(key).api_key, self._first_portfolio(key))
 
     def _first_portfolio(self, key: str) -> Portfolio:
         return next((guest.portfolio for guest in self.guests if guest.account.knows(key)), self.stage.portfolio)
 
     def depth(self, symbol: Symbol, limit: int, now_ms: int) -> Depth:
-        """Return up to `limit` levels a side, including the accounts' orders."""
+        """Return up to `limit` levels per side, including the accounts' orders."""
         depth = self.stage.market.depth(symbol, limit, now_ms)
         shown = self._shown(symbol, now_ms)
         return lay_depth(depth, shown, limit) if shown else depth
@@ -122,7 +122,10 @@ class SimulatedExchange:
         return lay_top(top, shown) if shown and top is not None else top
 
     def changes(self, symbol: Symbol, span: Span) -> Changes | None:
-        """Return the changes to a symbol's book by the crowd and the accounts; None if nothing changed."""
+        """Return the changes to a symbol's book, including those of the accounts' orders.
+
+        Return None if nothing changed.
+        """
         market, shown = self.stage.market, self._shown(symbol, span.end_ms)
         changes, touched = market.changes(symbol, *span), self.orders.engine.shown.touched(symbol, span)
         self.orders.engine.shown.told(symbol, span.end_ms)
@@ -139,14 +142,14 @@ class SimulatedExchange:
         return self.orders.engine.shown.at(symbol, now_ms)
 
     def now_ms(self) -> int:
-        """Return the exchange's time, which may be skewed."""
+        """Return the exchange's time, including its offset."""
         return self.clock.now_ms() + self.skew_ms
 
     def set_scenario(self, name: str) -> None:
-        """Change the scenario. Requests, weights and faults stay; orders do not.
+        """Change the scenario. Orders are deleted; requests, weights and faults stay.
 
         Raises:
-            ValueError: there is no such scenario.
+            ValueError: the scenario is unknown.
         """
         if name not in SCENARIOS:
             raise ValueError(f"Unknown scenario {name!r}; scenarios: {', '.join(SCENARIOS)}.")
@@ -156,7 +159,9 @@ class SimulatedExchange:
         self._set_sources()
 
     def set_crowd(self, count: int, levels: int = FEW_LEVELS) -> None:
-        """List `count` cheap markets in place of the earlier crowd. Connections that are already open do not get them.
+        """List `count` additional cheap markets instead of the previous ones.
+
+        Open connections cannot subscribe to them.
 
         Raises:
             ValueError: the number is out of range.
@@ -170,7 +175,7 @@ class SimulatedExchange:
         self.set_scenario(self.scenario)
 
     def set_contracts(self, count: int) -> None:
-        """List `count` cheap perpetuals in place of the earlier ones.
+        """List `count` additional cheap perpetuals instead of the previous ones.
 
         Raises:
             ValueError: the number is out of range.
@@ -178,7 +183,7 @@ class SimulatedExchange:
         self.futures.set_crowd(count)
 
     def set_replay(self, folder: Path | None, speed: float = 1) -> list[str]:
-        """Start to replay the recordings of a folder at `speed` times their own speed; None ends the replay.
+        """Replay the recordings of a folder at `speed` times their original speed. None ends the replay.
 
         Raises:
             ValueError: the recordings cannot be replayed.
@@ -199,7 +204,7 @@ class SimulatedExchange:
         self.said = Said(REMEMBERED_EVENTS)
 
     def record(self, request: ReceivedRequest) -> None:
-        """Add a request to the log; a full log drops its older half."""
+        """Add a request to the log. A full log drops its older half."""
         self.requests.append(request)
         if len(self.requests) > REMEMBERED_REQUESTS:
             del self.requests[: REMEMBERED_REQUESTS // 2]

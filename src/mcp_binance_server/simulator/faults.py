@@ -1,4 +1,4 @@
-"""Injected faults of answers and streams."""
+"""Injected faults of REST answers and streams."""
 
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
@@ -6,50 +6,50 @@ from typing import Annotated, Literal
 import msgspec
 
 Kind = Literal[
-    "status",  # an error answer: status, code, msg, headers; or a text body instead of code and msg
-    "delay",  # the true answer, late
-    "cut_before",  # the connection ends before the answer
-    "silence",  # there is no answer, and the connection stays open
-    "cut_within",  # the connection ends in the middle of the body
-    "html",  # status 200 and an HTML page
-    "truncated",  # status 200 and the first half of the JSON, with a matching Content-Length
-    "empty",  # status 200 and no body
-    "content_type",  # the true body, announced as text
-    "gzip",  # the true body, compressed
-    "false_gzip",  # the true body, announced as compressed
+    "status",  # an error answer with status and headers, and either code and msg or a text body
+    "delay",  # the correct answer, late
+    "cut_before",  # the connection closes before the answer
+    "silence",  # no answer, while the connection stays open
+    "cut_within",  # the connection closes in the middle of the body
+    "html",  # an HTML page with status 200
+    "truncated",  # half of the JSON with status 200 and a matching Content-Length
+    "empty",  # an empty body with status 200
+    "content_type",  # the correct body with a text content type
+    "gzip",  # the correct body, compressed
+    "false_gzip",  # the correct body, wrongly labelled as compressed
     "huge",  # a valid JSON body of `size` bytes
-    "drip",  # the true body, `piece` bytes at a time, `delay_ms` apart
+    "drip",  # the correct body in chunks of `piece` bytes, one every `delay_ms`
 ]
 
 StreamKind = Literal[
     "drop",  # the event is lost
     "duplicate",  # the event arrives twice
-    "swap",  # the event arrives after the next one of its stream
-    "gap",  # depth events are lost until `ids` update ids are missing
-    "crossed",  # the depth event bids above every ask
-    "malformed",  # the first half of the event arrives
-    "bad_price",  # a price of the event is `text`
-    "bad_quantity",  # a quantity of the event is `text`
-    "late",  # the event's time is `behind_ms` ago
-    "cut",  # the socket ends instead of the event
-    "silent",  # from here on the connection sends only pongs, and stays open
-    "deaf",  # from here on the connection ignores its input: pings and messages stay unanswered, events go on
-    "half_open",  # silent and deaf at once
-    "no_pong",  # the client's pongs are lost from here on: the connection closes after the hub's `pong_ms`
-    "ping",  # every open connection gets a ping; takes effect at once
-    "shutdown",  # every open connection gets the event that the server shuts down; takes effect at once
-    "terminated",  # every account subscription gets the event that it has ended; takes effect at once
-    "revoked",  # every account subscription gets the event that its key was revoked; takes effect at once
-    "stale_snapshot",  # GET depth answers with the book of `behind_ms` ago; applies to requests, not events
+    "swap",  # the event arrives after the next event of its stream
+    "gap",  # depth events are dropped until `ids` update IDs are missing
+    "crossed",  # the depth event has a bid above every ask
+    "malformed",  # only the first half of the event arrives
+    "bad_price",  # a price in the event is replaced by `text`
+    "bad_quantity",  # a quantity in the event is replaced by `text`
+    "late",  # the event's time is `behind_ms` in the past
+    "cut",  # the socket closes instead
+    "silent",  # the connection stays open but sends only pongs from now on
+    "deaf",  # the connection ignores pings and messages from now on, and still sends events
+    "half_open",  # `silent` and `deaf` together
+    "no_pong",  # the client's pongs are lost from now on, so the connection closes after the hub's `pong_ms`
+    "ping",  # every open connection gets a ping immediately
+    "shutdown",  # every open connection immediately gets the event that the server shuts down
+    "terminated",  # every account subscription immediately gets the event that it has ended
+    "revoked",  # every account subscription immediately gets the event that its key was revoked
+    "stale_snapshot",  # GET depth returns the book of `behind_ms` ago; this affects requests, not events
 ]
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One fault; `times` None means until cleared, and `path` and `method` can contain the wildcards * and ?.
+    """One fault of a REST answer. `path` and `method` can contain the wildcards * and ?.
 
-    `executed` is for writes. It decides whether the order or cancel is executed in spite of the fault, once key,
-    signature and time are valid. The delay then lies between execution and answer. If it is None, the kind decides, as
-    for reads.
+    The fault applies `times` times; None means until it is removed. `executed` is for orders and cancels. It states
+    whether a valid request is executed in spite of the fault. If it is executed, the delay comes after the execution.
+    If `executed` is None, the kind of fault decides.
     """
 
     kind: Kind
@@ -68,13 +68,13 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Faults:
-    """Pending faults of requests; of those that match, the first added applies first."""
+    """Pending faults of requests. If several match a request, the oldest one applies."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Fault, int | None]] = []
 
     def add(self, fault: Fault) -> None:
-        """Apply the fault to the next requests that match it."""
+        """Add a fault for the next matching requests."""
         self._waiting.append((fault, fault.times))
 
     def clear(self) -> None:
@@ -86,7 +86,7 @@ class Faults:
         return [fault for fault, _ in self._waiting]
 
     def take(self, path: str, method: str = "GET") -> Fault | None:
-        """Return the fault that applies to this request, and count it; None if no fault matches."""
+        """Return the fault for this request and count its use. Return None if no fault matches."""
         for place, (fault, left) in enumerate(self._waiting):
             if fnmatchcase(path, fault.path) and fnmatchcase(method, fault.method):
                 if left is not None and left <= 1:
@@ -98,7 +98,10 @@ class Faults:
 
 
 class StreamFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One fault; `times` None means until cleared, and `stream` can contain the wildcards * and ?."""
+    """One fault of a stream. `stream` can contain the wildcards * and ?.
+
+    The fault applies `times` times; None means until it is removed.
+    """
 
     kind: StreamKind
     stream: str = "*"
@@ -109,7 +112,7 @@ class StreamFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 class StreamFaults:
-    """Pending faults of streams; of those that match, the first added applies first."""
+    """Pending faults of streams. If several match an event, the oldest one applies."""
 
     def __init__(self) -> None:
         self.shutdowns = 0
@@ -118,7 +121,7 @@ class StreamFaults:
         self._waiting: list[tuple[StreamFault, int | None]] = []
 
     def add(self, fault: StreamFault) -> None:
-        """Apply the fault to the next events that match it."""
+        """Add a fault for the next matching events."""
         if fault.kind == "shutdown":
             self.shutdowns += 1
         elif fault.kind == "ping":
@@ -137,11 +140,11 @@ class StreamFaults:
         return [fault for fault, _ in self._waiting]
 
     def take(self, stream: str) -> StreamFault | None:
-        """Return the fault that applies to this event, and count it; None if no fault matches."""
+        """Return the fault for this event and count its use. Return None if no fault matches."""
         return self._take(stream, snapshot=False)
 
     def take_stale(self, symbol: str) -> StreamFault | None:
-        """Return the fault that applies to this snapshot, and count it; None if no fault matches."""
+        """Return the fault for this snapshot and count its use. Return None if no fault matches."""
         return self._take(f"{symbol.lower()}@depth", snapshot=True)
 
     def _take(self, name: str, *, snapshot: bool) -> StreamFault | None:

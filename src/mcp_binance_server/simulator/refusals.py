@@ -1,4 +1,4 @@
-"""Answers, and refusals with Binance's messages."""
+"""REST answers, and refusals with Binance's codes and messages."""
 
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -15,7 +15,7 @@ HTML_TYPE = "text/html"
 
 
 class Refusal(Exception):
-    """A request answered with a code and a message instead of data."""
+    """A refusal with a code and a message."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Refusal(Exception):
         self.data = data
 
     def body(self) -> dict[str, object]:
-        """Return the body of the answer; `data` contains the results of the parts of a request."""
+        """Return the body of the answer. `data` has the results of a request's parts."""
         told: dict[str, object] = {"code": self.code, "msg": self.message}
         return told if self.data is None else told | {"data": self.data}
 
@@ -126,7 +126,7 @@ def rejected_key() -> Refusal:
 
 
 def rejected_address() -> Refusal:
-    # Some answers contain the caller's address; this one is from the range for documentation, RFC 5737.
+    # Some answers contain the caller's address. This address is reserved for documentation, RFC 5737.
     told = "Invalid API-key, IP, or permissions for action, request ip: 203.0.113.7"
     return Refusal(-2015, told, status=401)
 
@@ -170,7 +170,7 @@ class Answer:
 
 
 def json_answer(body: object, status: int = 200) -> Answer:
-    """Encode a body; characters beyond ASCII are not escaped."""
+    """Encode a body as JSON without escaping non-ASCII characters."""
     return Answer(status, msgspec.json.encode(body))
 
 
@@ -181,12 +181,12 @@ def refused(refusal: Refusal) -> Answer:
 
 
 def page(status: int, title: str) -> Answer:
-    """Return an HTML page like that of a gateway."""
+    """Return an HTML page like that of a proxy or gateway."""
     return Answer(status, f"<html><body><h1>{status} {title}</h1></body></html>".encode(), HTML_TYPE)
 
 
 def header_list(answer: Answer, used_weight: int, now_ms: int) -> list[tuple[bytes, bytes]]:
-    """Return the headers in ASGI format; the answer's own headers take precedence."""
+    """Return the headers in ASGI format. The answer's own headers override the defaults."""
     headers = {
         "content-type": answer.content_type,
         "content-length": str(len(answer.body)),

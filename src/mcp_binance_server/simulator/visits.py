@@ -1,4 +1,4 @@
-"""Open connections of a host, and the requests it received."""
+"""Open connections of a host, and its request log."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ class Visitor(Protocol):
 class Hub:
     """Stream settings and open connections of a host.
 
-    With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps at every sleep
-    needs this; otherwise the sleeping connections would move the clock without end.
+    With `by_hand` the connections do not wait for the clock: set the clock, then call `wake`. This is needed for a
+    test clock that jumps at every sleep, because sleeping connections would otherwise advance it endlessly.
 
-    Lifetimes, limits and faults run on the exchange's clock. The server's pings, one every 20 s, and its pong timeout
-    are uvicorn's and run on the machine's clock; `no_pong` simulates their outcome on the exchange's clock.
+    Lifetimes, limits and faults use the exchange's clock. The server's pings, one every 20 s, and its pong timeout are
+    uvicorn's and use the machine's clock. `no_pong` simulates a missing pong on the exchange's clock.
     """
 
     def __init__(self) -> None:
@@ -60,14 +60,14 @@ class Hub:
         self._visitors.remove(visitor)
 
     def wake(self) -> None:
-        """Let every connection send its due events now."""
+        """Make every connection send its due events now."""
         self.beats += 1
         if self._pulse is not None:
             self._pulse.set()
             self._pulse = None
 
     async def pulse(self, beats: int) -> None:
-        """Wait for the next `wake`; return at once if `wake` has been called since the caller read `beats`."""
+        """Wait for the next `wake`. Return immediately if `wake` was called after `beats` was read."""
         if beats == self.beats:
             self._pulse = self._pulse or anyio.Event()
             await self._pulse.wait()
@@ -75,7 +75,7 @@ class Hub:
 
 @dataclass(slots=True)
 class ReceivedRequest:
-    """One API request as received, and its answer; status 0 until there is an answer."""
+    """One API request as received, and its answer. The status is 0 until there is an answer."""
 
     method: str
     path: str

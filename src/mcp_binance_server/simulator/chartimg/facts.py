@@ -1,4 +1,4 @@
-"""Catalog of chart-img.com, and the page that documents it."""
+"""Catalog of the simulated chart-img.com, and its documentation page."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from mcp_binance_server.simulator.market.listing import Listing
 Value = bool | int | float | str
 
 TICKER = re.compile(r"([A-Z0-9_]+):([A-Z0-9_.!]+)")
-# Exchange, symbol, description, type, currency.
+# Exchange, symbol, description, type and currency.
 ELSEWHERE = (
     ("COINBASE", "BTCUSD", "Bitcoin / US Dollar", "spot", "USD"),
     ("COINBASE", "ETHUSD", "Ethereum / US Dollar", "spot", "USD"),
@@ -38,7 +38,7 @@ EXAMPLE: dict[str, object] = {
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Rule for the value of one key: its type, default, bounds and options."""
+    """Rule for the value of a key: type, default, bounds and options."""
 
     type: str
     label: str = ""
@@ -95,7 +95,7 @@ class ExchangeFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The whole catalog, with look-ups by wire name."""
+    """The whole catalog, indexed by the names in requests."""
 
     parameters: Mapping[str, Fact]
     plans: Mapping[str, PlanFact]
@@ -131,13 +131,13 @@ def is_list(value: object) -> TypeGuard[Sequence[object]]:
 
 @cache
 def read_facts() -> Facts:
-    """Read the data file that ships with the package. No code is shared with the chart-img client."""
+    """Read the data file in the package. It shares no code with the chart-img client."""
     path = files("mcp_binance_server").joinpath("charts", "chartimg_catalog.json")
     return msgspec.json.decode(path.read_bytes(), type=Facts)
 
 
 def rows_of(exchange_id: str, listing: Listing, search: str, kind: str) -> list[Row]:
-    """Return the symbols of an exchange whose name contains `search`; an empty `kind` means all types."""
+    """Return the symbols of an exchange whose name contains `search`. An empty `kind` includes all types."""
     rows = _binance(listing) if exchange_id == "BINANCE" else _elsewhere(exchange_id)
     wanted = search.upper()
     return [row for row in rows if wanted in str(row["symbol"]) and kind in {"", row["type"]}]
@@ -151,7 +151,7 @@ def is_known(symbol: str, facts: Facts, listing: Listing) -> bool:
 def _is_listed(place: str, name: str, facts: Facts, listing: Listing) -> bool:
     if place != "BINANCE":
         return place in facts.exchange_ids
-    # A perpetual has the name of its pair plus `.P`; a coin-margined one that of its dollar pair, such as BTCUSD.P.
+    # A perpetual's name is that of its pair plus `.P`. A coin-margined one uses its dollar pair, such as BTCUSD.P.
     pair = name.removesuffix(".P")
     return pair in listing.symbols or (pair != name and f"{pair}T" in listing.symbols)
 
@@ -181,7 +181,7 @@ def _row(place: str, symbol: str, description: str, kind: str, currency: str) ->
 
 
 def documentation(facts: Facts) -> str:
-    """Return the documentation page: flat, one heading per item, tables with named columns."""
+    """Return the documentation page, with one heading per item and tables with named columns."""
     parts = [
         *_limits(facts),
         _heading(1, "TradingView Snapshot v2"),

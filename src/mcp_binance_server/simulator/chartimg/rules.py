@@ -1,4 +1,4 @@
-"""Validation of request bodies by the simulated chart-img: unknown names and keys, and values that break a rule."""
+"""Validation of request bodies by the simulated chart-img.com."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ UNKNOWN_NAME = "must be a supported name"
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One entry in the list of problems that answers an invalid body."""
+    """One problem of an invalid body, as listed in the answer."""
 
     value: object
     msg: str

@@ -1,4 +1,4 @@
-"""The simulated chart-img service: rate limit, daily limit, stored images and drawing."""
+"""The simulated chart-img.com: rate limit, daily limit, stored images and drawing."""
 
 import hashlib
 import string
@@ -20,7 +20,7 @@ DARK = {**LIGHT, "page": b"\x13\x17\x22"}
 
 
 class ChartImgRefusal(Exception):
-    """A request answered with an error status, and a message or a list of problems."""
+    """A refused request. The answer has an error status, and a message or a list of problems."""
 
     def __init__(self, status: int, body: object) -> None:
         super().__init__(str(body))
@@ -33,7 +33,10 @@ def refusal(status: int, message: str) -> ChartImgRefusal:
 
 
 class SimulatedChartImg:
-    """One key on one plan. `page` replaces the documentation; `tells_remaining` adds an undocumented header."""
+    """One key and its plan.
+
+    `page` replaces the documentation. `tells_remaining` adds an undocumented header with the remaining quota.
+    """
 
     def __init__(self, clock: Clock, seed: int) -> None:
         self.clock = clock
@@ -72,7 +75,7 @@ class SimulatedChartImg:
         """Check the key and the rate limit of a request.
 
         Raises:
-            ChartImgRefusal: the key is wrong, or requests come too fast.
+            ChartImgRefusal: the key is wrong, or the rate limit is exceeded.
         """
         if key != self.api_key:
             raise refusal(401, "Invalid Request")
@@ -99,7 +102,7 @@ class SimulatedChartImg:
         self._used_today += 1
 
     def store(self, image: bytes, content_type: str) -> tuple[str, str]:
-        """Store an image; return its name and its ETag."""
+        """Store an image. Return its name and ETag."""
         etag = hashlib.sha256(image).hexdigest()[:32]
         name = f"{etag}.{content_type.removeprefix('image/')}"
         self.stored[name] = (image, content_type)
@@ -114,7 +117,7 @@ class SimulatedChartImg:
 
 
 def png(width: int, height: int, *, dark: bool, seed: int) -> bytes:
-    """Return a valid PNG of rising and falling bars. Equal seeds give equal bars."""
+    """Return a valid PNG of rising and falling bars. The same seed gives the same bars."""
     colours = DARK if dark else LIGHT
     row = [colours["page"]] * width
     tops = [height // 8 + draw % max(1, height // 2) for draw in draws(BARS, seed, "bars")]
@@ -137,7 +140,7 @@ def png(width: int, height: int, *, dark: bool, seed: int) -> bytes:
 
 
 def jpeg(width: int, height: int) -> bytes:
-    """Return a valid JPEG: one grey component with equal blocks, so each block is the two bits 0 and 0."""
+    """Return a valid JPEG with one grey component. All blocks are equal, and each is encoded as two zero bits."""
     blocks = -(-width // 8) * -(-height // 8)
     bits = "00" * blocks
     bits += "1" * (-len(bits) % 8)

@@ -1,1 +1,1 @@
-"""A simulated market of USDⓈ-M futures, on top of the simulated spot market."""
+"""A simulated market of USDⓈ-M futures, derived from the simulated spot market."""

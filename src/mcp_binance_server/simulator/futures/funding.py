@@ -1,4 +1,4 @@
-"""Funding rates from the premiums of each interval, settled and current."""
+"""Settled and current funding rates, computed from the premiums of each interval."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from mcp_binance_server.simulator.market.listing import UNIT
 from mcp_binance_server.simulator.market.prices import HOUR_MS
 
 MINUTE_MS = 60_000
-INTEREST = UNIT // 10_000  # 0.01 % in eight hours
+INTEREST = UNIT // 10_000  # 0.01 % per eight hours
 DAMPER = 5 * UNIT // 10_000  # 0.05 %
 FORMULA_HOURS = 8
 DIVIDEND = -42 * UNIT // 10_000
@@ -17,7 +17,7 @@ DIVIDEND = -42 * UNIT // 10_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The time between two settlements."""
+    """A funding interval, from one settlement to the next."""
 
     start_ms: int
     hours: int
@@ -29,7 +29,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One settlement; the rate is in units of 0.00000001."""
+    """One settlement. The rate is in units of 0.00000001."""
 
     at_ms: int
     rate: int
@@ -37,16 +37,17 @@ class Payment:
 
 
 def interval_at(plan: FundingPlan, at_ms: int) -> Interval:
-    """Return the interval that contains a time; a settlement time belongs to the next interval."""
+    """Return the interval that contains a time. A settlement time belongs to the interval that it starts."""
     hours = plan.hours_before if at_ms < plan.changed_ms else plan.hours
     length = hours * HOUR_MS
     return Interval(at_ms // length * length, hours)
 
 
 def rate_of(average: int, hours: int, cap: int) -> int:
-    """Return the rate of an average premium: average + clamp(interest - average, ±0.05 %), by the interval, capped.
+    """Return the funding rate for an average premium.
 
-    The formula is for eight hours. Its scaling to shorter intervals is an assumption.
+    The rate is average + clamp(interest - average, ±0.05 %), scaled to the interval and capped. The formula is for
+    eight hours. Its scaling to shorter intervals is an assumption.
     """
     whole = average + max(-DAMPER, min(DAMPER, INTEREST - average))
     return max(-cap, min(cap, _divided(whole * hours, FORMULA_HOURS)))
@@ -67,7 +68,7 @@ class Funding:
         return interval_at(self._plan, now_ms)
 
     def estimate(self, now_ms: int) -> int:
-        """Return the rate of the current interval so far; in its last minute it equals the settled rate."""
+        """Return the preliminary rate of the current interval. In the last minute it equals the settled rate."""
         minute = now_ms // MINUTE_MS
         if self._running[0] != minute:
             self._running = (minute, self._estimated(now_ms))

@@ -1,4 +1,4 @@
-"""Open interest of a contract: opened minus closed and liquidated lots, derived from the trades on its tape."""
+"""Open interest of a contract, derived from its trades: opened minus closed and liquidated lots."""
 
 from typing import NamedTuple
 
@@ -8,16 +8,19 @@ from mcp_binance_server.simulator.futures.waves import Wave
 from mcp_binance_server.simulator.market.noise import Lru
 from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 
-REFERENCE_MS = 1_735_603_200_000  # the last day of 2024; the usual open interest is half of its volume
+REFERENCE_MS = 1_735_603_200_000  # last day of 2024; half of its volume is the average open interest
 SHARES = (0.8, 0.18, 0.02)
 SWING = 0.15
-WILD_SWING = 0.0015  # small enough to be traded within a calm quarter of an hour
-WILD_STILL_MS = 45 * 60_000  # time for which a wild level lasts before it moves to the next
-HEALING_HOURS = 24  # liquidated positions are reopened within a day
+WILD_SWING = 0.0015  # small enough to be traded in a calm quarter of an hour
+WILD_STILL_MS = 45 * 60_000  # a wild level stays for this long before it moves to the next
+HEALING_HOURS = 24  # liquidated positions are reopened within this time
 
 
 class Flow(NamedTuple):
-    """Parts of the change of open interest in a span, in lots: `opened` - `closed` - `liquidated`."""
+    """Trades of a time span by their effect on open interest, in lots.
+
+    The change is `opened` - `closed` - `liquidated`.
+    """
 
     traded: int
     opened: int
@@ -26,7 +29,7 @@ class Flow(NamedTuple):
 
 
 class Interest:
-    """Open interest of one contract in lots, at any time."""
+    """Open interest of one contract in lots."""
 
     def __init__(self, tape: ContractTape, liquidations: Liquidations, seed: int, *, wild: bool) -> None:
         self._tape = tape
@@ -44,12 +47,12 @@ class Interest:
         if not into_ms:
             return self._level(hour) - planted
         if self._wild:
-            # A wild contract reopens liquidated lots at once, so that a level is independent of everything before it.
+            # A wild contract reopens liquidated lots immediately, so that a level does not depend on earlier ones.
             first, last = self._level(hour), self._level(hour + 1)
             into_ms, span_ms = max(0, into_ms - WILD_STILL_MS), HOUR_MS - WILD_STILL_MS
             return first + (last - first) * into_ms // span_ms - planted
         lost = sum(each.lots for each in self._liquidations.natural(hour * HOUR_MS, at_ms))
-        # Liquidations of the hour count at their own times, all other changes are spread evenly over it.
+        # Liquidations count at their own times. All other changes are spread evenly over the hour.
         first, last = self._level(hour), self._level(hour + 1) + self._liquidations.hour(hour).lots
         return first + (last - first) * into_ms // HOUR_MS - lost - planted
 
@@ -59,7 +62,7 @@ class Interest:
         traded = 0 if found is None else found.lots
         liquidated = sum(each.lots for each in self._liquidations.between(start_ms, end_ms))
         net = self.at(end_ms) - self.at(start_ms) + liquidated
-        # Half of the remaining lots change hands; the other half is opened by some traders and closed by others.
+        # Half of the remaining lots only change hands. The other half is opened by one trader and closed by another.
         churned = max(0, traded - abs(net)) // 4
         return Flow(traded, churned + max(0, net), churned + max(0, -net), liquidated)
 

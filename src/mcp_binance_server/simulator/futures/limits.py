@@ -1,4 +1,4 @@
-"""Two request counters, in addition to the weight limit."""
+"""Two request counters that apply in addition to the weight limit."""
 
 from mcp_binance_server.simulator import refusals
 
@@ -9,7 +9,7 @@ FUNDING_LIMIT = 500
 
 
 class RequestCounter:
-    """Requests in the current five minutes."""
+    """Counter of the requests in the current five minutes."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -18,7 +18,7 @@ class RequestCounter:
         self._used: int = 0
 
     def used(self, now_ms: int) -> int:
-        """Return the number of requests in the five minutes of `now_ms`."""
+        """Return the number of requests in the five minutes that contain `now_ms`."""
         self._turn(now_ms)
         return self._used
 
@@ -26,13 +26,13 @@ class RequestCounter:
         """Count a request.
 
         Raises:
-            Refusal: the limit of the five minutes is exceeded.
+            Refusal: the limit for five minutes is exceeded.
         """
         self._turn(now_ms)
         self._used += 1
         self.total += 1
         if self._used > self.limit:
-            # The real exchange's answer is not documented; this one has the code of an exceeded weight limit.
+            # Binance does not document its answer, so this one has the code of an exceeded weight limit.
             told = f"Too many requests; current limit is {self.limit} requests per 5 minutes."
             raise refusals.Refusal(-1003, told, status=429)
 

@@ -1,4 +1,4 @@
-"""Forced orders: bursts of them in minutes of large moves, and the part that the stream shows."""
+"""Liquidations: bursts of forced orders in minutes with large price moves, and the subset in the stream."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -13,15 +13,18 @@ from mcp_binance_server.simulator.market.prices import HOUR_MS
 
 SECOND_MS = 1_000
 MINUTE_MS = 60_000
-CALM = 125  # an hour that moves less than 1/125 from its opening price has no liquidations
-MOST_OF_HOUR = 10  # at most a tenth of an hour's volume is forced
+CALM = 125  # no liquidations in an hour that moves less than 1/125 from its opening price
+MOST_OF_HOUR = 10  # at most a tenth of an hour's volume
 MOST_ORDERS = 12  # per side and minute
 BURST_MS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class ForcedOrder:
-    """One liquidation: a long is sold, a short is bought back. Prices are in ticks of the contract."""
+    """One liquidation.
+
+    A long position is sold, and a short position is bought back. Prices are in ticks of the contract.
+    """
 
     contract: Contract
     time_ms: int
@@ -43,7 +46,7 @@ class Forced(NamedTuple):
 
 
 class Liquidations:
-    """All liquidations of one contract; `planted` ones were added by hand."""
+    """All liquidations of one contract. `planted` ones were added manually."""
 
     def __init__(self, tape: ContractTape, seed: int) -> None:
         self.contract = tape.contract
@@ -64,7 +67,7 @@ class Liquidations:
         return sorted(found + planted, key=_time) if planted else found
 
     def natural(self, start_ms: int, end_ms: int) -> list[ForcedOrder]:
-        """Return the liquidations that follow from the market, without the planted ones."""
+        """Return the liquidations caused by the market, without the planted ones."""
         found: list[ForcedOrder] = []
         for hour in range(start_ms // HOUR_MS, -(-end_ms // HOUR_MS)):
             if self.hour(hour).lots:
@@ -129,11 +132,11 @@ def _time(order: ForcedOrder) -> int:
 
 def _excess(move: int, opened: int, most: int) -> int:
     over = move * CALM - opened
-    # An hour that moves three times as far as a calm one has the maximum of forced lots.
+    # The maximum is reached by an hour that moves three times as far as a calm one.
     return max(0, min(most, most * over // (2 * opened)))
 
 
 def told(orders: list[ForcedOrder]) -> list[ForcedOrder]:
-    """Return the orders that a stream shows of one second: only the newest of each contract."""
+    """Return the orders of one second that the stream shows: only the newest of each contract."""
     newest = {order.contract.name: order for order in orders}
     return list(newest.values())

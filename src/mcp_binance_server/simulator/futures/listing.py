@@ -1,4 +1,4 @@
-"""Listed contracts, the spot market that each follows, and its funding plan."""
+"""Listed contracts, each with its spot market and its funding terms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ from mcp_binance_server.simulator.market.listing import UNIT, Listing, Symbol, d
 from mcp_binance_server.simulator.market.noise import draws
 from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 
-FUTURES_HOST = "futures.simulator.invalid"  # host name by which a client in the same process reaches this market
+FUTURES_HOST = "futures.simulator.invalid"  # host name of this market for a client in the same process
 ONBOARD_MS = 1_672_531_200_000  # 2023-01-01, as in the spot market
-FOREVER_MS = 4_133_404_800_000  # 2100-12-25: the delivery date of perpetuals
-SETTLED_MS = 1_735_689_600_000  # 2025-01-01: the end of the spot markets of settling contracts
-FLOW = 3  # volume of a contract as a multiple of its spot volume
-TRADFI_MODEL = "LTCUSDT"  # source of their tick and lot
+FOREVER_MS = 4_133_404_800_000  # 2100-12-25, the delivery date of perpetuals
+SETTLED_MS = 1_735_689_600_000  # 2025-01-01, the end of the spot markets of settling contracts
+FLOW = 3  # factor from spot volume to contract volume
+TRADFI_MODEL = "LTCUSDT"  # the contracts have the tick and lot of this symbol
 LARGEST_CONTRACT_CROWD = 900
 
 MULTIPLIED = {"1000SHIBUSDT": "SHIBUSDT", "1000PEPEUSDT": "PEPEUSDT"}
@@ -32,9 +32,9 @@ BASIS_POINT = UNIT // 10_000
 
 @dataclass(frozen=True, slots=True)
 class FundingPlan:
-    """Funding terms: every `hours`, or `hours_before` until `changed_ms`.
+    """Funding terms. Rates and premiums are in units of 0.00000001.
 
-    Rates and premiums are in units of 0.00000001. A plan can be missing in fundingInfo.
+    Funding is every `hours` hours, and was every `hours_before` hours until `changed_ms`. fundingInfo can omit a plan.
     """
 
     hours: int = 8
@@ -49,7 +49,7 @@ class FundingPlan:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One contract: the spot market that its index follows, and its units in multiples of 0.00000001."""
+    """One contract with the spot market of its index. Its units are multiples of 0.00000001."""
 
     name: str
     pair: str
@@ -78,11 +78,11 @@ class Contract:
         return decimal_string(ticks * self.tick)
 
     def quantity(self, lots: int) -> str:
-        """Format a quantity given in lots, without the trailing zeros that all quantities of the contract share."""
+        """Format a quantity given in lots. Trailing zeros that all quantities of the contract share are removed."""
         return decimal_string(lots * self.lot)[: -zeros(self.lot) or None].rstrip(".")
 
     def value(self, scaled: int) -> str:
-        """Format an amount of the quote asset given in ticks of spot times lots of spot times 1.00000000."""
+        """Format an amount of the quote asset. The unit is spot ticks times spot lots times 0.00000001."""
         return decimal_string(scaled * self.spot.tick * self.spot.lot * FLOW // (UNIT * UNIT))
 
     def average(self, scaled: int, lots: int) -> str:
@@ -91,9 +91,9 @@ class Contract:
 
 
 class ContractListing:
-    """Contracts by name; delivery contracts are listed and removed with their quarters.
+    """Contracts by name. Delivery contracts are listed and removed each quarter.
 
-    `began_ms` is the start time of the exchange; the histories that tests look for lie shortly before it.
+    `began_ms` is the start time of the exchange. Histories that tests need are shortly before it.
     """
 
     def __init__(self, spot: Listing, seed: int, began_ms: int) -> None:
@@ -104,7 +104,7 @@ class ContractListing:
         self._kept: dict[int, Mapping[str, Contract]] = {}
 
     def set_crowd(self, count: int) -> None:
-        """List the perpetuals of `count` crowd members, even if spot does not list them.
+        """List the perpetuals of `count` additional symbols, even if they are not listed on spot.
 
         Raises:
             ValueError: the number is out of range.
@@ -159,7 +159,7 @@ class ContractListing:
 
 
 def contract_on(symbol: Symbol, name: str, *, multiplier: int = 1, plan: FundingPlan | None = None) -> Contract:
-    """Return a contract on a spot pair, in units in which all amounts of the pair are whole numbers."""
+    """Return a contract on a spot pair. Its units make all amounts whole numbers."""
     prefix = "" if multiplier == 1 else str(multiplier)
     return Contract(
         name=name,
@@ -170,7 +170,7 @@ def contract_on(symbol: Symbol, name: str, *, multiplier: int = 1, plan: Funding
         quote=symbol.quote,
         spot=symbol,
         multiplier=multiplier,
-        # Relative to its price, a thousand units of a cheap asset have a finer tick than one unit.
+        # A contract on a thousand units of a cheap asset has a tick that is finer in proportion to its price.
         tick=symbol.tick if multiplier == 1 else symbol.tick * multiplier // 100,
         lot=symbol.lot * FLOW // multiplier,
         delivery_ms=FOREVER_MS,
@@ -215,7 +215,7 @@ def _last_friday(year: int, month: int) -> int:
 
 
 def zeros(units: int) -> int:
-    """Count the trailing decimals that no multiple of the units uses."""
+    """Count the trailing decimals that are zero in every multiple of the units."""
     count = 0
     while count < 8 and units % 10 == 0:
         units, count = units // 10, count + 1

@@ -1,4 +1,4 @@
-"""The simulated futures market at one time: index, mark, quote, last trade and 24 hours of every contract."""
+"""The simulated futures market: index and mark price, quotes, last trades and 24-hour statistics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Index and mark price of one second, in units of 0.00000001."""
+    """Index and mark price in one second, in units of 0.00000001."""
 
     at_ms: int
     index: int
@@ -34,7 +34,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The best bid and ask, in ticks and lots of the contract; zeros if the contract does not trade."""
+    """The best bid and ask, in ticks and lots of the contract. They are zero if the contract does not trade."""
 
     bid: int
     bid_lots: int
@@ -44,7 +44,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class ContractDay:
-    """The last 24 hours. `total` is None without trades; `last` is in ticks of the contract."""
+    """Statistics of the last 24 hours. `total` is None without trades, and `last` is in ticks of the contract."""
 
     opened_ms: int
     closed_ms: int
@@ -54,7 +54,10 @@ class ContractDay:
 
 
 class FuturesMarket:
-    """A function of seed and time over a spot market. With `wild`, premiums and flows are independent draws."""
+    """Futures market that depends only on seed, time and the spot market.
+
+    With `wild`, premiums and volumes are drawn independently of each other.
+    """
 
     def __init__(self, spot: Market, listing: ContractListing, seed: int, *, wild: bool = False) -> None:
         self.spot = spot
@@ -70,7 +73,7 @@ class FuturesMarket:
         self._liquidations: dict[str, Liquidations] = {}
 
     def set_members(self, members: Mapping[str, Member]) -> None:
-        """Set the spot markets of the crowd, for symbols that spot itself does not list."""
+        """Set the additional spot markets, for symbols that spot does not list."""
         self._members = members
 
     def contracts(self, now_ms: int) -> Mapping[str, Contract]:
@@ -85,7 +88,7 @@ class FuturesMarket:
         return found
 
     def funding(self, contract: Contract) -> Funding | None:
-        """Return the funding of a perpetual; None for a delivery contract."""
+        """Return the funding of a perpetual, or None for a delivery contract."""
         if contract.plan is None:
             return None
         found = self._funding.get(contract.name)
@@ -116,15 +119,15 @@ class FuturesMarket:
         return found
 
     def mark(self, contract: Contract, now_ms: int) -> Mark:
-        """Return index and mark price of the second that contains `now_ms`; both change once a second."""
+        """Return the index and mark price of the second that contains `now_ms`. Both change once a second."""
         at_ms = now_ms // SECOND_MS * SECOND_MS
         return self.mark_at(contract, at_ms)
 
     def mark_at(self, contract: Contract, at_ms: int) -> Mark:
-        """Return the index, which is the mid price of the spot market, and the mark price at an exact time.
+        """Return the index and mark price at an exact time. The index is the mid price of the spot market.
 
-        On the full hour the index is the last spot price, half a spread from the mid price. That price costs nothing to
-        compute, and histories have hundreds of full hours.
+        On a full hour, the index is the last spot price, which is half a spread from the mid price. It needs no
+        computation, and histories have hundreds of full hours.
         """
         premium = self.premiums.at(contract, at_ms)
         unit = contract.spot.tick * contract.multiplier
@@ -141,7 +144,7 @@ class FuturesMarket:
         return _marked(at_ms, (top.bid[0] + top.ask[0]) * unit // 2, premium)
 
     def quote(self, contract: Contract, now_ms: int) -> Quote:
-        """Return the best bid and ask around the mark."""
+        """Return the best bid and ask around the mark price."""
         top = self._spot_top(contract, now_ms)
         if top is None:
             return Quote(0, 0, 0, 0)
@@ -150,7 +153,7 @@ class FuturesMarket:
         return Quote(bid, top.bid[1], max(bid + 1, scale.ask(top.ask[0])), top.ask[1])
 
     def day(self, contract: Contract, now_ms: int) -> ContractDay:
-        """Return the 24 hours up to now; they start at a full minute."""
+        """Return the statistics of the last 24 hours. The span starts at a full minute."""
         history, tape = self.spot.history(contract.spot), self.tape(contract)
         opened_ms = now_ms // MINUTE_MS * MINUTE_MS - DAY_MS + MINUTE_MS
         until = history.until(now_ms)
@@ -175,6 +178,6 @@ def _marked(at_ms: int, index: int, premium: int) -> Mark:
 
 
 def members_of(listing: ContractListing, seed: int, now_ms: int) -> dict[str, Member]:
-    """Return the spot markets of the crowd's contracts."""
+    """Return the spot markets of the additional contracts."""
     symbols = [each.spot for each in listing.contracts(now_ms).values() if in_crowd(each.spot.base)]
     return build_crowd(symbols, seed)

@@ -1,4 +1,4 @@
-"""Premium of each contract over its index: it varies around a mean, within bounds, and changes every hour."""
+"""Premium of each contract over its index. It changes every hour and varies around a mean, within bounds."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 
 SHARES = (0.5, 0.3, 0.2)
 LEAST, SPAN = 5 * BASIS_POINT, 16 * BASIS_POINT
-WILD = 120 * BASIS_POINT  # bound of wild premiums
+WILD = 120 * BASIS_POINT  # largest wild premium
 WILD_HOURS = 8
 CARRY = 3 * UNIT // 100  # per year, for delivery contracts
 DELIVERY_NOISE = 5 * BASIS_POINT
@@ -18,10 +18,10 @@ CALM_MS = 14 * DAY_MS
 
 
 class Premiums:
-    """Premiums in units of 0.00000001, each for a whole hour.
+    """Hourly premiums in units of 0.00000001.
 
-    A `wild` premium lasts for the longest funding interval and is independent of the one before. An estimate therefore
-    varies as much as the settled rate, however early it is read.
+    A `wild` premium lasts for the longest funding interval and does not depend on the previous one. Therefore an early
+    estimate of the rate varies as much as the settled rate.
     """
 
     def __init__(self, seed: int, *, wild: bool = False) -> None:
@@ -45,7 +45,7 @@ class Premiums:
         return [self.at(contract, hour * HOUR_MS) for hour in range(first_hour, first_hour + count)]
 
     def bound(self, contract: Contract) -> int:
-        """Return the largest distance of a perpetual's premium from its mean."""
+        """Return the maximum distance of a perpetual's premium from its mean."""
         if self._wild:
             return WILD
         found = self._bounds.get(contract.name)
@@ -63,5 +63,5 @@ class Premiums:
 
 @lru_cache(maxsize=16)
 def premiums_of(seed: int, *, wild: bool) -> Premiums:
-    """Return the premiums of a seed; all markets of the seed share the computed values."""
+    """Return the premiums of a seed. The computed values are shared by all markets with this seed."""
     return Premiums(seed, wild=wild)

@@ -1,4 +1,4 @@
-"""Faults of the futures host alone, in addition to the faults of all answers."""
+"""Faults that only the futures host has, in addition to the faults of all answers."""
 
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -8,12 +8,12 @@ import msgspec
 from mcp_binance_server.simulator import refusals
 
 QuirkKind = Literal[
-    "region",  # 451: restricted location; the spot host is not affected
-    "banned",  # 418 for `ms`; only the message contains the end of the ban
-    "string_times",  # timestamps are strings
-    "missing_rows",  # the answer lacks the rows of `symbols`
-    "behind",  # the answer is `ms` old
-    "empty_list",  # the list is empty
+    "region",  # 451 for a restricted location, on this host only
+    "banned",  # a ban (418) for `ms`; only the message has the end of the ban
+    "string_times",  # timestamps as strings
+    "missing_rows",  # an answer without the rows of `symbols`
+    "behind",  # an answer that is `ms` old
+    "empty_list",  # an empty list
 ]
 
 REGION = (
@@ -23,7 +23,10 @@ REGION = (
 
 
 class Quirk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One quirk; `times` None means until cleared, and `path` can contain the wildcards * and ?."""
+    """One quirk. `path` can contain the wildcards * and ?.
+
+    It applies `times` times; None means until it is removed.
+    """
 
     kind: QuirkKind
     path: str = "*"
@@ -33,13 +36,13 @@ class Quirk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Quirks:
-    """Pending quirks; all that match a request apply to it."""
+    """Pending quirks. All quirks that match a request apply to it."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Quirk, int | None]] = []
 
     def add(self, quirk: Quirk) -> None:
-        """Apply the quirk to the next requests that match it."""
+        """Add a quirk for the next matching requests."""
         self._waiting.append((quirk, quirk.times))
 
     def clear(self) -> None:
@@ -51,7 +54,7 @@ class Quirks:
         return [quirk for quirk, _ in self._waiting]
 
     def take(self, path: str) -> list[Quirk]:
-        """Return the quirks that apply to this request, and count them."""
+        """Return the quirks for this request and count their use."""
         struck = [(quirk, left) for quirk, left in self._waiting if fnmatchcase(path, quirk.path)]
         kept = [(quirk, left) for quirk, left in self._waiting if not fnmatchcase(path, quirk.path)]
         kept += [(quirk, left if left is None else left - 1) for quirk, left in struck if left is None or left > 1]
@@ -60,7 +63,7 @@ class Quirks:
 
 
 def refuse(quirks: list[Quirk], now_ms: int) -> None:
-    """Refuse the request if one of the quirks does.
+    """Raise the refusal of a quirk, if there is one.
 
     Raises:
         Refusal: the caller is banned, or in a restricted location.

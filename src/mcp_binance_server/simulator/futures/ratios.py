@@ -1,4 +1,4 @@
-"""Long shares of accounts and positions: slow waves, plus the takers' flow of the hour before."""
+"""Long shares of accounts and positions. They follow slow waves and the taker volume of the previous hour."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -13,12 +13,12 @@ RatioKind = Literal["accounts", "top_accounts", "top_positions"]
 SHARES = (0.5, 0.3, 0.2)
 LEAST, SPAN = 4_600, 1_500  # in units of 0.0001
 MOOD = 700
-# Weight of the takers' flow in each ratio.
+# Influence of the taker volume on each ratio.
 FOLLOWING: Mapping[RatioKind, float] = {"accounts": 0.15, "top_accounts": 0.1, "top_positions": 0.05}
 
 
 class Ratios:
-    """The long shares of one contract, in units of 0.0001; with `wild` they are independent of the takers' flow."""
+    """The long shares of one contract, in units of 0.0001. With `wild` they do not depend on the taker volume."""
 
     def __init__(self, tape: ContractTape, seed: int, *, wild: bool) -> None:
         self._tape = tape

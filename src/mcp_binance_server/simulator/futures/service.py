@@ -1,4 +1,4 @@
-"""The futures side of one simulated exchange: its market, limits, faults and received requests."""
+"""The futures host of one simulated exchange: market, limits, faults and request log."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ REMEMBERED_EVENTS = 500
 
 
 class SimulatedFutures:
-    """State shared by all requests to the futures host; its market is a function of seed and time."""
+    """State that all requests to the futures host share. Its market depends only on seed and time."""
 
     def __init__(self, listing: Listing, seed: int, began_ms: int) -> None:
         self.listing = ContractListing(listing, seed, began_ms)
@@ -45,7 +45,7 @@ class SimulatedFutures:
         self.market.set_members(members_of(self.listing, self._seed, self._began_ms))
 
     def set_crowd(self, count: int) -> None:
-        """List `count` perpetuals of the crowd in place of the earlier ones.
+        """List `count` additional perpetuals instead of the previous ones.
 
         Raises:
             ValueError: the number is out of range.
@@ -58,7 +58,10 @@ class SimulatedFutures:
         return self.listing.contracts(now_ms)
 
     def liquidations(self, start_ms: int, end_ms: int, symbol: str | None = None) -> list[ForcedOrder]:
-        """Return all liquidations with start <= time < end, oldest first, of one contract or of all."""
+        """Return the liquidations with start <= time < end, oldest first.
+
+        Without a contract, return those of all contracts.
+        """
         listed = self.contracts(start_ms)
         chosen = listed.values() if symbol is None else [listed[symbol]]
         found = [
@@ -70,7 +73,10 @@ class SimulatedFutures:
         return sorted(found, key=lambda order: order.time_ms)
 
     def liquidate(self, symbol: str, at_ms: int, *, count: int = 1, lots: int = 1_000, sells: bool = True) -> None:
-        """Liquidate `count` positions of a contract at a time; longs are sold, shorts bought back."""
+        """Liquidate `count` positions of a contract at a time.
+
+        Long positions are sold, and short positions are bought back.
+        """
         contract = self.contracts(at_ms)[symbol]
         price = self.market.quote(contract, at_ms).bid
         order = ForcedOrder(contract, at_ms, sells=sells, lots=lots, price=price, average=price)
@@ -78,7 +84,7 @@ class SimulatedFutures:
         self.said = Said(REMEMBERED_EVENTS)
 
     def refuses(self, path: str, now_ms: int) -> int | None:
-        """Return the HTTP status that refuses a handshake; None accepts it."""
+        """Return the HTTP status that refuses a handshake, or None to accept it."""
         try:
             refuse(self.quirks.take(path), now_ms)
         except Refusal as refusal:
@@ -86,7 +92,7 @@ class SimulatedFutures:
         return None
 
     def record(self, request: ReceivedRequest) -> None:
-        """Add a request to the log; a full log drops its older half."""
+        """Add a request to the log. A full log drops its older half."""
         self.requests.append(request)
         if len(self.requests) > REMEMBERED_REQUESTS:
             del self.requests[: REMEMBERED_REQUESTS // 2]

@@ -1,4 +1,4 @@
-"""Candles of a contract: those of its spot market, shifted by the premium of each hour."""
+"""Candles of a contract: those of its spot market, scaled by the premium of each hour."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from mcp_binance_server.simulator.market.source import Chronicle
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Conversion from ticks of the spot market to ticks of a contract, in one hour."""
+    """Conversion in one hour from ticks of the spot market to ticks of a contract."""
 
     above: int
     below: int
@@ -34,7 +34,10 @@ class Scale:
         return -(-ticks * self.above // self.below)
 
     def candle(self, candle: Candle) -> Candle:
-        """Return a candle of the contract: lots stay, values are multiplied by 1.00000000 plus the premium."""
+        """Return the contract's candle for a spot candle.
+
+        Lots stay the same. Values are multiplied by 1 plus the premium, in units of 0.00000001.
+        """
         opened, high, low, close = candle[1:5]
         half, twice, below, whole = self.below, 2 * self.above, 2 * self.below, UNIT + self.premium
         return Candle(
@@ -76,7 +79,7 @@ class ContractTape:
         return scale_of(self.contract, self._premiums.at(self.contract, at_ms))
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None if there are none."""
+        """Return one candle for the trades with start <= time < end, or None if there are none."""
         return merge(self._parts(start_ms, end_ms))
 
     def _parts(self, start_ms: int, end_ms: int) -> Iterator[Candle]:
@@ -107,7 +110,7 @@ class ContractTape:
             yield from self._within(hour * HOUR_MS, (hour + 1) * HOUR_MS)
 
     def _within(self, start_ms: int, end_ms: int) -> Iterator[Candle]:
-        """Yield the trades of a span as candles, split at a full hour, where the premium changes."""
+        """Yield candles for the trades of a span, split at full hours, because the premium changes there."""
         while start_ms < end_ms:
             stop_ms = min(end_ms, (start_ms // HOUR_MS + 1) * HOUR_MS)
             whole = stop_ms - start_ms == HOUR_MS
@@ -126,5 +129,5 @@ class ContractTape:
 
 @lru_cache(maxsize=64)
 def tape_of(contract: Contract, spot: Chronicle, premiums: Premiums) -> ContractTape:
-    """Return the tape of a contract; all markets that have the contract share the computed values."""
+    """Return the tape of a contract. The computed values are shared by all markets with this contract."""
     return ContractTape(contract, spot, premiums)

@@ -1,4 +1,4 @@
-"""Numbers that move slowly around a mean, reproducible for any time."""
+"""Slow random waves around a mean, reproducible for any time."""
 
 from mcp_binance_server.simulator.market.noise import FULL, Lru, draws
 
@@ -6,10 +6,10 @@ DAY_HOURS, WEEK_HOURS = 24, 168
 
 
 class Wave:
-    """A named wave within ±1, the sum of a weekly, a daily and an hourly part.
+    """A named wave within ±1: the sum of a weekly, a daily and an hourly part.
 
-    The weekly and the daily part are linear between drawn knots. A `wild` wave has only the hourly part: its hours are
-    independent of each other.
+    The weekly and the daily part are linear between random knots. A `wild` wave has only the hourly part, in which the
+    hours are independent.
     """
 
     def __init__(self, seed: int, name: str, shares: tuple[float, float, float], *, wild: bool = False) -> None:

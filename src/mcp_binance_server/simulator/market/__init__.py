@@ -1,1 +1,1 @@
-"""The simulated market: prices, books, trades, candles and replayed recordings."""
+"""The simulated market: prices, books, trades, candles and replay of recordings."""

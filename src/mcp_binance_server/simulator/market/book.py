@@ -1,4 +1,4 @@
-"""The order book as a pure function of the last trade and the 100 ms bucket: without state, without drift."""
+"""A simulated order book without state. It depends only on the last trade and the 100 ms bucket."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper, draws
 
 BUCKET_MS = 100
-SLOTS = 1 << 16  # orders rest on slots: every tick of a low price, every 2, 4, 8 ... ticks of a higher one
-BLOCK = 4  # neighbouring slots are redrawn together
-CHUNK = 16 * BLOCK  # the reach of the book moves in steps of this many slots
-TOP_BUCKETS = 2  # lifetime of the best quantity
-SCHEDULED_BUCKETS = 256  # the schedule of redraws is computed for this many buckets at once
+SLOTS = 1 << 16  # orders are only on slots: every tick of a low price, every 2, 4, 8 ... ticks of a higher one
+BLOCK = 4  # adjacent slots of a block are redrawn together
+CHUNK = 16 * BLOCK  # the price range of the book moves in steps of this many slots
+TOP_BUCKETS = 2  # buckets until the best quantity changes
+SCHEDULED_BUCKETS = 256  # buckets for which the schedule of redraws is computed together
 
 Level = tuple[int, int]  # price in ticks, lots
-Turn = tuple[int, int, int]  # block, pace and phase: when the block's quantities are redrawn
+Turn = tuple[int, int, int]  # block, pace and phase: the schedule of a block's redraws
 
-Reach = tuple[int, int]  # the first slot of the book, and the first beyond it
-Schedule = dict[int, list[int]]  # blocks redrawn in each bucket, in order; buckets without a redraw are missing
-Held = dict[int, tuple[int, ...]]  # blocks as they are at one moment
+Reach = tuple[int, int]  # first slot of the book, and the slot after the last
+Schedule = dict[int, list[int]]  # blocks that are redrawn in each bucket, in order; other buckets have no entry
+Held = dict[int, tuple[int, ...]]  # content of blocks at one moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,18 @@ class Top:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Everything that determines the book: its top and the bucket."""
+    """Input of the book: the best prices and the bucket."""
 
     top: Top
     bucket: int
 
 
 class Book:
-    """Both sides of one symbol's book, around the newest trade."""
+    """Both sides of one symbol's book around the newest trade."""
 
     def __init__(self, symbol: Symbol, seed: int, usual_lots: int, temper: Temper = ORDINARY) -> None:
         self._symbol = symbol
-        # Three slots in five hold an order, so in an ordinary market the deepest snapshot is always full.
+        # Three of five slots have an order. The deepest snapshot is therefore always full in an ordinary market.
         self._reach_slots = temper.reach
         self._least_spread_bps = temper.least_spread_bps
         self._seed = seed
@@ -52,11 +52,14 @@ class Book:
         self._schedules: Lru[tuple[int, int, int], Schedule] = Lru(8)
 
     def update_id(self, trade_id: int, now_ms: int) -> int:
-        """Return an ID that grows whenever the book can have changed."""
+        """Return an update ID that is higher whenever the book may have changed."""
         return now_ms // BUCKET_MS + 3 * trade_id
 
     def best(self, price: int, trade_id: int, now_ms: int, *, buyer_is_maker: bool) -> Top:
-        """Return the best bid and ask: a taker's sale was printed at the bid, a purchase at the ask."""
+        """Return the best bid and ask.
+
+        The last trade was at the bid if the taker sold, and at the ask if the taker bought.
+        """
         (draw,) = draws(1, self._seed, "spread", self._symbol.name, trade_id)
         spread = price * self._least_spread_bps // 10_000 + (1 if draw % 8 else 2 + draw // 8 % 3)
         bid = price if buyer_is_maker else price - spread
@@ -68,7 +71,7 @@ class Book:
         return Top((bid, bid_lots), (ask, ask_lots))
 
     def side(self, moment: Moment, direction: int) -> Iterator[Level]:
-        """Yield the levels from the best price outwards; direction is -1 for bids, 1 for asks."""
+        """Yield the levels from the best price outwards. `direction` is -1 for bids and 1 for asks."""
         best = moment.top.bid if direction < 0 else moment.top.ask
         yield best
         low, high = self._reach(moment)
@@ -86,11 +89,14 @@ class Book:
                 yield _price(slot), lots
 
     def at(self, price: int, moment: Moment) -> tuple[int, int]:
-        """Return the lots bid and asked at a price."""
+        """Return the bid and ask quantities at a price, in lots."""
         return self._at(price, moment, self._reach(moment), Held())
 
     def changes(self, before: Moment, after: Moment) -> tuple[list[Level], list[Level]]:
-        """Return the bids and asks that differ between two moments at most one bucket apart; an emptied level is 0."""
+        """Return the bids and asks that differ between two moments. A removed level has 0 lots.
+
+        The moments must be at most one bucket apart.
+        """
         old_reach, reach = self._reach(before), self._reach(after)
         prices = {top[0] for moment in (before, after) for top in (moment.top.bid, moment.top.ask)}
         prices.update(map(_price, self._touched(before, after, old_reach, reach)))
@@ -119,7 +125,7 @@ class Book:
         yield from range(min(high, old_high), max(high, old_high))
 
     def _redrawn(self, first_chunk: int, last_chunk: int, bucket: int) -> list[int]:
-        """Return the blocks of these chunks that are redrawn in a bucket: a handful out of thousands."""
+        """Return the blocks in these chunks that are redrawn in a bucket. They are a handful of thousands."""
         part = bucket // SCHEDULED_BUCKETS
         schedule = self._schedules.get(
             (first_chunk, last_chunk, part), lambda: self._draw_schedule(range(first_chunk, last_chunk), part)
@@ -168,16 +174,16 @@ class Book:
     def _draw_turns(self, chunk: int) -> tuple[Turn, ...]:
         blocks = range(chunk * CHUNK // BLOCK, (chunk + 1) * CHUNK // BLOCK)
         noise = draws(2 * len(blocks), self._seed, "pace", self._symbol.name, chunk)
-        # Most orders rest for a minute or two; one block in 64 is redrawn within about a second.
+        # Most orders stay for a minute or two. One block in 64 is redrawn within about a second.
         paces = [300 + draw // 64 % 1500 if draw % 64 else 3 + draw // 64 % 10 for draw in noise[::2]]
         return tuple(zip(blocks, paces, noise[1::2], strict=True))
 
     def _draw(self, block: int, epoch: int) -> tuple[int, ...]:
         noise = draws(BLOCK, self._seed, "book", self._symbol.name, block, epoch)
-        return tuple(0 if draw % 5 < 2 else self._size(draw) for draw in noise)  # two slots in five are empty
+        return tuple(0 if draw % 5 < 2 else self._size(draw) for draw in noise)  # two of five slots are empty
 
     def _size(self, draw: int) -> int:
-        return 1 + (draw >> 8) % self._usual_lots * (12 if draw & 0xF0 == 0 else 1)  # one in sixteen is large
+        return 1 + (draw >> 8) % self._usual_lots * (12 if draw & 0xF0 == 0 else 1)  # one of sixteen orders is large
 
 
 def _slot(price: int) -> int:

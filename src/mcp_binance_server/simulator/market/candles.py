@@ -1,4 +1,4 @@
-"""Candles, and their division into finer ones."""
+"""Candles, and the division of a candle into finer ones."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,15 +6,16 @@ from typing import NamedTuple
 from mcp_binance_server.simulator.market.noise import draws, shares, signed_unit
 
 LEAST_LOTS = 200  # per side and minute
-LEAST_AGGREGATES = 10  # per minute: open, high, low, close and three more per side
+LEAST_AGGREGATES = 10  # per minute: open, high, low, close, and three more per side
 
-# A side's value keeps a distance of range/ROOM from its two extremes: all at the low, and all at the high. If the bound
-# holds for the whole, it holds for the parts. It leaves each minute room to print its open, high, low and close.
+# A side's value must be at least range/ROOM away from its extremes, which are all lots at the low and all at the high.
+# The parts of a candle keep this bound if the whole does. It lets each minute have trades at its open, high, low and
+# close.
 ROOM = 10
 
 
 class Candle(NamedTuple):
-    """Trades of a time span. Value is ticks times lots; buy and sell name the taker's side."""
+    """A candle: the trades of a time span. Value is ticks times lots. `buy` and `sell` are the taker's side."""
 
     start_ms: int
     open: int
@@ -40,7 +41,7 @@ class Candle(NamedTuple):
 
 
 class Trade(NamedTuple):
-    """One fill; trades of one aggregate share price, side and time."""
+    """One trade. Trades of one aggregate have the same price, side and time."""
 
     id: int
     aggregate: int
@@ -51,7 +52,7 @@ class Trade(NamedTuple):
 
 
 def merge(candles: Iterable[Candle]) -> Candle | None:
-    """Add candles up in order of time; None if there are none."""
+    """Merge consecutive candles into one. Return None if there are none."""
     parts = list(candles)
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -64,7 +65,7 @@ def merge(candles: Iterable[Candle]) -> Candle | None:
 
 
 def fold(start_ms: int, trades: list[Trade]) -> Candle | None:
-    """Add trades up; None if there are none."""
+    """Return one candle for the trades, or None if there are none."""
     if not trades:
         return None
     bought = [trade for trade in trades if not trade.buyer_is_maker]
@@ -88,7 +89,7 @@ def fold(start_ms: int, trades: list[Trade]) -> Candle | None:
 
 
 def refine(whole: Candle, count: int, minutes: int, *key: str | int) -> tuple[Candle, ...]:
-    """Split a candle into `count` candles of `minutes` minutes each; the key names seed and symbol."""
+    """Split a candle into `count` candles of `minutes` minutes. The key consists of seed and symbol."""
     noise = draws(count * 7, *key, "refine", minutes, whole.start_ms)
     rows = [noise[row * count : (row + 1) * count] for row in range(7)]
     bought = shares(whole.buy_lots, [100 + draw % 300 for draw in rows[0]], LEAST_LOTS * minutes)
@@ -136,7 +137,7 @@ def _path(whole: Candle, lots: list[int], noise: tuple[int, ...]) -> list[int]:
         heights.append(height)
     drift = whole.close - whole.open - height
     path = [whole.open + heights[part] + drift * part / count for part in range(count + 1)]
-    # Bend the middle of the path towards the whole's average price, so that the values can add up without long wicks.
+    # Bend the path towards the average price of the whole, so that the values add up without long wicks.
     mean = sum(weight * (path[part] + path[part + 1]) for part, weight in enumerate(lots)) / (2 * whole.lots)
     lift = whole.value / whole.lots - mean
     bent = [
@@ -160,7 +161,7 @@ def _ranges(
 
 
 def _widen(whole: Candle, highs: list[int], lows: list[int], sides: list[tuple[int, list[int]]]) -> None:
-    # Ends at the latest when every part spans the whole's range: then the bound of ROOM is that of the whole.
+    # The loop ends: if each part has the range of the whole, the bound of ROOM holds for the whole.
     settled = False
     while not settled:
         settled = True

@@ -1,4 +1,4 @@
-"""Many cheap markets, which play a few loops of events."""
+"""Additional cheap markets for load tests. Each repeats one of a few precomputed loops of events."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -13,23 +13,26 @@ from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.noise import Lru, draws
 from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span, Stream
 
-HALF = 300  # steps of 100 ms: the book moves away for half a minute, and the same way back
+HALF = 300  # steps of 100 ms: the book changes for half a minute, then all changes are undone
 STEPS = 2 * HALF
-MIDDLE = 25_000  # ticks; the price at which a loop starts
+MIDDLE = 25_000  # start price of a loop in ticks
 REACH = 1_200  # levels per side
-WANDER = 40  # largest distance of the price from the middle, in ticks
+WANDER = 40  # maximum distance of the price from the start, in ticks
 
 Side = dict[int, int]
 
 LOOPS = 8
-# Smallest and largest setting for the levels that an event touches; it can touch up to four more.
+# Bounds of the setting for changed levels per event. An event can change up to four more.
 FEW_LEVELS, MOST_LEVELS = 8, 100
 DRAWS, DRAWS_A_LEVEL = 80, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One depth event: the new lots of each touched level (0 if emptied), and the number of update IDs it covers."""
+    """One depth event: the new quantity of each changed level in lots, and the number of update IDs.
+
+    A removed level has 0 lots.
+    """
 
     bids: Side
     asks: Side
@@ -38,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """One aggregate trade of the loop: `offset_ms` into the step, filled in `pieces` trades."""
+    """One aggregate trade of the loop. It is `offset_ms` after the start of its step and has `pieces` trades."""
 
     step: int
     price: int
@@ -50,7 +53,10 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """The steps, the best prices after each step, and the trades. The last step restores the first book."""
+    """A loop: the first book, the steps, the best prices after each step, and the trades.
+
+    The last step restores the first book.
+    """
 
     bids: Side
     asks: Side
@@ -61,7 +67,7 @@ class Loop:
     def book_after(self, step: int) -> tuple[list[Level], list[Level]]:
         """Return both sides after a step, best first."""
         bids, asks = dict(self.bids), dict(self.asks)
-        # The second half undoes the first, so the book after a late step equals that after an early step.
+        # The second half undoes the first half, so a late book equals an early one.
         for early in self.steps[: step + 1 if step < HALF else STEPS - 1 - step]:
             _lay(bids, early.bids)
             _lay(asks, early.asks)
@@ -69,7 +75,7 @@ class Loop:
 
 
 def build_loop(seed: int, number: int, levels: int = FEW_LEVELS) -> Loop:
-    """Draw a loop; every step touches `levels` or up to four more, and the best bid is always below the best ask."""
+    """Build a random loop. Each step changes `levels` or up to four more, and the book is never crossed."""
     noise = draws(2 * REACH, seed, "crowd", number)
     bids = {MIDDLE - place: _size(noise[place]) for place in range(REACH)}
     asks = {MIDDLE + 1 + place: _size(noise[REACH + place]) for place in range(REACH)}
@@ -140,7 +146,7 @@ def _size(draw: int) -> int:
 
 
 class Reel:
-    """A loop ready to play, with its formatted levels and the IDs used up after each step."""
+    """A loop with formatted levels, and the number of IDs used after each step."""
 
     def __init__(self, loop: Loop, unit: Symbol) -> None:
         self.loop = loop
@@ -162,7 +168,7 @@ class Reel:
 
 
 class Member:
-    """One symbol of the crowd: a pure function of time, like a full market."""
+    """One additional symbol. Like a full market, it depends only on time."""
 
     def __init__(self, symbol: Symbol, reel: Reel, phase: int) -> None:
         self.unit = symbol
@@ -175,17 +181,17 @@ class Member:
         return self._reel.loop.tops[self._place(now_ms)[1]]
 
     def update_id(self, now_ms: int) -> int:
-        """Return the id of the newest change to the book."""
+        """Return the ID of the newest change to the book."""
         turn, step = self._place(now_ms)
         return turn * self._reel.ids[-1] + self._reel.ids[step]
 
     def depth(self, limit: int, now_ms: int) -> Depth:
-        """Return up to `limit` levels a side."""
+        """Return up to `limit` levels per side."""
         bids, asks = self._reel.book(self._place(now_ms)[1])
         return Depth(self.update_id(now_ms), bids[:limit], asks[:limit])
 
     def changes(self, start_ms: int, end_ms: int) -> Changes:
-        """Return the changes after the start, up to and including the end."""
+        """Return the changes after `start_ms`, up to and including `end_ms`."""
         bids, asks = dict[int, int](), dict[int, int]()
         for at_ms in range(start_ms + BUCKET_MS, end_ms + 1, BUCKET_MS):
             step = self._reel.loop.steps[self._place(at_ms)[1]]
@@ -194,7 +200,10 @@ class Member:
         return Changes(self.update_id(start_ms) + 1, self.update_id(end_ms), bids, asks)
 
     def events(self, stream: Stream, span: Span) -> list[Event] | None:
-        """Return the ticker, or the depth event of one step, formatted beforehand; None for other streams and spans."""
+        """Return the ticker or the depth event of one step from formatted parts.
+
+        Return None for other streams and spans.
+        """
         if stream.kind == "ticker":
             return [self._ticker(span.end_ms)]
         if stream.kind != "depth" or span.end_ms - span.start_ms != BUCKET_MS:
@@ -205,7 +214,10 @@ class Member:
         return [Event(head + levels, last - first + 1)]
 
     def _ticker(self, now_ms: int) -> Event:
-        """Return a ticker that is correct at its end only: adding up the true day of 400 members would cost a core."""
+        """Return a ticker with correct prices and an otherwise empty day.
+
+        Computing the real day of 400 symbols would take all of a core.
+        """
         top, unit = self.top(now_ms), self.unit
         price, size = unit.price(top.bid[0]), unit.quantity(top.bid[1])
         zero, none = unit.price(0), unit.quantity(0)
@@ -222,7 +234,7 @@ class Member:
 
 
 class MemberTape:
-    """The trades of a member; a step's trades are those of the 100 ms that end with its depth event."""
+    """The trades of an additional symbol. A step's trades are in the 100 ms before its depth event."""
 
     def __init__(self, reel: Reel, phase: int) -> None:
         self._reel = reel
@@ -245,16 +257,16 @@ class MemberTape:
             bucket -= 1
 
     def time_of_trade(self, identity: int) -> int:
-        """Return the start of the step that holds the trade."""
+        """Return the start of the step that contains the trade."""
         return self._time_of(identity, self._reel.trades)
 
     def time_of_aggregate(self, identity: int) -> int:
-        """Return the start of the step that holds the aggregate trade."""
+        """Return the start of the step that contains the aggregate trade."""
         return self._time_of(identity, self._reel.aggregates)
 
     def _time_of(self, identity: int, counts: tuple[int, ...]) -> int:
         turn, rest = divmod(identity, counts[-1])
-        # `counts[step]` ids were used before the step.
+        # `counts[step]` is the number of IDs before the step.
         bucket = turn * STEPS + bisect_right(counts, rest) - 1 - self._phase
         return (bucket - 1) * BUCKET_MS
 
@@ -276,7 +288,7 @@ class MemberTape:
 
 
 def build_crowd(symbols: list[Symbol], seed: int, levels: int = FEW_LEVELS) -> dict[str, Member]:
-    """Return the members by name; neighbours play different loops from different positions."""
+    """Return the additional symbols by name. Adjacent symbols play different loops and start at different steps."""
     models = [replace(symbol, name="", base="") for symbol in symbols[:LOOPS]]
     reels = [_reel(seed, number, model, levels) for number, model in enumerate(models)]
     return {
@@ -287,7 +299,7 @@ def build_crowd(symbols: list[Symbol], seed: int, levels: int = FEW_LEVELS) -> d
 
 @lru_cache(maxsize=4 * LOOPS)
 def _reel(seed: int, number: int, model: Symbol, levels: int) -> Reel:
-    # Drawing a loop takes a tenth of a second; one seed always has the same eight loops.
+    # Cache the eight loops of a seed, because building one takes a tenth of a second.
     return Reel(build_loop(seed, number, levels), model)
 
 

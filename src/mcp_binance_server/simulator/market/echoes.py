@@ -1,4 +1,4 @@
-"""Candles of a crowd: a few full histories, each reused many times with a delay, a larger swing and a larger volume."""
+"""Candles of the additional symbols: a few full histories, reused with other delays, price swings and volumes."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from mcp_binance_server.simulator.market.prices import HOUR_MS
 MODELS = 8
 DELAYS = 6
 DELAY_MS = 37 * HOUR_MS
-SWINGS = 7  # largest factor between the price swing of a member and that of its model
+SWINGS = 7  # maximum factor of the price swing
 LOUDEST = 600
-QUIET = Temper(volume_percent=1)  # volume of the models; a member trades a multiple of it
+QUIET = Temper(volume_percent=1)  # volume of the reused histories, which each symbol multiplies
 
 
 class Delayed:
-    """A model with a delay; the members that share it repeat each other's queries."""
+    """A history with a delay. Symbols that share it send the same queries, so its candles are cached."""
 
     def __init__(self, model: History, delay_ms: int) -> None:
         self._model = model
@@ -27,7 +27,7 @@ class Delayed:
         self._newest: tuple[int, Trade | None] = (0, None)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None if there are none."""
+        """Return one candle for the trades with start <= time < end, or None if there are none."""
         return self._candles.get((start_ms, end_ms), lambda: self._heard(start_ms, end_ms))
 
     def last(self, end_ms: int) -> Trade | None:
@@ -47,15 +47,15 @@ class Delayed:
 
 
 def delayed(models: Sequence[History]) -> tuple[Delayed, ...]:
-    """Return every model with every delay; a member uses the one at its number."""
+    """Return each history with each delay. A symbol uses the one at its own number."""
     return tuple(Delayed(model, place * DELAY_MS) for place in range(DELAYS) for model in models)
 
 
 class Echo:
-    """Candles of one member: those of a delayed model, with the prices spread and the volumes multiplied.
+    """Candles of one additional symbol: those of a delayed history with wider prices and more volume.
 
-    Members with the same model and delay share its cached candles, so that a thousand of them can be added up at once.
-    All values are whole numbers: a candle is exactly the sum of its parts.
+    Symbols with the same delayed history share its cached candles, so that a thousand of them are cheap. All values
+    are whole numbers, so a candle is exactly the sum of its parts.
     """
 
     def __init__(self, symbol: Symbol, seed: int, heard: Delayed, ended_ms: int | None) -> None:
@@ -64,7 +64,7 @@ class Echo:
         self.ended_ms = ended_ms
         self._heard = heard
         self._swing = 1 + swing % SWINGS
-        # Most members of a market are small.
+        # Most symbols of a market have a small volume.
         self._volume = 1 + (volume % 1000) ** 3 * LOUDEST // 10**9
 
     def until(self, now_ms: int) -> int:
@@ -72,7 +72,7 @@ class Echo:
         return now_ms + 1 if self.ended_ms is None else min(now_ms + 1, self.ended_ms)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None if there are none."""
+        """Return one candle for the trades with start <= time < end, or None if there are none."""
         found = self._heard.window(start_ms, end_ms)
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""Trades and candles of any time, equal at every read."""
+"""Trades and candles at any time. They are the same in every read."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,17 +16,17 @@ from mcp_binance_server.simulator.market.prices import (
 )
 
 MINUTE_MS = 60_000
-MANY = 32  # trades of a side in a minute; an ordinary minute has fewer
+MANY = 32  # trades per side and minute; an ordinary minute has fewer
 
-Lot = tuple[int, int, bool]  # price, lots, the buyer is the maker
+Lot = tuple[int, int, bool]  # price, lots, whether the buyer is the maker
 
 QUARTER_MS = 15 * MINUTE_MS
-LISTED_MS = 1_672_531_200_000  # 2023-01-01; the first trade of every symbol is later
+LISTED_MS = 1_672_531_200_000  # 2023-01-01, before the first trade of every symbol
 LAST_DAY = 73_000  # late 2169
 
 
 def tape_of(minute: Candle, seed: int, name: str) -> tuple[Trade, ...]:
-    """Return the trades of a minute in order of time."""
+    """Return the trades of a minute in chronological order."""
     count, extra = minute.aggregates, minute.trades - minute.aggregates
     noise = draws(count * 4 + extra + 8, seed, "tape", name, minute.start_ms)
     lots = _lots(minute, noise[: count * 3 + 8])
@@ -50,7 +50,7 @@ def tape_of(minute: Candle, seed: int, name: str) -> tuple[Trade, ...]:
 
 def _lots(minute: Candle, noise: tuple[int, ...]) -> list[Lot]:
     rising = minute.close >= minute.open
-    # A rising minute dips first, so the trades between its four marks run down, up, down.
+    # A rising minute first falls, so its trades run down, up and down between open, low, high and close.
     marks = [minute.open, *((minute.low, minute.high) if rising else (minute.high, minute.low)), minute.close]
     makers = [noise[0] % 2 == 0, rising, not rising, not rising]
     fixed: list[Lot] = []
@@ -69,12 +69,12 @@ def _lots(minute: Candle, noise: tuple[int, ...]) -> list[Lot]:
 
 
 def _side(minute: Candle, lots: int, value: int, count: int, noise: tuple[int, ...], *, maker: bool) -> list[Lot]:
-    # Two neighbouring prices give any total exactly. Equal lots above and below one of them do not change it.
+    # Two adjacent prices give any total exactly. Equal lots above and below one of them do not change the total.
     price, above = divmod(value, lots)
     centre, bulk = (price + 1, above) if above * 2 > lots else (price, lots - above)
     parts: list[Lot] = [] if bulk == lots else [(2 * price + 1 - centre, lots - bulk, maker)]
     reach = 1 + min(centre - minute.low, minute.high - centre)
-    # With many trades, no single trade has half of its side's volume.
+    # With many trades, each trade has less than half of its side's volume.
     alike = count // 3 if count >= MANY else 1
     pairs = (count - len(parts) - alike) // 2
     most = max(1, bulk // (4 * pairs + 4))
@@ -107,7 +107,7 @@ def _in_order(fixed: list[Lot], inner: list[Lot], noise: tuple[int, ...]) -> lis
 
 
 class History:
-    """Trades of one symbol between its listing and `ended_ms`, visible up to a time given by the caller."""
+    """Trades of one symbol from its listing to `ended_ms`. The caller's time limits what is visible."""
 
     def __init__(
         self, symbol: Symbol, seed: int, prices: Prices, ended_ms: int | None, temper: Temper = ORDINARY
@@ -129,7 +129,7 @@ class History:
         return now_ms + 1 if self.ended_ms is None else min(now_ms + 1, self.ended_ms)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None if there are none."""
+        """Return one candle for the trades with start <= time < end, or None if there are none."""
         return self._windows.get((start_ms, end_ms), lambda: merge(self._parts(max(start_ms, LISTED_MS), end_ms)))
 
     def last(self, end_ms: int) -> Trade | None:
@@ -137,7 +137,7 @@ class History:
         return next(self.backward(end_ms), None)
 
     def price_at(self, hour: int) -> int:
-        """Return the price in ticks at a full hour: that of the last trade before it, without searching the trade."""
+        """Return the price in ticks at a full hour. It is that of the last trade before it, and needs no search."""
         return ticks_at(self.symbol, self._prices.mark(self.symbol.base, self.symbol.quote, hour))
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:

@@ -1,4 +1,4 @@
-"""Listed symbols: the exchangeInfo document, and the integer units of the market."""
+"""Listed symbols: the exchangeInfo document, and the integer units of each market."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -8,10 +8,10 @@ from math import gcd
 
 import msgspec
 
-UNIT = 10**8  # prices and quantities are whole multiples of 0.00000001
-CROWD_MODEL = "ADAUSDT"  # source of the rules of all crowd members
-CROWD_BASE = "CROWD"  # base assets of the crowd: this and a number
-DEFAULT_TICK = 10**4  # a zero tickSize disables the filter and any price is legal; this tick, 0.0001, is used instead
+UNIT = 10**8  # prices and quantities are integers in units of 0.00000001
+CROWD_MODEL = "ADAUSDT"  # symbol with the rules that all additional symbols have
+CROWD_BASE = "CROWD"  # base assets of the additional symbols are this and a number
+DEFAULT_TICK = 10**4  # used for a zero tickSize, which disables the filter and makes any price legal; 0.0001
 
 
 class SymbolRecord(msgspec.Struct, rename="camel"):
@@ -30,7 +30,7 @@ class Described(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One market: its status and its units, in multiples of 0.00000001."""
+    """One market with its status. Its units are multiples of 0.00000001."""
 
     name: str
     status: str
@@ -52,7 +52,7 @@ class Symbol:
         return decimal_string(ticks * self.tick)
 
     def quantity(self, lots: int) -> str:
-        """Format a quantity given in lots; low-precision assets show fewer decimals."""
+        """Format a quantity given in lots. Assets of low precision have fewer decimals."""
         text = decimal_string(lots * self.lot)
         return text[: len(text) - 8 + self.quantity_decimals]
 
@@ -66,7 +66,7 @@ class Symbol:
 
 
 class Listing:
-    """The exchangeInfo document and the markets it describes."""
+    """The exchangeInfo document and its markets."""
 
     def __init__(self) -> None:
         self.document: dict[str, object] = msgspec.json.decode(_information(), type=dict[str, object])
@@ -76,7 +76,7 @@ class Listing:
         self._crowd: list[str] = []
 
     def set_crowd(self, count: int) -> list[Symbol]:
-        """List CROWD000USDT and so on after the other symbols, in place of the earlier crowd."""
+        """List CROWD000USDT and so on after the other symbols, instead of the previous additional symbols."""
         for name in self._crowd:
             del self.symbols[name]
         del self.records[len(self.records) - len(self._crowd) :]
@@ -89,11 +89,11 @@ class Listing:
 
     @property
     def model(self) -> Symbol:
-        """The symbol whose rules apply to the crowd."""
+        """The symbol with the rules that all additional symbols have."""
         return self.symbols[CROWD_MODEL]
 
     def crowd_symbols(self, count: int) -> list[Symbol]:
-        """Return the first `count` members of the crowd, listed or not."""
+        """Return the first `count` additional symbols, listed or not."""
         model = self.model
         bases = [f"{CROWD_BASE}{number:03}" for number in range(count)]
         return [replace(model, name=f"{base}USDT", base=base) for base in bases]
@@ -121,7 +121,7 @@ def _symbol(record: SymbolRecord) -> Symbol:
     filters = {str(entry["filterType"]): entry for entry in record.filters}
     tick = _units(filters["PRICE_FILTER"]["tickSize"]) or DEFAULT_TICK
     step = _units(filters["LOT_SIZE"]["stepSize"])
-    # A lot is the smallest multiple of the step whose value is exact in eight decimals at any tick.
+    # A lot is the smallest multiple of the step that makes every value exact in eight decimals.
     lot = step * (UNIT // gcd(UNIT, tick * step))
     return Symbol(
         name=record.symbol,

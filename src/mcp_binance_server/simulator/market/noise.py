@@ -1,4 +1,4 @@
-"""Reproducible random numbers, an LRU cache for values made from them, and the tempers of a market."""
+"""Reproducible random numbers, an LRU cache, and the settings of a market."""
 
 import hashlib
 import struct
@@ -14,18 +14,18 @@ V = TypeVar("V")
 
 
 def draws(count: int, *key: str | int) -> tuple[int, ...]:
-    """Return `count` integers below 2**32 that depend on the key alone."""
+    """Return `count` integers below 2**32 that depend only on the key."""
     name = "|".join(map(str, key)).encode()
     return struct.unpack(f"<{count}I", hashlib.shake_128(name).digest(4 * count))
 
 
 def signed_unit(draw: int) -> float:
-    """Map a draw to [-1, 1)."""
+    """Map a random integer to [-1, 1)."""
     return draw / (FULL >> 1) - 1.0
 
 
 def shares(total: int, weights: list[int], least: int) -> list[int]:
-    """Divide a whole number exactly, in proportion to weights; every part is at least `least`."""
+    """Split a whole number in proportion to weights. The parts add up exactly, and each is at least `least`."""
     spare = total - least * len(weights)
     scale = sum(weights)
     parts = [least + spare * weight // scale for weight in weights]
@@ -34,14 +34,14 @@ def shares(total: int, weights: list[int], least: int) -> list[int]:
 
 
 class Lru(Generic[K, V]):
-    """LRU cache for the results of a pure function, with at most `size` keys."""
+    """LRU cache with at most `size` entries."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._items: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the cached value, or make and cache it."""
+        """Return the cached value. If there is none, compute and cache it."""
         found = self._items.get(key)
         if found is not None:
             self._items.move_to_end(key)
@@ -58,10 +58,11 @@ class Lru(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class Temper:
-    """Settings of a market; the defaults are those of an ordinary day.
+    """Settings of a market. The defaults are those of an ordinary day.
 
-    `least_bought` is the smallest share of a day's volume that takers buy, in per cent; `bought_span` is the range
-    above it. `aggregates` is the number of aggregate trades a minute, at least ten. `reach` is in slots of the book.
+    `least_bought` is the smallest share of a day's volume that takers buy, in per cent. `bought_span` is the size of
+    the range above it. `aggregates` is the number of aggregate trades per minute, at least ten. `reach` is in slots of
+    the book.
     """
 
     least_bought: int = 40

@@ -26,7 +26,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One order; amounts are strings in wire format."""
+    """One order. Amounts are strings, as in the API."""
 
     symbol: str
     order_id: int
@@ -71,7 +71,7 @@ class Order:
 
     @property
     def working_ms(self) -> int:
-        """Time at which the order was put on the book or matched against it; -1 if never."""
+        """Time at which the order entered the book or was matched; -1 if never."""
         if self.stop_price != ZERO:
             return -1 if self.triggered_ms is None else self.triggered_ms
         return self.placed_ms if self.released_ms is None else self.released_ms
@@ -145,7 +145,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Portfolio:
-    """All data that the signed endpoints show."""
+    """Account data for the signed endpoints."""
 
     balances: tuple[Balance, ...] = ()
     orders: tuple[Order, ...] = ()
@@ -157,7 +157,7 @@ class Portfolio:
 
 
 def holdings(market: Market, began_ms: int) -> Portfolio:
-    """Return balances, open orders and a short history; before the market's start, balances only."""
+    """Return balances, open orders and a short history. Before the start of the market, return only balances."""
     symbols = market.listing.symbols
     btc, eth, bnb = (symbols[name] for name in ("BTCUSDT", "ETHUSDT", "BNBUSDT"))
     hours_ago = {back: began_ms - back * HOUR_MS for back in range(1, 6)}

@@ -1,4 +1,4 @@
-"""Prices as random walks between fixed knots, and the hourly candles made from them."""
+"""Prices: random walks between fixed knots, and the hourly candles from them."""
 
 import math
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from mcp_binance_server.simulator.market.listing import UNIT, Symbol
 from mcp_binance_server.simulator.market.noise import FULL, Lru, Temper, draws, shares, signed_unit
 
 KNOT_DAYS = 128
-UNIFORM = math.sqrt(3)  # a draw from [-1, 1) times this has a standard deviation of 1
+UNIFORM = math.sqrt(3)  # gives a number drawn from [-1, 1) a standard deviation of 1
 
 LEADER = "BTC"
 FOLLOWING = 0.71
-WICK = 0.16  # of a usual day; gives an hour the range of a walk with the asset's volatility
+WICK = 0.16  # share of an asset's daily volatility; an hour then has the range of a random walk
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -24,7 +24,7 @@ USD_A_DAY = 40_000_000.0
 
 
 class Walks:
-    """Random walks by name; a name always gives the same walk."""
+    """Random walks by name. The same name always gives the same walk."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -32,7 +32,7 @@ class Walks:
         self._spans: Lru[tuple[str, int], tuple[float, ...]] = Lru(2_000)
 
     def hours(self, name: str, day: int) -> tuple[float, ...]:
-        """Return the heights at the day's 25 full hours, midnight to midnight."""
+        """Return the heights at the 25 full hours of a day, from midnight to midnight."""
         return self._hours.get((name, day), lambda: self._draw_hours(name, day))
 
     def midnight(self, name: str, day: int) -> float:
@@ -49,22 +49,22 @@ class Walks:
         return bridge(self._knot(name, span), self._knot(name, span + 1), noise, 1)
 
     def _knot(self, name: str, span: int) -> float:
-        # Two knots differ as much as a free walk does in the days between them, but no knot strays from the mean.
+        # Two knots differ as much as the ends of a free walk, but no knot moves far from the mean.
         return math.sqrt(KNOT_DAYS / 2) * UNIFORM * signed_unit(draws(1, self._seed, "knot", name, span)[0])
 
 
 def bridge(first: float, last: float, noise: tuple[int, ...], step: float) -> tuple[float, ...]:
-    """Return a random walk from `first` to `last`, so that neighbouring walks meet at the same height."""
+    """Return a random walk from `first` to `last`. Consecutive walks therefore join without a jump."""
     free = list(accumulate((step * UNIFORM * signed_unit(draw) for draw in noise), initial=first))
     pull = (last - free[-1]) / len(noise)
     return tuple(height + pull * place for place, height in enumerate(free))
 
 
 class Level(NamedTuple):
-    """Value of an asset in dollars on the reference day, and its volatility.
+    """Dollar value of an asset on the reference day, and its volatility.
 
-    `yearly` is the standard deviation of its logarithmic returns in a year. `following` is their correlation with the
-    returns of Bitcoin, by the hour and by the day.
+    `yearly` is the standard deviation of a year's logarithmic returns. `following` is their correlation with Bitcoin's
+    returns, hourly and daily.
     """
 
     usd: float
@@ -78,10 +78,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """Dollar values of an asset at the full hours up to `end_hour`; after that the value is constant.
+    """Dollar values of an asset at the full hours up to `end_hour`. The value is constant afterwards.
 
-    Before the last day, the range of an hour exceeds its open and close in proportion to `restless`. Two courses are
-    never equal, so that thousands of prices are not compared at each look-up of a market.
+    Before the last day, an hour's range extends beyond its open and close in proportion to `restless`. Courses are
+    compared by identity, because comparing thousands of prices would slow down each cache lookup.
     """
 
     end_hour: int
@@ -93,7 +93,7 @@ class Course:
         return self.end_hour - len(self.usd) + 1
 
     def at(self, hour: int) -> float:
-        """Return the value at an hour, which must not be before the first."""
+        """Return the value at an hour. The hour must not be before the first one."""
         return self.usd[min(hour - self.first_hour, len(self.usd) - 1)]
 
 
@@ -140,24 +140,24 @@ LEVELS: Mapping[str, Level] = {
 }
 
 
-# All members of the crowd have the same value, and stay near it.
+# All additional symbols have the same value and stay close to it.
 CROWD = Level(2.5, 0.004)
 
 
 def in_crowd(asset: str) -> bool:
-    """Return whether an asset belongs to the crowd."""
+    """Return whether an asset belongs to the additional symbols."""
     return asset not in LEVELS
 
 
 def level_of(asset: str) -> Level:
-    """Return the level of an asset; unknown assets have that of the crowd."""
+    """Return the level of an asset. Unknown assets have the level of the additional symbols."""
     return LEVELS.get(asset, CROWD)
 
 
 class Prices:
-    """Hourly marks of every asset, in logarithms of dollars.
+    """Hourly prices of every asset, in logarithms of dollars.
 
-    An asset with a course is a random walk before the course's first hour, and follows the course from there.
+    An asset with a course follows it. Before the first hour of the course, its price is a random walk.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Prices:
         self._starts: dict[str, float] = {}
 
     def marks(self, base: str, quote: str, day: int) -> list[float]:
-        """Return the price of base in quote at the day's 25 full hours, midnight to midnight."""
+        """Return the price of base in quote at the 25 full hours of a day, from midnight to midnight."""
         return [
             math.exp(one - other) for one, other in zip(self._asset(base, day), self._asset(quote, day), strict=True)
         ]
@@ -184,7 +184,7 @@ class Prices:
         return math.exp(self._asset(base, day)[place] - self._asset(quote, day)[place])
 
     def wicks(self, base: str, quote: str, day: int) -> list[float]:
-        """Return the longest wick of each hour of the day beyond its open and close, as a share of the price."""
+        """Return the longest wick of each hour beyond its open and close, as a share of the price."""
         return [WICK * max(pair) for pair in zip(self._restless(base, day), self._restless(quote, day), strict=True)]
 
     def _restless(self, asset: str, day: int) -> list[float]:
@@ -234,7 +234,7 @@ def ticks_at(symbol: Symbol, price: float) -> int:
 
 
 def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper) -> tuple[Candle, ...]:
-    """Draw the 24 candles of a day; IDs and volumes depend on the day alone."""
+    """Return the 24 random candles of a day. IDs and volumes depend only on the day."""
     marks = [ticks_at(symbol, mark) for mark in prices.marks(symbol.base, symbol.quote, day)]
     noise = draws(24 * 8 + 2, seed, "hours", symbol.name, day)
     lots = _lots_of_day(symbol, noise[-1], temper)
@@ -253,7 +253,7 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper
         up, down, average_draw, side_draw = noise[96 + hour * 4 : 100 + hour * 4]
         high = min(symbol.highest_tick, max(opened, closed) + up % reaches[hour])
         low = max(symbol.lowest_tick, min(opened, closed) - down % reaches[hour])
-        # Buyers pay a little more or a little less than sellers get. A larger gap would need long wicks in the minutes.
+        # Buyers pay slightly more or less than sellers get. A larger difference would need long wicks.
         average, apart = _average(opened, high, low, closed, average_draw), side_draw // 50 - FULL // 100
         candles.append(
             Candle(
@@ -291,7 +291,7 @@ def first_aggregate_of(symbol: Symbol, day: int, seed: int, temper: Temper) -> i
 
 
 def _ids(seed: int, name: str, kind: str, day: int, usual: int) -> tuple[int, int]:
-    # The counts telescope: IDs have no gaps, and the first ID of any day costs O(1).
+    # A day's count is the difference of two first IDs. IDs therefore have no gaps, and a first ID costs O(1).
     first, following = (usual * at + draws(1, seed, kind, name, at)[0] % (usual // 8) for at in (day, day + 1))
     return first, following - first
 
@@ -309,6 +309,6 @@ def _value(lots: int, low: int, high: int, share: int) -> int:
 
 
 def _average(opened: int, high: int, low: int, closed: int, draw: int) -> int:
-    # Average price of the trades as a share of the range: most often between open and close.
+    # Average price of the trades as a share of the range. It is most often between open and close.
     middle = FULL * (opened + closed - 2 * low) // (2 * (high - low)) if high > low else FULL // 2
     return FULL // 4 + (3 * middle + 2 * draw) // 10

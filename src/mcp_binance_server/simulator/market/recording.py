@@ -1,4 +1,4 @@
-"""Recorded streams on disk: gzipped, one line each, `<local time in ns> <combined frame or depth snapshot>`."""
+"""Recorded streams in gzip files. A line is `<local time in ns> <combined frame or depth snapshot>`."""
 
 import gzip
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ DECIMALS = 8
 
 
 class Diff(msgspec.Struct):
-    """One depth event; its levels stay unparsed until a book needs them."""
+    """One depth event. Its levels are parsed only when a book needs them."""
 
     event_ms: int = msgspec.field(name="E")
     first_id: int = msgspec.field(name="U")
@@ -25,7 +25,7 @@ class Diff(msgspec.Struct):
 
 
 class Quote(msgspec.Struct):
-    """One best bid and ask; the stream has no event time."""
+    """One best bid and ask. This stream has no event time."""
 
     update_id: int = msgspec.field(name="u")
     bid: str = msgspec.field(name="b")
@@ -58,7 +58,7 @@ class Frame(msgspec.Struct):
 
 @dataclass(slots=True)
 class Recording:
-    """Recorded data of one symbol; each entry has its local arrival time in milliseconds."""
+    """Recorded data of one symbol. Each entry has its local arrival time in ms."""
 
     snapshot: Snapshot
     diffs: list[tuple[int, Diff]] = field(default_factory=list[tuple[int, Diff]])
@@ -67,7 +67,7 @@ class Recording:
 
 
 def read_recordings(folder: Path, symbols: Mapping[str, Symbol]) -> dict[str, Recording]:
-    """Read every recording in a folder; the files of a symbol are joined in the order of their names.
+    """Read all recordings in a folder. Files of one symbol are joined in the order of their names.
 
     Raises:
         ValueError: there is no recording, or one cannot be replayed.
@@ -96,7 +96,7 @@ def levels_of(symbol: Symbol, levels: list[tuple[str, str]]) -> dict[int, int]:
 
 
 def whole(text: str, unit: int) -> int:
-    """Return a decimal text as a number of units.
+    """Convert a decimal text to a number of units.
 
     Raises:
         ValueError: the number is not whole.

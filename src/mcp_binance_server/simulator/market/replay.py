@@ -1,4 +1,4 @@
-"""Replay of a recording: its book, quotes and trades, shifted to the exchange's own time."""
+"""Replay of a recording: its book, quotes and trades, moved to the exchange's time."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ Written = list[tuple[str, str]]
 
 
 class Shift:
-    """Conversion from recorded time to the exchange's: the first line falls on the start, the rest plays at `speed`.
+    """Conversion from recorded time to the exchange's time. The first line is at the start of the replay.
 
-    The clocks of the recorder and the exchange differed. The offset added to the recorder's clock is the smallest with
-    which no event arrives before its event time.
+    `speed` applies to all later lines. The clocks of the recorder and the exchange differed. The correction is the
+    smallest offset with which no event arrives before its event time.
     """
 
     def __init__(self, recording: Recording, begun_ms: int, speed: float) -> None:
@@ -33,7 +33,7 @@ class Shift:
         self._speed = speed
 
     def arrivals(self, local_ms: list[int]) -> list[int]:
-        """Return the exchange's times for local arrival times, in the same order."""
+        """Return the exchange's times for local arrival times, in their order."""
         return list(accumulate((self.moment(at_ms + self._ahead_ms) for at_ms in local_ms), max))
 
     def moment(self, recorded_ms: int) -> int:
@@ -42,11 +42,11 @@ class Shift:
 
 
 class Replay:
-    """One recorded symbol; after its end the streams are silent and the book stays unchanged."""
+    """One recorded symbol. After the end of the recording, its streams are silent and its book stays unchanged."""
 
     def __init__(self, symbol: Symbol, recording: Recording, begun_ms: int, speed: float) -> None:
         shift = Shift(recording, begun_ms, speed)
-        # Some recorded quantities are finer than the lots of the listing.
+        # Recorded quantities can be finer than the listed lot.
         self.unit = replace(symbol, lot=1)
         self.tape = ReplayTape(self.unit, recording, shift)
         self._begun_ms = begun_ms
@@ -68,19 +68,19 @@ class Replay:
         return Top((bid, self._bids[bid]), (ask, self._asks[ask]))
 
     def update_id(self, now_ms: int) -> int:
-        """Return the ID of the newest event, or of the snapshot if that is newer."""
+        """Return the ID of the newest event, or that of the snapshot if it is newer."""
         if now_ms < self._begun_ms:
-            return self._diffs[0].first_id - 1  # before the start of the recording: older than all its events
+            return self._diffs[0].first_id - 1  # before the recording starts, the book is older than all events
         count = self._count(now_ms)
         return max(self._snapshot.last_update_id, self._diffs[count - 1].last_id if count else 0)
 
     def depth(self, limit: int, now_ms: int) -> Depth:
-        """Return the recorded snapshot with all later events applied, up to now."""
+        """Return the book: the recorded snapshot with all events up to now."""
         self._move(now_ms)
         return Depth(self.update_id(now_ms), _best(self._bids, limit, bids=True), _best(self._asks, limit, bids=False))
 
     def changes(self, start_ms: int, end_ms: int) -> Changes | None:
-        """Return the recorded events of a span, merged into one."""
+        """Return the recorded events of a span as one change."""
         chosen = self._diffs[self._count(start_ms) : self._count(end_ms)]
         if not chosen:
             return None
@@ -91,7 +91,7 @@ class Replay:
         return Changes(chosen[0].first_id, chosen[-1].last_id, bids, asks)
 
     def events(self, stream: Stream, span: Span) -> list[Event] | None:
-        """Return recorded depth events and best quotes; None for other streams, which are generated as usual."""
+        """Return recorded depth events and best quotes. Return None for streams that are generated as usual."""
         if stream.kind == "depth" and stream.every_ms == 100:
             return [self._depth_event(place) for place in range(self._count(span.start_ms), self._count(span.end_ms))]
         if stream.kind == "bookTicker":
@@ -134,7 +134,7 @@ class Replay:
 
 
 class ReplayTape:
-    """The recorded trades; those with equal time, price and side are one aggregate, counted from 1."""
+    """The recorded trades. Trades with the same time, price and side are one aggregate; their IDs start at 1."""
 
     def __init__(self, symbol: Symbol, recording: Recording, shift: Shift) -> None:
         fills = [fill for _, fill in recording.fills]
@@ -167,11 +167,11 @@ class ReplayTape:
         yield from reversed(self._trades[: bisect_left(self._times, end_ms)])
 
     def time_of_trade(self, identity: int) -> int:
-        """Return the time of the trade, or of the first one after it."""
+        """Return the time of the trade, or of the next one if it does not exist."""
         return self._time(bisect_left(self._trades, identity, key=lambda trade: trade.id))
 
     def time_of_aggregate(self, identity: int) -> int:
-        """Return the time of the aggregate trade, or of the first one after it."""
+        """Return the time of the aggregate trade, or of the next one if it does not exist."""
         return self._time(bisect_left(self._trades, identity, key=lambda trade: trade.aggregate))
 
     def _time(self, place: int) -> int:

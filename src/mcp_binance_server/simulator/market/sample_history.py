@@ -1,6 +1,7 @@
-"""The history behind the sample tickers: 70 stormy days, 21 calm ones with their own price levels, and the last day.
+"""Price history of the sample scenario: 70 volatile days, 21 calm days, and the last day.
 
-Nothing in it depends on the seed: measurements must give the numbers of the sample pages at any time.
+The calm days have their own price levels. The history does not depend on the seed, because measurements must always
+give the numbers of the sample pages.
 """
 
 import math
@@ -13,7 +14,7 @@ from mcp_binance_server.simulator.market.noise import draws, signed_unit
 from mcp_binance_server.simulator.market.prices import HOUR_MS, UNIFORM, Course, bridge
 
 DAY, STORM, CALM = 24, 70 * 24, 21 * 24
-# The last day of the sample tickers: open, high and close, or the price of every hour.
+# The last day of the sample tickers: open, high and close for Bitcoin, hourly prices for the others.
 BTC_DAY = (49_000, 51_000, 50_234.56)
 LAST_DAY: Mapping[str, tuple[float, ...]] = {
     "ETH": (
@@ -25,15 +26,15 @@ LAST_DAY: Mapping[str, tuple[float, ...]] = {
         300.6, 301.2, 301.9, 302.3, 301.8, 301.1, 300.5, 299.8, 299.4, 299.7, 299.9, 300.0,
     ),
 }  # fmt: skip
-# Hours before the end, and the price there. It turns twice near 52,000 and twice between 49,600 and 49,900.
+# Hours before the end, and the price at that time. Two turns are near 52,000, and two between 49,600 and 49,900.
 TURNS = ((528, 50_400), (432, 51_200), (360, 50_300), (290, 51_300), (220, 50_700), (186, 51_990), (148, 49_760),
          (110, 51_995), (72, 49_720), (50, 50_250), (24, 49_000))  # fmt: skip
-# A turn is distinct: the three hours on either side of it lead straight to it.
+# The three hours before and after a turn lead straight to it, which makes the turn distinct.
 SHOULDER, APART = 3, 0.0022
 
 
 class Mood(NamedTuple):
-    """Daily volatility of an asset in the storm and in the calm, and its correlation with Bitcoin."""
+    """Daily volatility of an asset in the volatile and in the calm days, and its correlation with Bitcoin."""
 
     storm: float
     calm: float
@@ -41,17 +42,17 @@ class Mood(NamedTuple):
 
 
 BTC_STORM, BTC_CALM, BTC_NOISE = 0.052, 0.0115, 0.03
-# Chosen, like the names of the draws, so that no volatility class is near its edge at any hour of the day.
+# These values keep each volatility class away from its limits at any hour of the day. So do the names of the draws.
 MOODS: Mapping[str, Mood] = {"ETH": Mood(0.034, 0.016, 0.7), "BNB": Mood(0.019, 0.010, 0.7)}
-# Share of a day's move by which hours before the last day exceed their open and close; the last day is exact.
+# Share of a day's move by which an hour's range extends beyond its open and close. The last day is exact.
 RESTLESS, RESTLESS_NOISE = 0.002, 0.03
 
 
 @lru_cache(maxsize=16)
 def sample_courses(end_hour: int, *, noisy: bool = False) -> Mapping[str, Course]:
-    """Return the courses that end in an hour at the prices of the sample.
+    """Return the courses that end at an hour with the prices of the sample.
 
-    The noisy courses have the same last day, after three months in which such a day was usual.
+    With `noisy`, the three months before the last day have similarly volatile days.
     """
     heights = _noisy_bitcoin() if noisy else _calm_bitcoin()
     restless = RESTLESS_NOISE if noisy else RESTLESS
@@ -62,12 +63,12 @@ def sample_courses(end_hour: int, *, noisy: bool = False) -> Mapping[str, Course
 
 
 def end_hour_of(now_ms: int) -> int:
-    """Return the end hour of a course that ends now."""
+    """Return the last hour of a course that ends now."""
     return now_ms // HOUR_MS
 
 
 def _last_day() -> list[float]:
-    # An hour at the open, fifteen up to the high, eight down to the close: a day of one direction, against its noise.
+    # One hour at the open, fifteen up to the high, eight down to the close: a clear direction despite the noise.
     opened, high, closed = map(math.log, BTC_DAY)
     up = [opened + (high - opened) * hour / 15 for hour in range(16)]
     return [opened, *up, *(high + (closed - high) * hour / 8 for hour in range(1, 9))]

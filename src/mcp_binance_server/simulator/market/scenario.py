@@ -1,4 +1,4 @@
-"""Scenarios: a market and an account that give known numbers."""
+"""Scenarios: a market and an account with known numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, 
 from mcp_binance_server.simulator.market.sample_history import end_hour_of, sample_courses
 from mcp_binance_server.simulator.market.synthetic import Market
 
-# The portfolio sample is five seconds older than the Ethereum ticker, so its price list has this price.
+# Ethereum's price in the portfolio sample, which is five seconds older than the Ethereum ticker.
 LISTED_PRICES: Mapping[str, str] = {"ETHUSDT": "3000.00000000"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedTicker:
-    """The 24-hour figures of one symbol in wire format."""
+    """The 24-hour statistics of one symbol, as in the API."""
 
     change: str
     change_percent: str

@@ -1,4 +1,4 @@
-"""Kline intervals and streams, and the protocols of market data sources."""
+"""Kline intervals, streams, and the protocols of market data sources."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from mcp_binance_server.simulator.market.noise import Lru
 from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 
 MONTH = "1M"
-WEEK_OFFSET_MS = 4 * DAY_MS  # the epoch was a Thursday; weeks open on Monday
+WEEK_OFFSET_MS = 4 * DAY_MS  # the epoch was a Thursday, and weeks start on Monday
 
 LENGTHS_MS = {
     "1s": 1_000,
@@ -41,7 +41,7 @@ class Interval:
     offset_ms: int = 0
 
     def opening(self, at_ms: int) -> int:
-        """Return the opening time of the candle that contains a time."""
+        """Return the opening time of the candle at a time."""
         if self.name == MONTH:
             local = datetime.fromtimestamp((at_ms + self.offset_ms) // 1000, UTC)
             return _month_ms(local.year, local.month) - self.offset_ms
@@ -63,12 +63,12 @@ class Interval:
 
 
 def known(name: str) -> bool:
-    """Return whether Binance has the interval. Names are case-sensitive: 1m is not 1M."""
+    """Return whether Binance has the interval. Names are case-sensitive: 1m is a minute and 1M is a month."""
     return name == MONTH or name in LENGTHS_MS
 
 
 def zone_offset_ms(text: str) -> int | None:
-    """Parse a time zone such as 0, 8, -1:00 or 05:45; None if it is invalid, or outside -12:00 to +14:00."""
+    """Parse a time zone such as 0, 8, -1:00 or 05:45. Return None if it is invalid or outside -12:00 to +14:00."""
     match = re.fullmatch(r"([+-]?)(\d{1,2})(?::([0-5]\d))?", text)
     if match is None:
         return None
@@ -83,7 +83,7 @@ def _month_ms(year: int, month: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One stream of one symbol; `levels` is for partial depth, the interval for klines."""
+    """One stream of one symbol. `levels` is for partial depth, and `interval` for klines."""
 
     name: str
     symbol: Symbol
@@ -95,7 +95,7 @@ class Stream:
 
 
 def parse_stream(name: str, symbols: Mapping[str, Symbol]) -> Stream | None:
-    """Return the stream of a name, or None if there is no such stream; names are lower case."""
+    """Return the stream with this name, or None. Names are in lower case."""
     match = NAME.fullmatch(name)
     symbol = (
         None if match is None or match["symbol"] != match["symbol"].lower() else symbols.get(match["symbol"].upper())
@@ -125,14 +125,14 @@ def _kline(name: str, symbol: Symbol, interval: str, zone: str | None) -> Stream
 
 
 class Span(NamedTuple):
-    """The events after `start_ms`, up to and including `end_ms`."""
+    """A time span after `start_ms`, up to and including `end_ms`."""
 
     start_ms: int
     end_ms: int
 
 
 class Event(NamedTuple):
-    """One event in wire format, without an envelope, and the number of update IDs it covers."""
+    """One event in wire format, without an envelope. It also has the number of its update IDs."""
 
     text: str
     ids: int = 1
@@ -149,7 +149,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes to the book over a span: the IDs it covers, and the last quantity of every touched level."""
+    """Changes to a book in a span: the range of update IDs, and the last quantity of each changed level."""
 
     first_id: int
     last_id: int
@@ -158,7 +158,7 @@ class Changes:
 
 
 class Tape(Protocol):
-    """The trades of a symbol, by time and by ID."""
+    """The trades of a symbol, accessible by time and by ID."""
 
     def until(self, now_ms: int) -> int:
         """Return the exclusive end of the trades that are visible at `now_ms`."""
@@ -173,16 +173,16 @@ class Tape(Protocol):
         ...
 
     def time_of_trade(self, identity: int) -> int:
-        """Return a time at or shortly before the trade."""
+        """Return a time at or shortly before that of the trade."""
         ...
 
     def time_of_aggregate(self, identity: int) -> int:
-        """Return a time at or shortly before the aggregate trade."""
+        """Return a time at or shortly before that of the aggregate trade."""
         ...
 
 
 class Chronicle(Protocol):
-    """The trades of a symbol, added up over any span of time."""
+    """Candles of a symbol over any time span."""
 
     @property
     def symbol(self) -> Symbol: ...
@@ -195,7 +195,7 @@ class Chronicle(Protocol):
         ...
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
-        """Add up the trades with start <= time < end; None if there are none."""
+        """Return one candle for the trades with start <= time < end, or None if there are none."""
         ...
 
     def last(self, end_ms: int) -> Trade | None:
@@ -208,11 +208,11 @@ class Chronicle(Protocol):
 
 
 class Source(Protocol):
-    """Book and trades of one symbol at any time; candles and 24-hour figures stay with the simulated market."""
+    """Source of a symbol's book and trades. Candles and 24-hour statistics still come from the simulated market."""
 
     @property
     def unit(self) -> Symbol:
-        """The symbol, in the units of this source's ticks and lots."""
+        """The symbol, with this source's tick and lot."""
         ...
 
     @property
@@ -227,15 +227,15 @@ class Source(Protocol):
         ...
 
     def depth(self, limit: int, now_ms: int) -> Depth:
-        """Return up to `limit` levels a side."""
+        """Return up to `limit` levels per side."""
         ...
 
     def changes(self, start_ms: int, end_ms: int) -> Changes | None:
-        """Return the changes after the start, up to and including the end; None if there are none."""
+        """Return the changes after `start_ms`, up to and including `end_ms`, or None if there are none."""
         ...
 
     def events(self, stream: Stream, span: Span) -> list[Event] | None:
-        """Return the events of a stream in this source's own format; None if they are generated as usual."""
+        """Return the events of a stream in this source's own format. Return None if they are generated as usual."""
         ...
 
 

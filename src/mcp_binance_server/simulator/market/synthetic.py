@@ -1,4 +1,4 @@
-"""The simulated market: history, book and 24-hour figures of every symbol at one time."""
+"""The simulated market: history, book and 24-hour statistics of every symbol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,15 +14,18 @@ from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper
 from mcp_binance_server.simulator.market.prices import DAY_MS, Course, Prices, in_crowd
 from mcp_binance_server.simulator.market.source import Changes, Chronicle, Depth, Source, Tape
 
-DELISTED_MS = 1_735_689_600_000  # 2025-01-01: the end of trading of symbols that do not trade
-REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
+DELISTED_MS = 1_735_689_600_000  # 2025-01-01, the last day of symbols that no longer trade
+REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21, the day for which the dollar values are given
 DEEPEST = 5_000  # levels per side
-REMEMBERED_BUCKETS = 3_000  # five minutes; a stream that starts again within them reads the same changes from the cache
+REMEMBERED_BUCKETS = 3_000  # five minutes; a stream that restarts within this time gets the changes from the cache
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """Trades of the last 24 hours, with the trades and prices at their edges; `total` is None if nothing traded."""
+    """Data of the last 24 hours: the candle, the last trade, the trade before the span, and the best prices.
+
+    `total` is None without trades.
+    """
 
     opened_ms: int
     closed_ms: int
@@ -34,7 +37,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Everything that determines the prices of a market."""
+    """Input from which all prices of a market are computed."""
 
     seed: int
     courses: frozenset[tuple[str, Course]]
@@ -43,7 +46,7 @@ class Origins:
 
 @lru_cache(maxsize=128)
 def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
-    # A computed history is correct for every market with these origins, so all of them share it.
+    # Share a computed history: it is the same for every market with these origins.
     return History(symbol, origins.seed, _prices(origins), ended_ms, origins.temper)
 
 
@@ -56,7 +59,7 @@ def _heard(origins: Origins, model: Symbol) -> tuple[Delayed, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The book of a symbol, and its changes in the newest buckets by the end of each."""
+    """The book of a symbol, and its changes in the newest buckets. The key is the end of a bucket."""
 
     book: Book
     changes: Lru[int, Changes]
@@ -75,7 +78,7 @@ def _prices(origins: Origins) -> Prices:
 
 
 class Market:
-    """Prices that move with the clock and depend only on seed, symbol and time."""
+    """Simulated market. Its prices depend only on seed, symbol and time."""
 
     def __init__(
         self,
@@ -94,7 +97,10 @@ class Market:
         self._histories: dict[str, History] = {}
 
     def history(self, symbol: Symbol) -> Chronicle:
-        """Return the trades of a symbol, added up; those of a crowd member are derived cheaply from a model."""
+        """Return the candles of a symbol.
+
+        Those of an additional symbol are derived from a shared history, which is cheap.
+        """
         return self._echo(symbol) if in_crowd(symbol.base) else self._history(symbol)
 
     def _history(self, symbol: Symbol) -> History:
@@ -112,12 +118,12 @@ class Market:
         return found
 
     def unit(self, symbol: Symbol) -> Symbol:
-        """Return the symbol in the units of its book and its trades."""
+        """Return the symbol with the tick and lot of its book and trades."""
         source = self.sources.get(symbol.name)
         return symbol if source is None else source.unit
 
     def tape(self, symbol: Symbol) -> Tape:
-        """Return the trades of a symbol: those of its history, or of the source that replaces it."""
+        """Return the trades of a symbol, from its source or else from its history."""
         source = self.sources.get(symbol.name)
         return self._history(symbol) if source is None else source.tape
 
@@ -127,7 +133,7 @@ class Market:
         return next(tape.backward(tape.until(now_ms)), None)
 
     def top(self, symbol: Symbol, now_ms: int) -> Top | None:
-        """Return the best bid and ask; None while the symbol does not trade."""
+        """Return the best bid and ask, or None if the symbol does not trade."""
         if (source := self.sources.get(symbol.name)) is not None:
             return source.top(now_ms)
         trade = self.last(symbol, now_ms)
@@ -136,7 +142,7 @@ class Market:
         return self._book(symbol).best(trade.price, trade.id, now_ms, buyer_is_maker=trade.buyer_is_maker)
 
     def depth(self, symbol: Symbol, limit: int, now_ms: int) -> Depth:
-        """Return up to `limit` levels a side."""
+        """Return up to `limit` levels per side."""
         if (source := self.sources.get(symbol.name)) is not None:
             return source.depth(limit, now_ms)
         trade, top = self.last(symbol, now_ms), self.top(symbol, now_ms)
@@ -147,7 +153,7 @@ class Market:
         return Depth(book.update_id(trade.id, now_ms), bids, asks)
 
     def level(self, symbol: Symbol, price: int, now_ms: int) -> tuple[int, int]:
-        """Return the lots bid and asked at a price."""
+        """Return the bid and ask quantities at a price, in lots."""
         if (source := self.sources.get(symbol.name)) is not None:
             depth = source.depth(DEEPEST, now_ms)
             return dict(depth.bids).get(price, 0), dict(depth.asks).get(price, 0)
@@ -155,16 +161,16 @@ class Market:
         return (0, 0) if moment is None else self._book(symbol).at(price, moment)
 
     def update_id(self, symbol: Symbol, now_ms: int) -> int:
-        """Return the ID of the newest change to the book; 0 before the first trade."""
+        """Return the ID of the newest change to the book, or 0 before the first trade."""
         if (source := self.sources.get(symbol.name)) is not None:
             return source.update_id(now_ms)
         return self.depth(symbol, 0, now_ms).update_id
 
     def changes(self, symbol: Symbol, start_ms: int, end_ms: int) -> Changes | None:
-        """Return the changes after the start, up to and including the end; both are ends of buckets.
+        """Return the changes after `start_ms`, up to and including `end_ms`. Both must be ends of buckets.
 
-        A snapshot taken between the two is correct again once the changes are applied: a level that moved and returned
-        is listed as well.
+        A level that has changed and returned is included. A snapshot from within the span is therefore correct again
+        after the changes.
         """
         if (source := self.sources.get(symbol.name)) is not None:
             return source.changes(start_ms, end_ms)
@@ -198,7 +204,7 @@ class Market:
         return None if top is None else Moment(top, at_ms // BUCKET_MS)
 
     def day(self, symbol: Symbol, now_ms: int) -> Day:
-        """Return the rolling 24 hours up to now, both ends included."""
+        """Return the rolling 24 hours up to now, including both ends."""
         history = self.history(symbol)
         opened_ms = now_ms - DAY_MS
         return Day(

@@ -1,1 +1,1 @@
-"""Orders that clients place: rules, matching, accounts, and the record of executions."""
+"""Orders of clients: rules, matching, accounts and executions."""

@@ -10,14 +10,14 @@ from mcp_binance_server.simulator.orders.execution import Holding
 
 @dataclass(slots=True)
 class Purse:
-    """One asset, in multiples of 0.00000001."""
+    """Balance of one asset, in units of 0.00000001."""
 
     free: int = 0
     locked: int = 0
 
 
 class Account:
-    """One holder's balances; their initial values come from the portfolio."""
+    """Balances of one account. The portfolio gives the initial values."""
 
     def __init__(self, holder: str, portfolio: Portfolio) -> None:
         self.holder = holder
@@ -33,7 +33,7 @@ class Account:
         return self._purse(asset).free
 
     def total(self, asset: str) -> int:
-        """Return the free and the locked amount together."""
+        """Return the sum of the free and the locked amount."""
         purse = self._purse(asset)
         return purse.free + purse.locked
 

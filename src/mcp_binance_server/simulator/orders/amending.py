@@ -1,4 +1,4 @@
-"""Reduction of an open order in place: it keeps its number and its position in the queue."""
+"""Amendment of an open order to a smaller quantity. The order keeps its ID and its place in the queue."""
 
 from dataclasses import dataclass, replace
 
@@ -12,14 +12,16 @@ from mcp_binance_server.simulator.refusals import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Amended:
-    """The new quantity of an order, in multiples of 0.00000001, and its new client order ID."""
+    """The new quantity of an order, in units of 0.00000001, and its new client order ID."""
 
     quantity: int
     client_order_id: str
 
 
 def amend_order(desk: OrderDesk, account: Account, named: Named, to: Amended, now_ms: int) -> LiveOrder:
-    """Reduce an order, and its partner in a pair, as only one of them can trade. An order without a rest expires.
+    """Reduce an order, and the other order of its pair, since only one of them can trade.
+
+    An order with nothing left to fill expires.
 
     Raises:
         Refusal: the order is not open, would not be smaller, or breaks a filter; it then stays unchanged.
@@ -74,7 +76,7 @@ def _check(desk: OrderDesk, order: LiveOrder, to: Amended, now_ms: int) -> None:
     if len(order.amendments) >= rules.most_amendments:
         raise _refused("Filter failure: MAX_NUM_ORDER_AMENDS")
     smaller = replace(wanted, quantity=to.quantity)
-    # The price stays, so it is not compared with the current price again.
+    # Skip the comparison with the current price, because the order's price stays the same.
     average = wanted.price or desk.average(wanted, now_ms)
     check_filters(smaller, rules.filters, average=average, open_orders=-1, open_stops=-1)
 

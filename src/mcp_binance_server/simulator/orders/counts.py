@@ -1,4 +1,4 @@
-"""Order counts of an account in each window, and their limits."""
+"""Order counts of an account and their limits."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ LENGTHS_MS = {"SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_40
 
 @dataclass(frozen=True, slots=True)
 class OrderLimit:
-    """One row of rateLimits of the type ORDERS."""
+    """One row of rateLimits with the type ORDERS."""
 
     interval: str
     number: int
@@ -25,11 +25,11 @@ class OrderLimit:
 
 
 class OrderLedger:
-    """Counts of every account's unfilled orders; windows start at whole multiples of their length."""
+    """Counts of unfilled orders for each account and time window. Windows start at multiples of their length."""
 
     def __init__(self, rate_limits: list[dict[str, str | int]]) -> None:
         self._rows = rate_limits
-        self._counts: dict[tuple[str, int], tuple[int, int]] = {}  # by holder and length of the window
+        self._counts: dict[tuple[str, int], tuple[int, int]] = {}  # by account and window length
 
     @property
     def limits(self) -> list[OrderLimit]:
@@ -42,15 +42,15 @@ class OrderLedger:
         self._counts.clear()
 
     def count(self, holder: str, limit: OrderLimit, now_ms: int) -> int:
-        """Return the count in the window of `now_ms`."""
+        """Return the count in the window that contains `now_ms`."""
         window, count = self._counts.get((holder, limit.length_ms), (0, 0))
         return count if window == now_ms // limit.length_ms else 0
 
     def spend(self, holder: str, now_ms: int, orders: int = 1) -> None:
-        """Count an order, or the orders of a list.
+        """Count an order, or all orders of a list.
 
         Raises:
-            Refusal: a window is full.
+            Refusal: the limit of a window is reached.
         """
         for limit in self.limits:
             if self.count(holder, limit, now_ms) + orders > limit.limit:
@@ -58,11 +58,11 @@ class OrderLedger:
         self._add(holder, orders, now_ms)
 
     def give_back(self, holder: str, now_ms: int, orders: int = 1) -> None:
-        """Lower the count: an order was filled for the first time, or was not accepted."""
+        """Lower the count, because an order has its first fill or was not accepted."""
         self._add(holder, -orders, now_ms)
 
     def headers(self, holder: str, now_ms: int) -> dict[str, str]:
-        """Return the counts as headers of a successful answer."""
+        """Return the counts as headers for a successful answer."""
         return {limit.header: str(self.count(holder, limit, now_ms)) for limit in self.limits}
 
     def _add(self, holder: str, orders: int, now_ms: int) -> None:

@@ -1,4 +1,7 @@
-"""The seeded market as seen by orders: its levels, trades and prices, in multiples of 0.00000001."""
+"""View of the simulated market for order matching: levels, trades and prices, in units of 0.00000001.
+
+Its participants are called the crowd, in contrast to the accounts of clients.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -9,11 +12,11 @@ from mcp_binance_server.simulator.market.prices import HOUR_MS
 from mcp_binance_server.simulator.market.synthetic import Market
 from mcp_binance_server.simulator.orders.matching import Level, Taker
 
-DEPTHS = (50, 1_000, 5_000)  # numbers of levels to read, in turn until they are enough
+DEPTHS = (50, 1_000, 5_000)  # numbers of levels to try until they are enough
 
 
 class Print(NamedTuple):
-    """A trade of the crowd."""
+    """A trade of the simulated market."""
 
     at_ms: int
     price: int
@@ -23,17 +26,17 @@ class Print(NamedTuple):
 
 
 class CrowdView:
-    """Read-only view of the crowd's levels and trades."""
+    """Read-only view of the levels and trades of the simulated market."""
 
     def __init__(self, market: Market) -> None:
         self._market = market
 
     def has_source(self, symbol: Symbol) -> bool:
-        """Return whether a source replaces the symbol's market; its book can move without a trade."""
+        """Return whether a source replaces the symbol's market. Its book can move without a trade."""
         return symbol.name in self._market.sources
 
     def levels(self, symbol: Symbol, taker: Taker, now_ms: int) -> list[Level]:
-        """Return as many levels of the taker's opposite side as it can need."""
+        """Return enough levels of the opposite side to fill a taker."""
         levels: list[Level] = []
         for limit in DEPTHS:
             levels = self.side(symbol, limit, now_ms, buys=not taker.buys)
@@ -64,7 +67,7 @@ class CrowdView:
         return None if trade is None else trade.price * self._market.unit(symbol).tick
 
     def average(self, symbol: Symbol, minutes: int, now_ms: int) -> int | None:
-        """Return the average price of the last minutes; the last price for 0 minutes, or if nothing traded in them."""
+        """Return the average price of the last minutes. For 0 minutes or without trades, return the last price."""
         history = self._market.history(symbol)
         recent = history.window(now_ms - minutes * MINUTE_MS, history.until(now_ms)) if minutes else None
         if recent is None:
@@ -74,7 +77,7 @@ class CrowdView:
     def prints(
         self, symbol: Symbol, after_ms: int, now_ms: int, matters: Callable[[int, int], bool]
     ) -> Iterator[Print]:
-        """Yield the trades after a time, up to now, without spans whose low and high do not pass `matters`."""
+        """Yield the trades after a time, up to now. Skip spans whose low and high do not pass `matters`."""
         tape, unit = self._market.tape(symbol), self._market.unit(symbol)
         end_ms = tape.until(now_ms)
         for start_ms, stop_ms in self._spans(symbol, after_ms + 1, end_ms, matters):

@@ -1,4 +1,4 @@
-"""The order desk: acceptance and rejection of orders, and the record of all accepted orders."""
+"""The order desk: it accepts or rejects orders and records all accepted ones."""
 
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ REJECT_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """One accepted order; tests find duplicates in this record."""
+    """Record of an accepted order. Tests use it to find duplicates."""
 
     client_order_id: str
     order_id: int
@@ -40,7 +40,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Identification of an order or list by one or both of its IDs; `only` is its required status."""
+    """Reference to an order or list by one or both of its IDs. `only` is the status that it must have."""
 
     symbol: str
     order_id: int | None
@@ -50,7 +50,7 @@ class Named:
 
 @dataclass(slots=True)
 class Received:
-    """Number and size in bytes of the received requests other than reads, whatever their outcome."""
+    """Number and size in bytes of all received requests except reads, including refused ones."""
 
     requests: int = 0
     size: int = 0
@@ -62,7 +62,7 @@ class Received:
 
 
 class OrderDesk:
-    """Orders of every account. Each read and write first brings them up to the current time."""
+    """Orders of all accounts. Each read or write first processes the market up to the current time."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
@@ -80,18 +80,21 @@ class OrderDesk:
         self._next_order = FIRST_ORDER_ID
 
     def follow(self, market: Market) -> None:
-        """Match against another market; the orders and accounts of the old one are deleted."""
+        """Switch to another market and delete all orders and accounts."""
         self.engine.follow(market)
         self.wipe()
 
     def wipe(self) -> None:
-        """Delete all accounts, orders and fills, as a testnet does; records of accepted orders and executions stay."""
+        """Delete all accounts, orders and fills, as a testnet does.
+
+        The records of accepted orders and executions stay.
+        """
         self.records.wipe()
         self.engine.wipe()
         self.ledger.wipe()
 
     def executions_since(self, number: int, holder: str | None, now_ms: int) -> list[Execution]:
-        """Return the executions after a number and up to now, of one holder's orders or of all."""
+        """Return the executions after a sequence number. Without a holder, return those of all accounts."""
         self.engine.settle(now_ms)
         return self.records.executions.since(number, holder)
 
@@ -101,7 +104,7 @@ class OrderDesk:
         return self.records.portfolio(holder, base)
 
     def visible(self, order: Order, now_ms: int) -> bool:
-        """Return whether GET order finds an order yet."""
+        """Return whether GET order can already find the order."""
         return order.order_id < FIRST_ORDER_ID or now_ms - order.placed_ms >= self.visible_after_ms
 
     def rules(self, symbol: Symbol) -> SymbolRules:
@@ -110,13 +113,13 @@ class OrderDesk:
         return msgspec.convert(record, SymbolRules)
 
     def usual_client_id(self, place: int = 0) -> str:
-        """Return the client order ID for an order sent without one; `place` counts the orders of a list."""
+        """Return the client order ID for an order without one. `place` is the order's place in its list."""
         return f"sim{self._next_order + place:019}"
 
     def check(self, account: Account, wanted: Wanted, now_ms: int, before: tuple[Wanted, ...] = ()) -> None:
-        """Run the checks of an order that come before the engine; order/test stops after them.
+        """Check an order before it reaches the matching engine. order/test does only these checks.
 
-        `before` are the orders of the same list that count already.
+        `before` are earlier orders of the same list.
 
         Raises:
             Refusal: the order would not reach the engine.
@@ -135,10 +138,10 @@ class OrderDesk:
         check_position(wanted, rules.filters, account.total(symbol.base), open_orders)
 
     def average(self, wanted: Wanted, now_ms: int) -> int:
-        """Return the price that filters compare with.
+        """Return the average price that filters use.
 
         Raises:
-            Refusal: the market does not trade.
+            Refusal: the market is closed.
         """
         symbol, minutes = wanted.symbol, self.rules(wanted.symbol).average_minutes
         average = self.engine.crowd.average(symbol, minutes, now_ms) if symbol.trading else None
@@ -147,7 +150,7 @@ class OrderDesk:
         return average
 
     def place(self, account: Account, wanted: Wanted, now_ms: int, *, by_hand: bool = False) -> LiveOrder:
-        """Accept an order, and match it.
+        """Accept an order and match it.
 
         Raises:
             Refusal: it breaks a filter, or the engine rejects it.
@@ -175,7 +178,7 @@ class OrderDesk:
         return order
 
     def numbered(self, account: Account, wanted: Wanted, now_ms: int) -> LiveOrder:
-        """Return an order with the next number; it is not recorded yet."""
+        """Return an order with the next order ID, without recording it."""
         self._next_order += 1
         return LiveOrder(
             wanted=wanted, number=self._next_order - 1, holder=account.holder, placed_ms=now_ms, updated_ms=now_ms
@@ -188,17 +191,17 @@ class OrderDesk:
         self.accepted.append(Accepted(client_id, order.number, symbol, order.placed_ms, by_hand, order.holder))
 
     def start(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
-        """Match an order with the book, or let it wait for its trigger."""
+        """Match an order, or let it wait for its trigger."""
         if order.waiting:
             self.engine.wait(order, now_ms)
         else:
             self.engine.execute(order, match, levels, now_ms)
 
     def cancel(self, account: Account, named: Named, cancel_id: str, now_ms: int) -> Order:
-        """Cancel an open order and return it, under its original client order ID.
+        """Cancel an open order and return it. It is returned with its original client order ID.
 
         Raises:
-            Refusal: no such order is open, or it does not have the required status.
+            Refusal: no such order is open, or its status is not the required one.
         """
         self.engine.settle(now_ms)
         for order in self.records.open_orders(account.holder, named.symbol):
@@ -213,10 +216,10 @@ class OrderDesk:
         raise not_open()
 
     def judge_ids(self, account: Account, client_ids: list[str]) -> None:
-        """Check that the account can trade, and that no open order has one of the IDs.
+        """Check that the account may trade and that its open orders have none of these client order IDs.
 
         Raises:
-            Refusal: trading is disabled, or an ID is taken.
+            Refusal: trading is disabled, or an ID is in use.
         """
         if not account.portfolio.can_trade:
             raise rejected("This action is disabled on this account.")
@@ -225,10 +228,10 @@ class OrderDesk:
             raise rejected("Duplicate order sent.")
 
     def meet(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
-        """Return the match of an order at this time.
+        """Return the match of an order at this time, without executing it.
 
         Raises:
-            Refusal: a stop order would trigger at once, or a LIMIT_MAKER would match.
+            Refusal: a stop order would trigger immediately, or a LIMIT_MAKER would match.
         """
         wanted = order.wanted
         if wanted.conditional and triggered(wanted, self.engine.crowd.last(wanted.symbol, now_ms) or 0):
@@ -240,15 +243,15 @@ class OrderDesk:
 
 
 def afford(account: Account, wanted: Wanted, needed: int) -> None:
-    """Check that an account has the amount that an order needs.
+    """Check that an account has the amount for an order.
 
     Raises:
-        Refusal: the account has less.
+        Refusal: the free amount is too small.
     """
     if account.free(wanted.locked_asset) < needed:
         raise rejected("Account has insufficient balance for requested action.")
 
 
 def reject_reason(refusal: Refusal) -> str:
-    """Return the reject reason that user events show for a refusal."""
+    """Return the reject reason of a refusal, as in user events."""
     return REJECT_REASONS.get(refusal.message, "UNKNOWN_ERROR")

@@ -1,4 +1,7 @@
-"""The matching engine: it matches orders with each other and with the crowd, and records the executions."""
+"""The matching engine.
+
+It matches clients' orders with each other and with the simulated market, and records executions.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +18,7 @@ from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
 from mcp_binance_server.simulator.orders.records import Detail, OrderRecords
 from mcp_binance_server.simulator.orders.shown import ShownOrders
 
-FIRST_TRADE_ID = 8_000_000_000_001  # IDs of the public tape stay below; trades of accounts are not on it
+FIRST_TRADE_ID = 8_000_000_000_001  # above the trade IDs of the public tape, which has no trades of accounts
 COMMISSION_SHARE = 1_000  # one thousandth of the received amount
 UNFILLED_IOC = "UNFILLED_IOC_QUANTITY_EXPIRED"
 UNFILLED_FOK = "UNFILLED_FOK_ORDER_EXPIRED"
@@ -27,10 +30,11 @@ Release = Callable[[OrderList, int], None]
 
 
 class OrderEngine:
-    """All books. Nothing runs in the background: `settle` brings the books up to a time.
+    """Matching engine with the books of all symbols.
 
-    The crowd's actions follow from seed and time alone, so the number of calls does not matter. One exception: a book
-    that moves without trades, that of a replay or of a crowd member, counts only at the times of the calls.
+    Nothing runs in the background: `settle` processes the market up to a time. The result does not depend on the
+    number of calls, because the market's trades depend only on seed and time. The exception is a replay or an
+    additional symbol. Its book can move without trades, and only its state at a call counts.
     """
 
     def __init__(self, listing: Listing, records: OrderRecords, ledger: OrderLedger) -> None:
@@ -48,7 +52,7 @@ class OrderEngine:
         self._next_match = 1
 
     def follow(self, market: Market) -> None:
-        """Match against another market from now on."""
+        """Switch to another market."""
         self.crowd = CrowdView(market)
 
     def wipe(self) -> None:
@@ -62,7 +66,7 @@ class OrderEngine:
         return self._books.setdefault(symbol.name, MatchingBook())
 
     def settle(self, now_ms: int) -> None:
-        """Apply the crowd's trades up to now to every book."""
+        """Apply the market's trades up to now to every book."""
         for name, book in list(self._books.items()):
             symbol, seen_ms = self._listing.symbols.get(name), self._seen_ms.get(name, now_ms)
             if symbol is None or now_ms <= seen_ms:
@@ -78,7 +82,7 @@ class OrderEngine:
                 self.follow_up(now_ms)
 
     def strike(self, symbol: Symbol, one: Print) -> None:
-        """Apply one trade of the crowd to a symbol's book, and trigger the stop orders it reaches."""
+        """Apply one market trade to a symbol's book, and trigger the stop orders that it reaches."""
         self._serve(symbol, self.book(symbol).strike(one.price, one.quantity, sold=one.sold), one.at_ms)
         for order in self._waiting(symbol):
             if order.waiting and triggered(order.wanted, one.price):
@@ -89,7 +93,10 @@ class OrderEngine:
         self.follow_up(one.at_ms)
 
     def follow_up(self, now_ms: int) -> None:
-        """Release or expire the pending orders of ended working orders, after all steps that ended them."""
+        """Release or expire the pending orders of lists whose working order has ended.
+
+        This happens after all other steps are done.
+        """
         while self._ended:
             listed = self._ended.pop(0)
             if listed.working is not None and listed.working.status == "FILLED":
@@ -100,13 +107,13 @@ class OrderEngine:
                 self.expire(order, NEVER_BEGAN, now_ms)
 
     def match(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
-        """Return the match of an order at this time, and the crowd's levels used for it."""
+        """Return the match of an order at this time, and the market levels used for it."""
         taker = _taker(order)
         levels = self.crowd.levels(order.wanted.symbol, taker, now_ms)
         return self.book(order.wanted.symbol).match(taker, levels), levels
 
     def execute(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
-        """Execute a match, and put the rest of the order on the book or end it."""
+        """Execute a match. The rest of the order enters the book or ends."""
         wanted, book = order.wanted, self.book(order.wanted.symbol)
         self._seen_ms.setdefault(wanted.symbol.name, now_ms)
         if wanted.time_in_force == "FOK" and match.traded < wanted.quantity:
@@ -129,12 +136,12 @@ class OrderEngine:
             self._publish(wanted.symbol, now_ms)
 
     def wait(self, order: LiveOrder, now_ms: int) -> None:
-        """Register an order that waits for its trigger."""
+        """Register a stop order, which waits for its trigger."""
         self.book(order.wanted.symbol)
         self._seen_ms.setdefault(order.wanted.symbol.name, now_ms)
 
     def cancel(self, order: LiveOrder, cancel_id: str, now_ms: int) -> None:
-        """Cancel an open order, and with it the open orders of its list."""
+        """Cancel an open order, and all open orders of its list."""
         listed = self._records.lists.get(order.list_id)
         if listed is not None:
             self._records.unreserve(listed)
@@ -143,7 +150,7 @@ class OrderEngine:
             self._records.tell(one, "CANCELED", now_ms, Detail(cancel_id=cancel_id))
 
     def resize(self, order: LiveOrder, now_ms: int) -> None:
-        """Update an order on the book to its smaller quantity; its place in the queue stays."""
+        """Set an order in the book to its new smaller quantity. It keeps its place in the queue."""
         resting = self.book(order.wanted.symbol).orders.get(order.number)
         if resting is not None:
             resting.left = order.left
@@ -203,7 +210,10 @@ class OrderEngine:
         self._note_end(order)
 
     def _begin(self, order: LiveOrder, now_ms: int) -> None:
-        """End the other order of a pair: this one trades or was triggered, and gets everything that both had locked."""
+        """End the other order of a pair when this one trades or triggers.
+
+        This order takes over the locked amount of both.
+        """
         listed = self._records.lists.get(order.list_id)
         other = None if listed is None else listed.partner(order)
         if other is not None and other.open:
@@ -248,7 +258,7 @@ class OrderEngine:
             self._note_end(one)
 
     def expire(self, order: LiveOrder, reason: str | None, now_ms: int) -> None:
-        """Expire an order by a rule of the exchange."""
+        """Expire an order because of a rule of the exchange."""
         order.expiry_reason = reason
         self._end(order, "EXPIRED", now_ms)
         self._records.tell(order, "EXPIRED", now_ms)

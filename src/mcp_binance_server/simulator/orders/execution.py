@@ -1,4 +1,4 @@
-"""Executions of an order, step by step: the record from which user events are written."""
+"""Executions: each step of an order. User events are created from them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ ExecutionKind = Literal["NEW", "TRADE", "CANCELED", "REPLACED", "EXPIRED", "REJE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prevention:
-    """A prevented trade of an account with itself (fields v A B u U Cs pl pL pY)."""
+    """A prevented self-trade (fields v A B u U Cs pl pL pY)."""
 
     match_id: int
     prevented: str
@@ -28,7 +28,7 @@ class Prevention:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Balance of an asset after an execution."""
+    """Balance of an asset after a step."""
 
     asset: str
     free: str
@@ -37,7 +37,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListStatus:
-    """Status of an order list: all fields of a listStatus."""
+    """Status of an order list, with all fields of listStatus."""
 
     list_id: int
     contingency: str
@@ -52,7 +52,7 @@ class ListStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One step of one order: all fields of an executionReport and an outboundAccountPosition."""
+    """One step of an order, with all fields of executionReport and outboundAccountPosition."""
 
     number: int
     """`I`: increases with every execution of the whole exchange."""
@@ -82,7 +82,7 @@ class Execution:
 
     @property
     def expiry_reason(self) -> str | None:
-        """`eR`, for the kinds that have one."""
+        """The field `eR` (expiry reason), for kinds that have one."""
         return self.order.expiry_reason if self.kind in {"EXPIRED", "TRADE_PREVENTION"} else None
 
 
@@ -90,7 +90,7 @@ Listener = Callable[[Execution], None]
 
 
 class Executions:
-    """All executions, in order; listeners are called at once, before the request is answered."""
+    """All executions in order. Listeners are called immediately, before the request is answered."""
 
     def __init__(self) -> None:
         self.all: list[Execution] = []
@@ -98,7 +98,7 @@ class Executions:
 
     @property
     def newest(self) -> int:
-        """The number of the newest execution; 0 before the first."""
+        """Sequence number of the newest execution, or 0 before the first."""
         return self.all[-1].number if self.all else 0
 
     def add(self, execution: Execution) -> None:
@@ -108,7 +108,7 @@ class Executions:
             listener(execution)
 
     def since(self, number: int, holder: str | None = None) -> list[Execution]:
-        """Return the executions after a number, of one account or of all."""
+        """Return the executions after a sequence number. Without a holder, return those of all accounts."""
         return [one for one in self._behind(number) if holder in {None, one.holder}]
 
     def _behind(self, number: int) -> list[Execution]:

@@ -1,4 +1,4 @@
-"""The desk for order lists: acceptance, release of pending orders to the book, and their end if the release fails."""
+"""The desk for order lists: it accepts lists and releases their pending orders."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +19,7 @@ BAD_PRICES = "The relationship of the prices for the orders is not correct."
 
 
 class ListDesk:
-    """Lists of every account; their orders belong to the order desk."""
+    """Order lists of all accounts. The order desk holds their orders."""
 
     def __init__(self, desk: OrderDesk) -> None:
         self._desk = desk
@@ -27,14 +27,14 @@ class ListDesk:
         desk.engine.on_release = self._release
 
     def usual_client_id(self) -> str:
-        """Return the client ID for a list sent without one."""
+        """Return the client ID for a list without one."""
         return f"simlist{self._next_list:019}"
 
     def place(self, account: Account, wanted: WantedList, now_ms: int) -> OrderList:
-        """Accept a list; none of its orders is matched before `start`.
+        """Accept a list. Its orders are matched only by `start`.
 
         Raises:
-            Refusal: one of its orders breaks a filter, or the engine rejects it; then none is accepted.
+            Refusal: one of the orders breaks a filter or is rejected by the engine; then none is accepted.
         """
         self._check(account, wanted, now_ms)
         listed = self._numbered(account, wanted, now_ms)
@@ -54,14 +54,14 @@ class ListDesk:
         return listed
 
     def start(self, listed: OrderList, now_ms: int) -> None:
-        """Match the orders of a new list that do not wait for another order."""
+        """Match the orders of a new list, except pending ones."""
         for order in listed.orders:
             if order.open and not order.pending:
                 self._desk.start(order, *self._desk.engine.match(order, now_ms), now_ms)
         self._desk.engine.follow_up(now_ms)
 
     def find(self, holder: str, number: int | None, client_id: str | None) -> OrderList | None:
-        """Return a holder's list by one or both of its IDs; of several matches the newest."""
+        """Return a holder's list by one or both of its IDs. If several match, return the newest."""
         lists = [one for one in self._desk.records.lists.values() if one.holder == holder]
         named = [one for one in lists if number in {None, one.number} and client_id in {None, one.client_list_id}]
         return named[-1] if named else None
@@ -129,7 +129,10 @@ class ListDesk:
         afford(account, begins[0].wanted, max(order.needed for order in begins))
 
     def _judge_prices(self, listed: OrderList, now_ms: int) -> None:
-        """Check that the pair is on both sides of the last price; of a pending pair only the sequence of its prices."""
+        """Check that the prices of the pair are on both sides of the last price.
+
+        For a pending pair, check only the order of its own prices.
+        """
         stop, profit = (order.wanted for order in listed.others)
         target = profit.price or profit.stop
         last = None if listed.others[0].pending else self._desk.engine.crowd.last(listed.symbol, now_ms)
@@ -147,7 +150,7 @@ class ListDesk:
             self._desk.records.tell(order, "REJECTED", now_ms, Detail(reject_reason=reason, list_status=told))
 
     def _release(self, listed: OrderList, now_ms: int) -> None:
-        """Put the pending orders of a list on the book; if one fails, all expire."""
+        """Put the pending orders of a list on the book. If one fails, all of them expire."""
         desk, pending = self._desk, listed.pending
         account = desk.records.account_of(listed.holder)
         received = desk.records.unreserve(listed)

@@ -1,4 +1,4 @@
-"""Order lists: two or three orders placed together, with one that decides on the others."""
+"""Order lists: two or three orders that are placed together and depend on each other."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedList:
-    """A requested list: a pair (OCO), or a working order that triggers one order or a pair (OTO)."""
+    """A requested list: a pair (OCO), or a working order with one pending order or a pending pair (OTO)."""
 
     client_list_id: str
     working: Wanted | None
@@ -29,7 +29,7 @@ class WantedList:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class OrderList:
-    """A list after its acceptance; it is done when none of its orders is open."""
+    """An accepted list. It is done when none of its orders is open."""
 
     number: int
     client_list_id: str
@@ -57,12 +57,12 @@ class OrderList:
         return not any(order.open for order in self.orders)
 
     def partner(self, order: LiveOrder) -> LiveOrder | None:
-        """Return the other order of an order's pair; None without a pair."""
+        """Return the other order of an order's pair, or None without a pair."""
         paired = len(self.others) == 2 and any(one is order for one in self.others)
         return next(one for one in self.others if one is not order) if paired else None
 
     def status(self, status_type: str | None = None, reject_reason: str = "NONE") -> ListStatus:
-        """Return the status of the list; `status_type` is the reason for its report."""
+        """Return the status of the list. `status_type` is the reason for the report."""
         usual = "ALL_DONE" if self.done else "EXEC_STARTED"
         order_status = "REJECT" if status_type == "RESPONSE" else "ALL_DONE" if self.done else "EXECUTING"
         return ListStatus(

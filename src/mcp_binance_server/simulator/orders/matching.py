@@ -1,7 +1,7 @@
-"""Price-time matching with whole prices and quantities; the result is the steps of a match.
+"""Price-time matching with integer prices and quantities.
 
-The accounts' orders share one book with a crowd, whose levels are passed in with every match. At one price, the crowd's
-quantity at the arrival of an order is ahead of the order (`ahead`). Later quantity is behind it.
+The accounts' orders share a book with the simulated market (the crowd), whose levels are passed in with every match.
+The market's quantity at an order's price when the order arrives is ahead of it (`ahead`). Later quantity is behind it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ class Resting:
 
 @dataclass(frozen=True, slots=True)
 class Taker:
-    """An incoming order; without a price it takes any."""
+    """An incoming order. Without a price it accepts any price."""
 
     owner: str
     buys: bool
@@ -34,13 +34,16 @@ class Taker:
     mode: str = "NONE"
 
     def reaches(self, price: int) -> bool:
-        """Return whether the order would trade at a price of the other side."""
+        """Return whether the order would trade at a price of the opposite side."""
         return self.price is None or (price <= self.price if self.buys else price >= self.price)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One part of a match: a trade, or a prevented self-trade. A `maker` of None is the crowd."""
+    """One step of a match: a trade or a prevented self-trade.
+
+    A `maker` of None means the simulated market.
+    """
 
     price: int
     maker: Resting | None
@@ -55,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Result of a match before its execution; `left` is the quantity that would rest or expire."""
+    """Result of a match before its execution. `left` is the quantity that would stay on the book or expire."""
 
     steps: tuple[Step, ...]
     left: int
@@ -68,31 +71,31 @@ class Match:
 
     @property
     def value(self) -> int:
-        """Price times quantity of all trades."""
+        """Sum of price times quantity over all trades."""
         return sum(step.traded * step.price for step in self.steps)
 
 
 @dataclass(slots=True)
 class MatchingBook:
-    """The orders of all accounts in one symbol."""
+    """The orders of all accounts for one symbol."""
 
     orders: dict[int, Resting] = field(default_factory=dict[int, Resting])
     _used: dict[tuple[bool, int], Level] = field(default_factory=dict[tuple[bool, int], Level])
     """The crowd's quantity by side and price, and the part already taken; void once the crowd shows another one."""
 
     def side(self, *, buys: bool) -> list[Resting]:
-        """Return one side in matching order."""
+        """Return one side in the order of matching."""
         orders = [order for order in self.orders.values() if order.buys == buys]
-        # stable sort: at one price, first come, first served
+        # a stable sort keeps the time order at each price
         return sorted(orders, key=lambda order: -order.price if buys else order.price)
 
     def untaken(self, price: int, quantity: int, *, buys: bool) -> int:
-        """Return the remaining quantity of a level of the crowd."""
+        """Return the remaining quantity of a market level."""
         shown, used = self._used.get((buys, price), (0, 0))
         return quantity - used if shown == quantity else quantity
 
     def match(self, taker: Taker, crowd: Iterable[Level]) -> Match:
-        """Return a taker's match without executing it; `crowd` contains the levels of the other side, best first."""
+        """Return the match of a taker without executing it. `crowd` has the market's opposite levels, best first."""
         left, steps = taker.quantity, list[Step]()
         for price, quantity, maker in self._queue(taker, crowd):
             if not left:
@@ -110,7 +113,7 @@ class MatchingBook:
         return Match(tuple(steps), left)
 
     def commit(self, taker: Taker, match: Match, crowd: Iterable[Level]) -> None:
-        """Apply a match to the book; `crowd` contains the levels used for the match."""
+        """Apply a match to the book. `crowd` has the market levels used for it."""
         shown = dict(crowd)
         for step in match.steps:
             if step.maker is not None:
@@ -121,14 +124,14 @@ class MatchingBook:
                 self._use(step.price, shown[step.price], step.traded, buys=not taker.buys)
 
     def rest(self, order: Resting) -> None:
-        """Put an order on the book, behind the existing ones."""
+        """Add an order to the book, behind the existing ones."""
         self.orders[order.number] = order
 
     def strike(self, price: int, quantity: int, *, sold: bool) -> list[Level]:
-        """Apply a trade of the crowd to the book; return (order number, quantity) of each fill.
+        """Apply a market trade to the book. Return (order ID, quantity) of each fill.
 
-        An order is filled whole if the trade passed its price, or if a resting order of the crowd has reached it. At
-        exactly the trade's price, the quantity ahead of an order is served first.
+        An order is completely filled if the trade went through its price, or if a resting market order has reached it.
+        At exactly the trade's price, the quantity ahead of an order is filled first.
         """
         fills: list[Level] = []
         for order in [*self.side(buys=True), *self.side(buys=False)]:
@@ -137,7 +140,7 @@ class MatchingBook:
                 fills.append((order.number, order.left))
         for order in self.side(buys=sold):
             if order.price == price:
-                # All orders at a price have the same crowd quantity ahead of the first one; a reduction applies to all.
+                # The market's quantity is ahead of the first order at a price. Reduce it for all orders at this price.
                 crowd = min(quantity, order.ahead)
                 for other in self.orders.values():
                     if other.buys == sold and other.price == price:
@@ -150,7 +153,10 @@ class MatchingBook:
         return self._served(fills)
 
     def meet(self, bid: int, ask: int) -> list[Level]:
-        """Fill whole every order that the crowd's best prices have reached; return (order number, quantity) of each."""
+        """Completely fill each order that the market's best prices have reached.
+
+        Return (order ID, quantity) of each.
+        """
         orders = self.orders.values()
         met = [order for order in orders if (order.price >= ask if order.buys else order.price <= bid)]
         return self._served([(order.number, order.left) for order in met])
@@ -170,7 +176,10 @@ class MatchingBook:
                 order.ahead = max(0, order.ahead - taken)
 
     def _queue(self, taker: Taker, crowd: Iterable[Level]) -> Iterator[tuple[int, int, Resting | None]]:
-        """Yield the counterparts of a taker in order: price, quantity, and the resting order (None for the crowd)."""
+        """Yield the counterparties of a taker in order: price, quantity, and the resting order.
+
+        The resting order is None for the simulated market.
+        """
         own = [order for order in self.side(buys=not taker.buys) if taker.reaches(order.price)]
         place = 0
         for price, shown in crowd:
@@ -204,5 +213,5 @@ def _prevent(price: int, maker: Resting, left: int, mode: str) -> Step:
         return Step(price, maker, maker_prevented=maker.left)
     if mode == "EXPIRE_BOTH":
         return Step(price, maker, maker_prevented=maker.left, taker_prevented=left)
-    both = min(maker.left, left)  # DECREMENT, and TRANSFER inside one account
+    both = min(maker.left, left)  # DECREMENT; also TRANSFER within one account
     return Step(price, maker, maker_prevented=both, taker_prevented=both)

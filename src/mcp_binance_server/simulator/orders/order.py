@@ -1,4 +1,4 @@
-"""Orders as the desk works on them: requested, live and amended."""
+"""Orders inside the order desk: requested, live and amended."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ STOPS = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_L
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A requested order, in multiples of 0.00000001; a price of 0 means no price."""
+    """A requested order, in units of 0.00000001. A price of 0 means no price."""
 
     symbol: Symbol
     buys: bool
@@ -31,7 +31,7 @@ class Wanted:
         return self.symbol.quote if self.buys else self.symbol.base
 
     def needs(self, left: int) -> int:
-        """Return the amount to lock for a quantity of the order; a buy without a price locks nothing."""
+        """Return the amount to lock for a quantity of the order. A buy without a price locks nothing."""
         if not self.buys:
             return left
         return -(-self.price * left // UNIT)
@@ -39,7 +39,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """One reduction of an order."""
+    """One amendment of an order."""
 
     execution: int
     earlier_id: str
@@ -76,7 +76,7 @@ class LiveOrder:
 
     @property
     def pending(self) -> bool:
-        """Return whether the order still waits for the working order of its list."""
+        """Return whether the order still waits for its list's working order."""
         return self.status == "PENDING_NEW"
 
     @property

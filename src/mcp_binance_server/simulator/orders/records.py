@@ -1,4 +1,4 @@
-"""Records of accounts and orders, and the part of them that the signed endpoints show."""
+"""Records of accounts and orders, and the data for the signed endpoints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from mcp_binance_server.simulator.orders.order import LiveOrder
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Fields of an execution in addition to the order itself."""
+    """Fields of an execution that the order itself does not have."""
 
     fill: Fill | None = None
     cancel_id: str | None = None
@@ -27,7 +27,7 @@ NOTHING_MORE = Detail()
 
 
 class OrderRecords:
-    """Accounts, orders and fills; every change is published as an execution."""
+    """Accounts, orders and fills. Each change is recorded as an execution."""
 
     def __init__(self, listing: Listing) -> None:
         self.executions = Executions()
@@ -41,12 +41,12 @@ class OrderRecords:
         self._next_execution = 1
 
     def wipe(self) -> None:
-        """Delete all accounts, orders and fills; the executions stay."""
+        """Delete all accounts, orders and fills. The executions stay."""
         for kept in (self.orders, self.lists, self._accounts, self._seeded, self._fills, self._over):
             kept.clear()
 
     def account(self, holder: str, base: Portfolio) -> Account:
-        """Return a holder's account; if there is none, open it with the portfolio."""
+        """Return a holder's account. A new account gets the portfolio's balances."""
         account = self._accounts.get(holder)
         if account is None or account.portfolio is not base:
             account = self._accounts[holder] = Account(holder, base)
@@ -54,11 +54,11 @@ class OrderRecords:
         return account
 
     def account_of(self, holder: str) -> Account:
-        """Return the account of a holder with earlier orders."""
+        """Return the account of a holder that has placed orders."""
         return self._accounts[holder]
 
     def portfolio(self, holder: str, base: Portfolio) -> Portfolio:
-        """Return a holder's portfolio: unchanged, until the first order changes it."""
+        """Return a holder's portfolio. It stays unchanged until the first order."""
         account = self._accounts.get(holder)
         if account is None or account.portfolio is not base:
             return base
@@ -72,13 +72,13 @@ class OrderRecords:
         )
 
     def open_orders(self, holder: str, symbol: str | None = None) -> list[Order]:
-        """Return the open orders of a holder, those of the initial portfolio first."""
+        """Return the open orders of a holder, starting with those of the initial portfolio."""
         orders = [*self._seeded.get(holder, {}).values()]
         orders += [order.told() for order in self.orders.values() if order.open and order.holder == holder]
         return [order for order in orders if order.open and symbol in {None, order.symbol}]
 
     def _told(self, order: LiveOrder) -> Order:
-        # Closed orders do not change, so they are cached: an account that is read often has more and more of them.
+        # Cache closed orders, because they never change and their number grows.
         if order.open:
             return order.told()
         if order.number not in self._over:
@@ -86,14 +86,17 @@ class OrderRecords:
         return self._over[order.number]
 
     def unlock(self, order: LiveOrder) -> None:
-        """Release the amount that an order no longer needs; its spending is taken from that amount afterwards."""
+        """Release the part of the locked amount that the order no longer needs.
+
+        A fill is paid from the released amount afterwards.
+        """
         holds = order.open and not order.pending and order.wanted.kind != "MARKET"
         needed = order.needed if holds else 0
         self._accounts[order.holder].release(order.wanted.locked_asset, order.locked - needed)
         order.locked = needed
 
     def hold(self, orders: Sequence[LiveOrder]) -> None:
-        """Lock the amount of one order, or of the more expensive one of a pair, as only one of the pair can trade."""
+        """Lock the amount of an order. For a pair, lock only the larger amount, because only one of them can trade."""
         for order in orders:
             self._accounts[order.holder].release(order.wanted.locked_asset, order.locked)
             order.locked = 0
@@ -104,7 +107,7 @@ class OrderRecords:
             self._accounts[most.holder].lock(most.wanted.locked_asset, most.locked)
 
     def pay(self, order: LiveOrder, fill: Fill) -> None:
-        """Move the amounts of a fill."""
+        """Move the assets of a fill."""
         symbol, account = order.wanted.symbol, self._accounts[order.holder]
         quantity, value, fee = units(fill.quantity), units(fill.value), units(fill.commission)
         account.spend(order.wanted.locked_asset, value if fill.buyer else quantity)
@@ -113,21 +116,21 @@ class OrderRecords:
         listed = self.lists.get(order.list_id)
         if listed is not None and listed.pays and listed.working is order:
             # https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md: the bought amount pays for the
-            # pending orders. The commission is taken from the earlier free amount, if that is sufficient and the asset
-            # is not BNB.
+            # pending orders. The previous free amount pays the commission if it is large enough and the asset is not
+            # BNB.
             free_pays = symbol.base != "BNB" and account.free(symbol.base) >= quantity
             kept = quantity if free_pays else quantity - fee
             account.lock(symbol.base, kept)
             listed.reserved += kept
 
     def unreserve(self, listed: OrderList) -> int:
-        """Release the amount that a list's working order bought for its pending orders, and return it."""
+        """Release and return the amount that was bought for a list's pending orders."""
         reserved, listed.reserved = listed.reserved, 0
         self._accounts[listed.holder].release(listed.symbol.base, reserved)
         return reserved
 
     def cancel_seeded(self, account: Account, order: Order, cancel_id: str, now_ms: int) -> Order:
-        """Cancel an order of the initial portfolio; such an order never trades, but it locks an amount."""
+        """Cancel an order of the initial portfolio. Such an order never trades, but it locks an amount."""
         symbol = self._listing.symbols[order.symbol]
         left = units(order.quantity) - units(order.executed)
         asset = symbol.quote if order.side == "BUY" else symbol.base

@@ -1,4 +1,4 @@
-"""Rules for orders: the filters of a symbol, and the messages that refuse an order."""
+"""Order rules: a symbol's filters, and the messages of refusals."""
 
 from decimal import Decimal
 
@@ -28,19 +28,19 @@ class SymbolRules(msgspec.Struct, rename="camel"):
 
     @property
     def most_amendments(self) -> int:
-        """Largest number of amendments of one order."""
+        """Maximum number of amendments of an order."""
         return max(
             (int(entry["maxNumOrderAmends"]) for entry in self.filters if "maxNumOrderAmends" in entry), default=0
         )
 
     @property
     def most_lists(self) -> int:
-        """Largest number of open lists of an account; 0 means no limit."""
+        """Maximum number of an account's open lists. 0 means no limit."""
         return max((int(entry["maxNumOrderLists"]) for entry in self.filters if "maxNumOrderLists" in entry), default=0)
 
     @property
     def average_minutes(self) -> int:
-        """Minutes of the average price that some filters compare with; 0 means the last price."""
+        """Minutes of the average price that some filters use. 0 means the last price."""
         return max((int(entry["avgPriceMins"]) for entry in self.filters if "avgPriceMins" in entry), default=0)
 
 
@@ -50,20 +50,20 @@ def rejected(message: str) -> Refusal:
 
 
 def failed(name: str) -> Refusal:
-    """Return the refusal of an order by a filter; the order did not reach the engine."""
+    """Return the refusal of an order by a filter, before the matching engine."""
     return Refusal(-1013, f"Filter failure: {name}")
 
 
 def not_open() -> Refusal:
-    """Return the refusal of a cancel of an order that is not open."""
+    """Return the refusal to cancel an order that is not open."""
     return Refusal(-2011, "Unknown order sent.")
 
 
 def check_filters(wanted: Wanted, filters: list[Filter], *, average: int, open_orders: int, open_stops: int) -> None:
-    """Check an order against the filters of its symbol; `average` is the price they compare with.
+    """Check an order against the filters of its symbol. `average` is the average price.
 
     Raises:
-        Refusal: one of them fails.
+        Refusal: a filter fails.
     """
     by_name = {str(entry["filterType"]): entry for entry in filters}
     for name, check in (("PRICE_FILTER", _price), ("LOT_SIZE", _lot), ("MARKET_LOT_SIZE", _market_lot)):
@@ -87,7 +87,7 @@ def check_filters(wanted: Wanted, filters: list[Filter], *, average: int, open_o
 
 
 def check_position(wanted: Wanted, filters: list[Filter], held: int, open_orders: list[Order]) -> None:
-    """Check the largest amount that the account could hold.
+    """Check the maximum position of the account in an asset.
 
     Raises:
         Refusal: the amount exceeds the limit.
@@ -100,7 +100,7 @@ def check_position(wanted: Wanted, filters: list[Filter], held: int, open_orders
 
 def _inside(value: int, entry: Filter, least: str, most: str, step: str) -> bool:
     low, high, size = (units(str(entry[name])) for name in (least, most, step))
-    # A zero disables each of the three.
+    # Zero disables each of the three values.
     return value >= low and (not high or value <= high) and not (size and value % size)
 
 

@@ -1,4 +1,4 @@
-"""The accounts' orders in the public book, consistent between snapshots and the events that lead to them."""
+"""The accounts' orders in the public book. Snapshots and depth events are consistent with each other."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
@@ -8,28 +8,28 @@ from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.source import Changes, Depth, Span
 from mcp_binance_server.simulator.orders.matching import Resting
 
-Place = tuple[bool, int]  # is a bid, price in ticks
+Place = tuple[bool, int]  # whether it is a bid, and the price in ticks
 Shown = Mapping[Place, int]  # lots
 NOTHING: Shown = {}
-KEPT_MS = 600_000  # time for which the history of an empty place is kept
+KEPT_MS = 600_000  # the history of an empty price is kept for this long
 
 
 class ShownOrders:
-    """History of the shown orders, in whole lots.
+    """History of the accounts' orders in the public book, in whole lots, rounded down.
 
-    A change shows from the end of its 100 ms bucket, as in depth events; quantities are rounded down.
+    A change is visible from the end of its 100 ms bucket, as in depth events.
     """
 
     def __init__(self) -> None:
-        self._past: dict[str, dict[Place, list[Level]]] = {}  # by place: time and quantity of each change
+        self._past: dict[str, dict[Place, list[Level]]] = {}  # by price: time and quantity of each change
         self._told_ms: dict[str, int] = {}
 
     def wipe(self) -> None:
-        """Remove all shown orders."""
+        """Remove all orders."""
         self._past.clear()
 
     def publish(self, symbol: Symbol, orders: Iterable[Resting], at_ms: int) -> None:
-        """Show the current orders; a change never applies to a time whose events have been sent."""
+        """Update the orders in the public book. A change takes effect only after the events that have been sent."""
         standing: dict[Place, int] = {}
         for order in orders:
             place = (order.buys, order.price // symbol.tick)
@@ -49,7 +49,7 @@ class ShownOrders:
         self._told_ms[symbol.name] = max(until_ms, self._told_ms.get(symbol.name, 0))
 
     def at(self, symbol: Symbol, now_ms: int) -> Shown:
-        """Return the orders shown at a time."""
+        """Return the visible orders at a time."""
         past = self._past.get(symbol.name)
         if not past:
             return NOTHING
@@ -57,7 +57,7 @@ class ShownOrders:
         return {place: lots for place, lots in shown.items() if lots}
 
     def touched(self, symbol: Symbol, span: Span) -> set[Place]:
-        """Return the places that changed in a span."""
+        """Return the prices at which orders changed in a span."""
         past = self._past.get(symbol.name, {})
         return {
             place
@@ -72,7 +72,7 @@ def _last(history: list[Level], now_ms: int) -> int:
 
 
 def lay_depth(depth: Depth, shown: Shown, limit: int) -> Depth:
-    """Add the accounts' orders to a snapshot of the crowd's."""
+    """Add the accounts' orders to a snapshot of the simulated market."""
     bids, asks = dict(depth.bids), dict(depth.asks)
     for (buys, price), lots in _uncrossed(shown, depth.bids[:1], depth.asks[:1]):
         side = bids if buys else asks
@@ -81,13 +81,16 @@ def lay_depth(depth: Depth, shown: Shown, limit: int) -> Depth:
 
 
 def lay_top(top: Top, shown: Shown) -> Top:
-    """Add the accounts' orders to the best prices of the crowd."""
+    """Add the accounts' orders to the best prices of the simulated market."""
     laid = lay_depth(Depth(0, [top.bid], [top.ask]), shown, 1)
     return Top(laid.bids[0], laid.asks[0])
 
 
 def lay_changes(changes: Changes, shown: Shown, touched: set[Place], crowd: Callable[[int], Level]) -> Changes:
-    """Add the accounts' orders to changes by the crowd; `crowd` returns its bid and ask quantities after them."""
+    """Add the accounts' orders to changes of the simulated market.
+
+    `crowd` returns the market's bid and ask quantity at a price after the changes.
+    """
     bids, asks = dict(changes.bids), dict(changes.asks)
     for buys, price in touched | {(True, price) for price in bids} | {(False, price) for price in asks}:
         side, own = (bids if buys else asks), shown.get((buys, price), 0)
@@ -97,7 +100,10 @@ def lay_changes(changes: Changes, shown: Shown, touched: set[Place], crowd: Call
 
 
 def _uncrossed(shown: Shown, bids: list[Level], asks: list[Level]) -> list[tuple[Place, int]]:
-    """Leave out orders that the crowd has reached in the current bucket; they show as filled from its end."""
+    """Leave out orders that the market has reached in the current bucket.
+
+    They are shown as filled from the end of the bucket.
+    """
     highest, lowest = (asks[0][0] if asks else None), (bids[0][0] if bids else None)
     return [
         (place, lots)

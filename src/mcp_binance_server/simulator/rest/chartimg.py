@@ -1,4 +1,4 @@
-"""A simulated chart-img.com as an ASGI application: charts, stored images, exchanges, symbols, documentation."""
+"""The simulated chart-img.com as an ASGI application."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ STORAGE = f"{CHART}/storage"
 EXCHANGES = "/v3/tradingview/exchange/"
 DOCUMENTATION = "/chart-docs"
 STORED = "/r2/"
-# Messages of the service by status, for faults without a message of their own.
+# Messages by status, for faults without their own message.
 SAID = {
     401: "Invalid Request",
     403: "Forbidden",
@@ -37,7 +37,7 @@ SAID = {
 
 
 class ChartImgGateway:
-    """ASGI application for every path of the service."""
+    """ASGI application for all paths of the service."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange

@@ -1,4 +1,4 @@
-"""Delivery of an answer: late, cut, spoiled or intact."""
+"""Sending of an answer with its fault applied."""
 
 import gzip
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.simulator.faults import Fault, Kind
 from mcp_binance_server.simulator.refusals import Answer, page
 
-TEXT, PING = 0x81, 0x89  # whole frames, https://www.rfc-editor.org/rfc/rfc6455#section-5.2
+TEXT, PING = 0x81, 0x89  # first byte of an unfragmented frame, https://www.rfc-editor.org/rfc/rfc6455#section-5.2
 
 
 @runtime_checkable
 class Transport(Protocol):
-    """Methods common to the transports of asyncio and uvloop; the latter are not subclasses of asyncio's."""
+    """Methods that the transports of asyncio and uvloop share. The classes of uvloop are not derived from asyncio's."""
 
     def close(self) -> None: ...
 
@@ -28,14 +28,17 @@ class Transport(Protocol):
 
 
 def transport_of(receive: Receive) -> Transport | None:
-    """Return the socket of a request; None if the application runs inside its client."""
+    """Return the transport of a request.
+
+    Return None if the application runs in the client's process without a socket.
+    """
     # uvicorn's `receive` is a method of the object that owns the transport.
     transport: object = getattr(getattr(receive, "__self__", None), "transport", None)
     return transport if isinstance(transport, Transport) else None
 
 
 def framed(text: str) -> bytes:
-    """Return a text as one WebSocket frame of a server; it is never compressed, which every client must accept."""
+    """Return a text as one WebSocket frame of a server. It is not compressed, which every client must accept."""
     payload = text.encode()
     size = len(payload)
     if size < 126:
@@ -46,23 +49,23 @@ def framed(text: str) -> bytes:
 
 
 async def cut(receive: Receive) -> None:
-    """Close the socket of the request; without one, raise an error that the client can see.
+    """Close the connection of the request.
 
     Raises:
-        ConnectionResetError: the application runs inside its client, so there is no socket to close.
+        ConnectionResetError: the application runs in the client's process, so there is no socket to close.
     """
     transport = transport_of(receive)
     if transport is None:
         raise ConnectionResetError("The simulated exchange cut the connection.")
     transport.close()
-    await receive()  # returns once the server has noticed, so that it sends no answer of its own
+    await receive()  # wait until the server has noticed the end, so that it sends no answer itself
 
 
 async def say_nothing(receive: Receive) -> None:
-    """Keep the connection until the client gives up.
+    """Keep the connection open until the client gives up.
 
     Raises:
-        TimeoutError: the application runs inside its client, which would wait forever.
+        TimeoutError: the application runs in the client's process, which would otherwise wait forever.
     """
     if transport_of(receive) is None:
         raise TimeoutError("The simulated exchange does not answer.")
@@ -82,7 +85,7 @@ async def read_body(receive: Receive) -> bytes:
 
 
 async def hold_up(fault: Fault | None, clock: Clock, receive: Receive) -> bool:
-    """Delay the answer by its fault; return True if the fault ended the connection instead."""
+    """Delay the answer if its fault requires it. Return True if the fault has ended the connection."""
     if fault is not None and fault.kind != "drip":
         await clock.sleep_ms(fault.delay_ms)
     if fault is not None and fault.kind == "cut_before":

@@ -1,4 +1,4 @@
-"""Definition of an endpoint, and the endpoint for the permissions of a key."""
+"""Definition of an endpoint, and the endpoint of the key's permissions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ CREATED_MS = 1_623_840_271_000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request for a handler, at a fixed exchange time."""
+    """One request, at a fixed time of the exchange."""
 
     exchange: SimulatedExchange
     params: Params
@@ -28,7 +28,7 @@ class Call:
 
     @property
     def portfolio(self) -> Portfolio:
-        """The caller's portfolio; only in a signed call."""
+        """The caller's portfolio. Only signed requests have one."""
         return self.exchange.portfolio(self.key)
 
     @property
@@ -36,14 +36,14 @@ class Call:
         return self.exchange.stage.market
 
     def symbol(self) -> Symbol:
-        """Read the mandatory symbol and find it."""
+        """Read the mandatory symbol and return it."""
         return self.find(self.params.symbol_name())
 
     def find(self, name: str) -> Symbol:
         """Return the listed symbol.
 
         Raises:
-            Refusal: there is no such symbol.
+            Refusal: the symbol is unknown.
         """
         symbol = self.exchange.listing.symbols.get(name)
         if symbol is None:
@@ -51,12 +51,12 @@ class Call:
         return symbol
 
     def optional_symbol(self) -> Symbol | None:
-        """Read the symbol if one was sent."""
+        """Read the optional symbol."""
         value = self.params.text("symbol")
         return None if value is None else self.find(legal_symbol("symbol", value))
 
     def symbols(self) -> tuple[list[Symbol], bool]:
-        """Read symbol, symbols or neither, with symbolStatus; also return whether a single symbol was requested."""
+        """Read symbol, symbols and symbolStatus. Also return whether the request is for a single symbol."""
         one, names, status = self.optional_symbol(), self.params.symbol_names(), self.status()
         if one is not None and names is not None:
             raise refusals.bad_combination()
@@ -82,7 +82,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One row of the API; `weight` can depend on the parameters."""
+    """One endpoint. Its `weight` can depend on the parameters."""
 
     path: str
     names: tuple[str, ...]
@@ -104,7 +104,7 @@ def flat(weight: int) -> Callable[[Params], int]:
 
 
 def listed_symbols(params: Params) -> int | None:
-    """Count the requested symbols; None means all, an unreadable list counts as one."""
+    """Return the number of requested symbols, or None for all. An unreadable list counts as one."""
     if params.peek("symbols") is not None:
         return max(1, (params.peek("symbols") or "").count(",") + 1)
     return None if params.peek("symbol") is None else 1

@@ -85,7 +85,7 @@ def contract_record(contract: Contract) -> Row:
 
 
 def day_ticker(call: FuturesCall) -> object:
-    """Answer ticker/24hr; settling contracts are listed too, with their last trade."""
+    """Answer ticker/24hr. Settling contracts are included with their last trade."""
     chosen, alone = call.chosen()
     rows = [day_row(call.market, contract, call.now_ms) for contract in chosen]
     return rows[0] if alone else rows
@@ -106,7 +106,7 @@ def book_ticker(call: FuturesCall) -> object:
 
 
 def funding_info(call: FuturesCall) -> object:
-    """Answer fundingInfo, which lists only contracts with adjusted terms."""
+    """Answer fundingInfo. It lists only contracts with adjusted terms."""
     told = [(each, each.plan) for each in call.futures.contracts(call.now_ms).values()]
     return [
         {
@@ -123,7 +123,7 @@ def funding_info(call: FuturesCall) -> object:
 
 
 def day_row(market: FuturesMarket, contract: Contract, now_ms: int) -> Row:
-    """Return the 24 hours up to now in spot's format, but without bid and ask."""
+    """Return the 24-hour statistics in the format of spot, without bid and ask."""
     day = market.day(contract, now_ms)
     total, last = day.total, contract.price(day.last)
     if total is None:
@@ -150,7 +150,7 @@ def day_row(market: FuturesMarket, contract: Contract, now_ms: int) -> Row:
 
 
 def premium_row(market: FuturesMarket, contract: Contract, now_ms: int) -> Row:
-    """Return mark and index of the second, and the estimated funding rate; a delivery contract has no funding."""
+    """Return mark price, index price and the estimated funding rate. A delivery contract has no funding."""
     mark, funding = market.mark(contract, now_ms), market.funding(contract)
     row: Row = {
         "symbol": contract.name,

@@ -1,4 +1,4 @@
-"""Definition of an endpoint of the futures host, and access to its request parameters."""
+"""Definition of an endpoint of the futures host, and its request parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Counter = Literal["data", "funding"]
 
 @dataclass(frozen=True, slots=True)
 class FuturesCall:
-    """One request for a handler, at a fixed exchange time."""
+    """One request, at a fixed time of the exchange."""
 
     futures: SimulatedFutures
     params: Params
@@ -26,14 +26,14 @@ class FuturesCall:
         return self.futures.market
 
     def contract(self) -> Contract:
-        """Read the mandatory symbol and find its contract."""
+        """Read the mandatory symbol and return its contract."""
         return self.find(self.params.symbol_name())
 
     def find(self, name: str) -> Contract:
         """Return the listed contract.
 
         Raises:
-            Refusal: there is no such contract.
+            Refusal: the contract is unknown.
         """
         contract = self.futures.contracts(self.now_ms).get(name)
         if contract is None:
@@ -41,7 +41,7 @@ class FuturesCall:
         return contract
 
     def chosen(self) -> tuple[list[Contract], bool]:
-        """Read the optional symbol; also return whether the request is for a single symbol."""
+        """Read the optional symbol. Also return whether the request is for a single symbol."""
         value = self.params.text("symbol")
         if value is not None:
             return [self.find(legal_symbol("symbol", value))], True
@@ -50,7 +50,7 @@ class FuturesCall:
 
 @dataclass(frozen=True, slots=True)
 class FuturesEndpoint:
-    """One row of the API; `weight` can depend on the parameters, `counter` is the request counter it also counts in."""
+    """One endpoint. Its `weight` can depend on the parameters, and `counter` is an additional request counter."""
 
     path: str
     names: tuple[str, ...]
@@ -60,5 +60,5 @@ class FuturesEndpoint:
 
 
 def one_or_all(one: int, every: int) -> Callable[[Params], int]:
-    """Return a weight that depends on whether the request has a symbol."""
+    """Return a weight that depends on whether the request names a symbol."""
     return lambda params: every if params.peek("symbol") is None else one

@@ -1,4 +1,4 @@
-"""Processing of a request to the futures host: region, ban, weight, counters, endpoint, answer."""
+"""Request handling of the futures host: region, ban, weight, counters, endpoint and answer."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ class FuturesGateway:
             answer = spoil(answer, fault)
         request.status = answer.status
         now_ms = self._exchange.now_ms()
-        # The real exchange sends a wrong header for this one call as well.
+        # Binance sends a wrong header for this endpoint too.
         used = WRONG_WEIGHT if request.path == WRONG_HEADER else self._futures.meter.used(now_ms)
         headers = header_list(answer, used, now_ms)
         await deliver(answer, headers, fault, clock=self._exchange.clock, receive=receive, send=send)
@@ -70,7 +70,7 @@ class FuturesGateway:
             body = endpoint.answer(FuturesCall(self._futures, params, now_ms - behind_ms(quirks)))
             params.finish()
         except refusals.Refusal as refusal:
-            # No Retry-After is documented on this host.
+            # Binance documents no Retry-After for this host.
             return replace(refused(refusal), headers={})
         if quirks and isinstance(body, list):
             body = spoiled(cast("list[dict[str, object]]", body), quirks)

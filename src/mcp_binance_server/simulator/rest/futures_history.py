@@ -1,4 +1,4 @@
-"""Historical data of one contract: fundingRate, openInterest, klines and the six lists under /futures/data."""
+"""Historical data of a contract: fundingRate, openInterest, klines and the endpoints under /futures/data."""
 
 from collections.abc import Callable, Iterator
 from heapq import merge as merged
@@ -38,7 +38,7 @@ def open_interest(call: FuturesCall) -> object:
 
 
 def funding_rate(call: FuturesCall) -> object:
-    """Answer fundingRate: from a start time on, or the newest; oldest first."""
+    """Answer fundingRate, oldest first. Return the rates from a start time on, or the newest ones."""
     value = call.params.text("symbol")
     chosen = list(call.futures.contracts(call.now_ms).values()) if value is None else [call.find(value)]
     limit = call.params.limit(200, 1000)
@@ -92,7 +92,7 @@ def klines(call: FuturesCall) -> object:
 
 
 def interest_history(call: FuturesCall) -> object:
-    """Answer openInterestHist: the open contracts, and their value at the mark price."""
+    """Answer openInterestHist with the open interest and its value at the mark price."""
     contract = call.contract()
     interest = call.market.interest(contract)
     rows: list[Row] = []
@@ -110,7 +110,10 @@ def interest_history(call: FuturesCall) -> object:
 
 
 def ratio_of(kind: RatioKind) -> Callable[[FuturesCall], object]:
-    """Return the handler of one of the three long/short ratios; all three name their shares accounts."""
+    """Return the handler of one of the three long/short ratios.
+
+    All three name their fields after accounts.
+    """
 
     def ratio(call: FuturesCall) -> object:
         contract = call.contract()
@@ -132,7 +135,7 @@ def _ratio_row(contract: Contract, long: int, at_ms: int) -> Row:
 
 
 def taker_ratio(call: FuturesCall) -> object:
-    """Answer takerlongshortRatio; its timestamp is the start of the period."""
+    """Answer takerlongshortRatio. Its timestamp is the start of the period."""
     contract = call.contract()
     tape = call.market.tape(contract)
     length_ms = _period(call)
@@ -193,7 +196,7 @@ def _period(call: FuturesCall) -> int:
 
 
 def _stamps(call: FuturesCall, length_ms: int | None = None) -> list[int]:
-    """Read period, limit and span, and return the ends of the periods, oldest first."""
+    """Read period, limit and time span. Return the ends of the periods, oldest first."""
     length_ms = _period(call) if length_ms is None else length_ms
     limit = call.params.whole("limit")
     if limit is not None and not 1 <= limit <= 500:

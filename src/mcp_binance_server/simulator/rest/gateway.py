@@ -1,4 +1,4 @@
-"""Processing of a request: weight, signature, endpoint, answer."""
+"""Request handling: weight, signature, endpoint and answer."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,7 +35,7 @@ def server_time(call: Call) -> object:
 
 
 def exchange_info(call: Call) -> object:
-    """Answer exchangeInfo, with the weight limit in force."""
+    """Answer exchangeInfo, with the current weight limit."""
     chosen = {symbol.name for symbol in _chosen(call)}
     full = call.params.flag("showPermissionSets", usual=True)
     records = [record for record in call.exchange.listing.records if record["symbol"] in chosen]
@@ -96,7 +96,7 @@ ENDPOINTS: Mapping[str, Endpoint] = {
 WRITTEN: Mapping[tuple[str, str], Endpoint] = {
     (endpoint.method, endpoint.path): endpoint for endpoint in (*WRITES, *LIST_WRITES, *REPLACING)
 }
-# Answer to an order that a fault keeps from execution: cut or spoiled, never sent whole.
+# Placeholder answer for an order that a fault has blocked. It is cut or spoiled before it is sent.
 NOT_EXECUTED = b'{"symbol":"BTCUSDT","orderId":1,"orderListId":-1,"clientOrderId":"never","transactTime":1784592123456}'
 TIMED_OUT = {
     "code": -1007,
@@ -193,13 +193,13 @@ class Gateway:
 
 
 def _do(endpoint: Endpoint, call: Call) -> tuple[Answer, bool]:
-    """Return the answer to a write, and whether the write is free."""
+    """Return the answer to a write, and whether the write costs no weight."""
     try:
         body = endpoint.answer(call)
     except refusals.Refusal as refusal:
         if refusal.data is None:
             raise
-        answer = refused(refusal)  # a part of the request may be executed; a fault can hide that as well
+        answer = refused(refusal)  # a part of the request may have been executed, and a fault can hide that too
         return replace(answer, headers=answer.headers | call.headers), False
     call.params.finish()
     return replace(json_answer(body), headers=call.headers), not endpoint.costs(body)

@@ -20,7 +20,7 @@ DEEPEST = 5000
 
 
 def klines(call: Call) -> object:
-    """Answer klines; a span without trades repeats the previous close."""
+    """Answer klines. A span without trades repeats the previous close."""
     symbol = call.symbol()
     name = call.params.required("interval")
     if not known(name):
@@ -36,7 +36,7 @@ def klines(call: Call) -> object:
     chosen = openings(interval, limit, start_ms, min(until - 1, until if end_ms is None else end_ms))
     if not chosen:
         return []
-    # Closed candles are equal in every market with this history, and at any time.
+    # Cache closed candles, because they are the same in every market with this history.
     return _written(history, interval, chosen[0], len(chosen), min(until, interval.following(chosen[-1])))
 
 
@@ -128,7 +128,7 @@ def depth(call: Call) -> object:
 
 
 def recent_trades(call: Call) -> object:
-    """Answer trades: the newest, oldest first."""
+    """Answer trades: the newest ones, oldest first."""
     symbol, limit = call.symbol(), call.params.limit(500, 1000)
     tape = call.market.tape(symbol)
     newest = list(islice(tape.backward(tape.until(call.now_ms)), limit))
@@ -136,7 +136,7 @@ def recent_trades(call: Call) -> object:
 
 
 def historical_trades(call: Call) -> object:
-    """Answer historicalTrades: from an id on, or the newest."""
+    """Answer historicalTrades: from an ID on, or the newest ones."""
     start = call.params.whole("fromId")
     if start is None:
         return recent_trades(call)
@@ -150,7 +150,7 @@ def historical_trades(call: Call) -> object:
 
 
 def aggregate_trades(call: Call) -> object:
-    """Answer aggTrades: from an id, from a time, up to a time, or the newest."""
+    """Answer aggTrades: from an ID, from a time, up to a time, or the newest ones."""
     symbol, limit = call.symbol(), call.params.limit(500, 1000)
     start, (from_ms, to_ms) = call.params.whole("fromId"), call.span()
     if start is not None and (from_ms is not None or to_ms is not None):

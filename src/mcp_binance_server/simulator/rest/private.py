@@ -26,7 +26,7 @@ TRADE_FILTERS = (
 
 
 def account(call: Call) -> object:
-    """Answer account, with the zero balances of all listed assets unless omitZeroBalances is set."""
+    """Answer account. It includes zero balances of all listed assets unless omitZeroBalances is set."""
     portfolio = call.portfolio
     balances = _all_balances(call, portfolio)
     if call.params.flag("omitZeroBalances", usual=False):
@@ -59,7 +59,7 @@ def open_orders(call: Call) -> object:
 
 
 def all_orders(call: Call) -> object:
-    """Answer allOrders: from an order ID on, inside a day, or the newest."""
+    """Answer allOrders: from an order ID on, within a day, or the newest ones."""
     symbol, limit = call.symbol(), call.params.limit(500, 1000)
     first, (start_ms, end_ms) = call.params.whole("orderId"), _day_span(call)
     orders = [
@@ -79,7 +79,7 @@ def one_order(call: Call) -> object:
     if number is None and client_id is None:
         raise refusals.missing_either("origClientOrderId", "orderId")
     orders = [order for order in call.portfolio.orders if order.symbol == symbol.name]
-    # An ID can be used again once its order is done; the newest order of an ID is returned.
+    # A client order ID can be reused after its order has ended. Return the newest order with the ID.
     order = next((one for one in reversed(orders) if _named(one, number, client_id)), None)
     if order is None or not call.exchange.orders.visible(order, call.now_ms):
         raise refusals.no_such_order()
@@ -89,7 +89,7 @@ def one_order(call: Call) -> object:
 
 
 def my_trades(call: Call) -> object:
-    """Answer myTrades; only the documented combinations of filters are allowed."""
+    """Answer myTrades. Only the documented combinations of parameters are allowed."""
     symbol, limit = call.symbol(), call.params.limit(500, 1000)
     sent = {name for name in ("orderId", "fromId", "startTime", "endTime") if call.params.peek(name) is not None}
     if sent not in TRADE_FILTERS:

@@ -1,4 +1,4 @@
-"""Parameters and signatures, parsed as Binance does."""
+"""Parameters and signatures, parsed as at Binance."""
 
 import base64
 import binascii
@@ -31,7 +31,7 @@ MICROSECONDS_FROM = 10**14  # a timestamp this large can only be microseconds
 
 
 class Params:
-    """Names and values as sent, percent-decoded as UTF-8."""
+    """Parameters as sent, percent-decoded as UTF-8."""
 
     def __init__(self, raw: bytes) -> None:
         fields = [field.partition("=") for field in raw.decode("utf-8", "replace").split("&") if field]
@@ -40,11 +40,11 @@ class Params:
         self._read: set[str] = set()
 
     def peek(self, name: str) -> str | None:
-        """Return a value without counting it as read."""
+        """Return a value without marking it as read."""
         return self._values.get(name)
 
     def text(self, name: str) -> str | None:
-        """Read an optional value; an empty value is refused."""
+        """Read an optional value. An empty value is refused."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -70,7 +70,7 @@ class Params:
         return int(value)
 
     def limit(self, usual: int, most: int) -> int:
-        """Read `limit`; a value above `most` is reduced to it, as Binance does."""
+        """Read `limit`. As at Binance, a value above `most` is reduced to it."""
         value = self.whole("limit")
         if value == 0:
             raise refusals.bad_value("limit")
@@ -86,11 +86,11 @@ class Params:
         return value.lower() == "true"
 
     def symbol_name(self) -> str:
-        """Read the mandatory `symbol`; Unicode letters and digits are legal, lower-case Latin is not."""
+        """Read the mandatory `symbol`. Unicode letters and digits are legal, and lower-case Latin letters are not."""
         return legal_symbol("symbol", self.required("symbol"))
 
     def symbol_names(self) -> list[str] | None:
-        """Read the optional list `symbols`: a JSON array without spaces and without repetitions."""
+        """Read the optional list `symbols`, a JSON array without spaces and duplicates."""
         value = self.text("symbols")
         if value is None:
             return None
@@ -102,7 +102,7 @@ class Params:
         return names
 
     def accept(self, names: tuple[str, ...]) -> None:
-        """Refuse repeated parameters, and all parameters if none are expected."""
+        """Refuse repeated parameters. If no parameters are expected, refuse all."""
         if len(self._values) < len(self.pairs):
             raise refusals.duplicate_parameter()
         if not names and self.pairs:
@@ -114,12 +114,12 @@ class Params:
             raise refusals.unread(len(self._read), len(self._values))
 
     def logged(self) -> dict[str, str]:
-        """Return the values without the signature and the API key, which is a parameter in the WebSocket API."""
+        """Return the values without signature and API key. The WebSocket API sends the API key as a parameter."""
         return {name: value for name, value in self.pairs if name not in {"signature", "apiKey"}}
 
 
 def legal_symbol(name: str, value: str) -> str:
-    """Return the value if its characters are legal in a symbol."""
+    """Return the value if all its characters are legal in a symbol."""
     if not LEGAL_SYMBOL.fullmatch(value):
         raise refusals.illegal(name, refusals.SYMBOL_RANGE)
     return value
@@ -130,12 +130,14 @@ def _name_list(value: str) -> list[str] | None:
         names = msgspec.json.decode(value, type=list[str])
     except msgspec.DecodeError:
         return None
-    # Binance matches the text against a pattern without spaces; JSON alone would allow them.
+    # Binance's pattern allows no spaces, although JSON does.
     return None if " " in value else names
 
 
 def authenticate(account: DemoAccount, key: str, raw: bytes, params: Params, now_ms: int) -> None:
-    """Check key, time and signature of a signed request; `raw` is the query string followed by the body.
+    """Check key, time and signature of a signed request.
+
+    `raw` is the query string followed by the body.
 
     Raises:
         Refusal: the key is not this account's, the signature is invalid, or the time is outside the window.
@@ -158,7 +160,7 @@ def authenticate(account: DemoAccount, key: str, raw: bytes, params: Params, now
 
 
 def split_signature(raw: bytes) -> tuple[bytes, bytes]:
-    """Return the signed payload and the signature, which must come last.
+    """Return the signed payload and the signature. The signature must be the last parameter.
 
     Raises:
         Refusal: there is nothing before the signature, or the bytes were not percent-encoded before signing.
@@ -170,13 +172,13 @@ def split_signature(raw: bytes) -> tuple[bytes, bytes]:
 
 
 def hmac_valid(secret: str, payload: bytes, signature: bytes) -> bool:
-    """Return whether an HMAC-SHA256 in hexadecimal, upper or lower case, is valid."""
+    """Return whether an HMAC-SHA256 signature is valid. Its hexadecimal digits can be upper or lower case."""
     expected = hmac.new(secret.encode(), payload, hashlib.sha256).hexdigest()
     return hmac.compare_digest(expected.encode(), signature.lower())
 
 
 def key_pair_valid(key: Ed25519PublicKey | RSAPublicKey, payload: bytes, signature: bytes) -> bool:
-    """Return whether an Ed25519 or RSA PKCS#1 v1.5 SHA-256 signature in base64 is valid."""
+    """Return whether a base64 signature is valid: Ed25519, or RSA PKCS#1 v1.5 with SHA-256."""
     try:
         decoded = base64.b64decode(signature, validate=True)
         if isinstance(key, Ed25519PublicKey):
@@ -189,10 +191,10 @@ def key_pair_valid(key: Ed25519PublicKey | RSAPublicKey, payload: bytes, signatu
 
 
 def check_time(params: Params, now_ms: int) -> None:
-    """Check that the timestamp of a signed request is current.
+    """Check the timestamp of a signed request.
 
     Raises:
-        Refusal: the timestamp is missing, early or late.
+        Refusal: the timestamp is missing, too old or in the future.
     """
     sent = params.whole("timestamp")
     if sent is None:

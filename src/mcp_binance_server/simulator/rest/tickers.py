@@ -62,7 +62,7 @@ def book_ticker(call: Call) -> object:
 
 
 def average_price(call: Call) -> object:
-    """Answer avgPrice: the average of the last five minutes, or the last price if nothing traded in them."""
+    """Answer avgPrice: the average of the last five minutes. Without trades in them, it is the last price."""
     symbol = call.symbol()
     history = call.market.history(symbol)
     last = call.market.last(symbol, call.now_ms)
@@ -85,7 +85,7 @@ def _top_body(top: Top | None, symbol: Symbol) -> dict[str, str]:
 
 
 def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
-    """Return the 24 hours up to now with all fields of ticker/24hr."""
+    """Return the 24-hour statistics with all fields of ticker/24hr."""
     market = exchange.stage.market
     day = market.day(symbol, now_ms)
     fixed = exchange.stage.tickers.get(symbol.name)
@@ -105,7 +105,7 @@ def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[s
 
 
 def day_figures(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
-    """Return the totals of the 24 hours up to now, named as in ticker/24hr."""
+    """Return the totals of the last 24 hours, with the names in ticker/24hr."""
     fixed = exchange.stage.tickers.get(symbol.name)
     return _figures(symbol, exchange.stage.market.day(symbol, now_ms)) if fixed is None else _fixed_figures(fixed)
 
@@ -155,7 +155,7 @@ def _fixed_figures(fixed: FixedTicker) -> dict[str, object]:
 
 
 def percent(change: int, opened: int) -> str:
-    """Format a change in per cent with three decimals, rounded half away from zero."""
+    """Format a percentage with three decimals, rounded half away from zero."""
     thousandths = (200_000 * abs(change) + opened) // (2 * opened)
     text = decimal_string(thousandths * 10**5)[:-5]
     return f"-{text}" if change < 0 and thousandths else text

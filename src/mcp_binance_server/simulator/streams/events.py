@@ -1,4 +1,4 @@
-"""Events of each market stream at one time, from the same market as the REST API."""
+"""Events of each market stream. They come from the same market as the REST API."""
 
 from collections.abc import Callable, Mapping
 
@@ -38,9 +38,9 @@ TICKER_NAMES = {
 
 
 def events_of(exchange: SimulatedExchange, stream: Stream, span: Span) -> tuple[Event, ...]:
-    """Return the events of a stream that are due at the end of a span, oldest first.
+    """Return the events of a stream at the end of a span, oldest first.
 
-    An event is made and encoded once for all connections.
+    All connections share an encoded event.
     """
     return exchange.said.get((stream.name, span), lambda: _made(exchange, stream, span))
 
@@ -140,7 +140,7 @@ def _klines(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Bod
     history = exchange.stage.market.history(symbol)
     if interval is None or history.ended_ms is not None:
         return []
-    # At the end of a candle its last state is sent; the next candle follows one period later.
+    # At the end of a candle, send its last state. The next candle is sent one period later.
     opening_ms = interval.opening(span.end_ms - 1)
     next_ms = interval.following(opening_ms)
     candle = history.window(opening_ms, min(next_ms, span.end_ms + 1))

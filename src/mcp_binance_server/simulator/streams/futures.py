@@ -1,4 +1,4 @@
-"""The streams of the futures host: routes, all-market arrays, and their events of each second."""
+"""Streams of the futures host: routes, all-market arrays and the events of each second."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ SECOND_MS = 1_000
 MARKET = "market"
 PATH = re.compile(r"/(?:(?P<route>market|public|private)/)?(?P<kind>ws|stream)(?:/(?P<names>.*))?")
 NAME = re.compile(r"(?:!|(?P<symbol>[^@!]+)@)(?P<kind>forceOrder|markPrice|ticker|miniTicker)(?P<rest>(?:@[^@]+)*)")
-USD_M, COIN_M = 1, 2  # since COIN-M joined, the all-market arrays contain both products
+USD_M, COIN_M = 1, 2  # the all-market arrays also contain COIN-M since it was added
 COIN_PAIRS = {"BTCUSDT": "BTCUSD", "ETHUSDT": "ETHUSD"}
 COIN_CONTRACT_USD = 10
 DAY_NAMES = {"c": "lastPrice", "o": "openPrice", "h": "highPrice", "l": "lowPrice", "v": "volume", "q": "quoteVolume"}
@@ -31,7 +31,7 @@ MORE_DAY_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class MarketStream:
-    """One stream of the futures host; without a symbol it covers all contracts."""
+    """One stream of the futures host. Without a symbol it covers all contracts."""
 
     name: str
     kind: str
@@ -40,7 +40,7 @@ class MarketStream:
 
 
 def parse_market_stream(name: str) -> MarketStream | None:
-    """Return the stream of a name, or None if there is no such stream."""
+    """Return the stream with this name, or None."""
     match = NAME.fullmatch(name)
     if match is None or (match["symbol"] or "") != (match["symbol"] or "").lower():
         return None
@@ -54,7 +54,7 @@ def parse_market_stream(name: str) -> MarketStream | None:
 
 
 class FuturesSession(Subscriptions[MarketStream]):
-    """A connection to the futures host; on a wrong route it stays open and sends nothing."""
+    """A connection to the futures host. On a wrong route it stays open and sends nothing."""
 
     def __init__(self, exchange: SimulatedExchange, *, market: bool, combined: bool) -> None:
         super().__init__(exchange, exchange.futures.hub, combined=combined)
@@ -68,7 +68,7 @@ class FuturesSession(Subscriptions[MarketStream]):
 
 
 def futures_session(exchange: SimulatedExchange, path: str, streams: str) -> FuturesSession | None:
-    """Return the session for a path; None if there is no such path."""
+    """Return the session for a path, or None if the path is unknown."""
     match = PATH.fullmatch(path)
     if match is None:
         return None
@@ -91,7 +91,7 @@ def _chosen(exchange: SimulatedExchange, stream: MarketStream, at_ms: int) -> li
 
 
 def _forced(exchange: SimulatedExchange, stream: MarketStream, span: Span) -> list[object]:
-    """Return the newest order of each contract in the second, and those of COIN-M with them."""
+    """Return the newest order of each contract in the second, including COIN-M contracts."""
     first_ms, end_ms = span.end_ms - SECOND_MS + 1, span.end_ms + 1
     market = exchange.futures.market
     found = [
@@ -142,7 +142,7 @@ def _order(order: ForcedOrder, symbol: str) -> Body:
 
 
 def _marks(exchange: SimulatedExchange, stream: MarketStream, span: Span) -> list[object]:
-    """Return all marks in one array, with COIN-M's among them; those of TradFi are a message of their own."""
+    """Return all mark prices in one array, including COIN-M. TradFi contracts have a message of their own."""
     chosen = _chosen(exchange, stream, span.end_ms)
     rows = {each.name: _mark_event(exchange, each, span.end_ms) for each in chosen}
     if stream.symbol is not None:

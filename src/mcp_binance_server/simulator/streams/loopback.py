@@ -1,4 +1,7 @@
-"""Streams without a socket, for a client in the same process: the same sessions, clock, faults and endings."""
+"""Streams without a socket, for a client in the same process.
+
+They use the same sessions, clock and faults as the real sockets.
+"""
 
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -15,11 +18,11 @@ from mcp_binance_server.simulator.streams.session import Session
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from mcp_binance_server.simulator.streams.ws_api import PATH, WsApiSession
 
-MOST_WAITING = 100_000  # frames; a reader this far behind is disconnected, as at the exchange
+MOST_WAITING = 100_000  # frames; as at Binance, a reader that falls this far behind is disconnected
 
 
 class LoopbackConnection:
-    """One open connection. Nothing runs in the background: a reader fetches the frames that are due."""
+    """One open connection. Nothing runs in the background: a read computes the frames that are due."""
 
     def __init__(self, exchange: SimulatedExchange, session: Session, most_waiting: int) -> None:
         self._exchange = exchange
@@ -45,10 +48,10 @@ class LoopbackConnection:
         self._touched.set()
 
     async def recv(self) -> bytes:
-        """Return the next frame; wait until one is due.
+        """Wait for the next frame and return it.
 
         Raises:
-            ConnectionError: the connection has ended, and all earlier frames have been read.
+            ConnectionError: the connection has ended and all its frames have been read.
         """
         await anyio.lowlevel.checkpoint()
         while not self._waiting:
@@ -61,7 +64,7 @@ class LoopbackConnection:
         return self._waiting.popleft()
 
     async def close(self) -> None:
-        """Close the connection and drop unread frames."""
+        """Close the connection and drop its unread frames."""
         self._waiting.clear()
         self._end(self._why)
         await anyio.lowlevel.checkpoint()
@@ -102,14 +105,14 @@ class LoopbackConnection:
 
 
 class Loopback:
-    """Access to the streams of one exchange and of its futures, and to its WebSocket API."""
+    """Dialer for the streams of one exchange, of its futures host, and for its WebSocket API."""
 
     def __init__(self, exchange: SimulatedExchange, *, most_waiting: int = MOST_WAITING) -> None:
         self._exchange = exchange
         self._most_waiting = most_waiting
 
     async def connect(self, url: str) -> LoopbackConnection:
-        """Open a connection; scheme and host of the URL do not matter, except for the futures host.
+        """Open a connection. The scheme and host of the URL are ignored, except for the futures host.
 
         Raises:
             ConnectionError: the handshake was refused.

@@ -1,4 +1,4 @@
-"""One client's connection, and the faults applied to its messages."""
+"""Base class of a client's connection, and the faults of its messages."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,11 +13,14 @@ from mcp_binance_server.simulator.visits import Hub
 
 Ending = Literal["life", "messages", "streams", "behind", "pong", "cut"]
 
-Frame = Callable[[str, str], str]  # from the name of a stream and an event to a text, with or without an envelope
+Frame = Callable[[str, str], str]  # formats an event of a named stream, with or without an envelope
 
 
 class Session(ABC):
-    """One connection. `due` and `receive` return the texts to send; once `ending` is set, it closes after them."""
+    """One connection. `due` and `receive` return the texts to send.
+
+    If `ending` is set, the connection closes after them.
+    """
 
     def __init__(self, exchange: SimulatedExchange, hub: Hub | None = None) -> None:
         self.hub = exchange.hub if hub is None else hub
@@ -32,7 +35,7 @@ class Session(ABC):
 
     @abstractmethod
     def due(self, now_ms: int) -> list[str]:
-        """Return the unrequested texts of the server, up to now."""
+        """Return the texts that the server sends on its own, up to now."""
 
     @abstractmethod
     def receive(self, text: str, now_ms: int) -> list[str]:
@@ -40,11 +43,11 @@ class Session(ABC):
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The names of the connection's streams."""
+        """The names of the subscribed streams."""
         return ()
 
     def ping_called(self) -> bool:
-        """Return whether a ping was requested since the last call."""
+        """Return whether a ping was requested since the last check."""
         called = self._pings != self.hub.faults.pings
         self._pings = self.hub.faults.pings
         return called
@@ -60,14 +63,14 @@ class Session(ABC):
 
 
 def encoded(body: object) -> str:
-    """Return the JSON text; characters beyond ASCII are not escaped."""
+    """Return the JSON text without escaping non-ASCII characters."""
     return msgspec.json.encode(body).decode()
 
 
 class StreamSpoiler:
-    """Application of faults to the events of streams.
+    """Faults of stream events, with the state of each stream.
 
-    For each stream it keeps the event held back, and the number of IDs that a gap still lacks.
+    The state is a delayed event, and the number of IDs that a gap must still drop.
     """
 
     def __init__(self, faults: StreamFaults) -> None:
@@ -81,7 +84,7 @@ class StreamSpoiler:
         self._gaps.pop(name, None)
 
     def spoil(self, name: str, event: Event, frame: Frame) -> tuple[list[str], StreamKind | None]:
-        """Return the frames that arrive in place of an event, and the kind of the applied fault."""
+        """Return the frames that replace an event, and the kind of the fault."""
         missing = self._gaps.pop(name, 0)
         fault = None if missing else self._faults.take(name)
         kind = "gap" if missing else None if fault is None else fault.kind

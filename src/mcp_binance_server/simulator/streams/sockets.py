@@ -1,4 +1,4 @@
-"""WebSockets: market streams and the WebSocket API."""
+"""WebSocket endpoints of market streams and of the WebSocket API."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -32,7 +32,7 @@ CODES: Mapping[Ending, tuple[int, str]] = {
 
 
 class Connection:
-    """One socket and its session: a task that sends the due texts, and one that listens."""
+    """One socket and its session. One task sends the due texts, and another one receives."""
 
     def __init__(self, exchange: SimulatedExchange, socket: WebSocket, receive: Receive, session: Session) -> None:
         self._transport = transport_of(receive)
@@ -42,7 +42,7 @@ class Connection:
         self._sending = anyio.Lock()
 
     async def run(self) -> None:
-        """Serve until either side ends the connection."""
+        """Serve until either side closes the connection."""
         self._session.hub.enter(self._session)
         try:
             async with anyio.create_task_group() as tasks:
@@ -63,7 +63,7 @@ class Connection:
         if self._session.ping_called() and self._transport is not None:
             self._transport.write(bytes((PING, 0)))
         if self._session.deaf and self._transport is not None:
-            self._transport.pause_reading()  # a transport that does not read sees no ping, and so sends no pong
+            self._transport.pause_reading()  # without reading, the transport sees no ping and sends no pong
         if self._session.ending is None and self._exchange.hub.by_hand:
             await self._exchange.hub.pulse(beats)
         elif self._session.ending is None:
@@ -78,10 +78,10 @@ class Connection:
 
     async def _say(self, texts: list[str]) -> None:
         async with self._sending:
-            if self._socket.application_state is WebSocketState.DISCONNECTED:  # the other task has noticed it
+            if self._socket.application_state is WebSocketState.DISCONNECTED:  # the receiving task has noticed the end
                 raise WebSocketDisconnect
-            # The first frame goes through Starlette, which waits for a slow reader and notices a closed connection. The
-            # others follow in one write: a frame on its own costs ten times its share of a large one.
+            # Send the first frame through Starlette, which waits for a slow reader and notices a closed connection.
+            # Send the others in one write: a separate frame costs ten times its share of a large write.
             alone = texts if self._transport is None else texts[:1]
             for text in alone:
                 await self._socket.send_text(text)
@@ -90,7 +90,7 @@ class Connection:
 
 
 class SocketEndpoint:
-    """A handler as an ASGI application; it passes on the bare `receive`, which leads to the transport."""
+    """ASGI application for a handler. The handler also gets the original `receive`, to find the transport."""
 
     def __init__(self, handle: Callable[[WebSocket, Receive], Awaitable[None]]) -> None:
         self._handle = handle
@@ -106,7 +106,7 @@ class StreamEndpoints:
         self._exchange = exchange
 
     def routes(self) -> list[WebSocketRoute]:
-        """Return the routes; an unknown path is refused during the handshake."""
+        """Return the routes. An unknown path is refused in the handshake."""
         return [
             WebSocketRoute("/ws", SocketEndpoint(self.raw)),
             WebSocketRoute("/ws/{names:path}", SocketEndpoint(self.raw)),
@@ -121,7 +121,7 @@ class StreamEndpoints:
         await self._stream(socket, receive, names, combined=False)
 
     async def combined(self, socket: WebSocket, receive: Receive) -> None:
-        """Serve events in an envelope with the name of their stream."""
+        """Serve events in an envelope with the stream's name."""
         await self._stream(socket, receive, socket.query_params.get("streams", ""), combined=True)
 
     async def api(self, socket: WebSocket, receive: Receive) -> None:
@@ -147,7 +147,7 @@ class StreamEndpoints:
 
 
 async def admitted(socket: WebSocket, fault: Fault | None, clock: Clock) -> bool:
-    """Answer a handshake with its fault applied; return whether it was accepted."""
+    """Answer a handshake with its fault applied. Return whether it was accepted."""
     if fault is None:
         await socket.accept()
         return True
@@ -161,12 +161,12 @@ async def admitted(socket: WebSocket, fault: Fault | None, clock: Clock) -> bool
 
 
 async def serve(exchange: SimulatedExchange, socket: WebSocket, receive: Receive, session: Session) -> None:
-    """Run a connection to its end, and close it with the code of its ending."""
+    """Run a connection until its end, and close it with the session's code."""
     await Connection(exchange, socket, receive, session).run()
     if session.ending == "cut":
         await cut(receive)
     elif session.ending is not None:
-        with suppress(WebSocketDisconnect):  # the client may have left first
+        with suppress(WebSocketDisconnect):  # the client may have disconnected first
             await socket.close(*CODES[session.ending])
 
 
@@ -177,11 +177,11 @@ class FuturesStreamEndpoints:
         self._exchange = exchange
 
     def routes(self) -> list[WebSocketRoute]:
-        """Return the one route; the path decides on the session."""
+        """Return the only route. The path selects the session."""
         return [WebSocketRoute("/{path:path}", SocketEndpoint(self.serve))]
 
     async def serve(self, socket: WebSocket, receive: Receive) -> None:
-        """Serve the streams of the path, unless the path or a quirk refuses the handshake."""
+        """Serve the streams of a path. An unknown path or a quirk refuses the handshake."""
         futures, path = self._exchange.futures, unquote(socket.url.path)
         status = futures.refuses(path, self._exchange.now_ms())
         session = futures_session(self._exchange, path, socket.query_params.get("streams", ""))

@@ -1,4 +1,4 @@
-"""One market stream connection without its socket: control messages and due events."""
+"""A market stream connection without its socket: subscriptions, control messages and due events."""
 
 import re
 from abc import abstractmethod
@@ -17,11 +17,11 @@ from mcp_binance_server.simulator.visits import Hub
 
 METHODS = ("SUBSCRIBE", "UNSUBSCRIBE", "LIST_SUBSCRIPTIONS", "SET_PROPERTY", "GET_PROPERTY")
 LEGAL_ID = re.compile(r"[A-Za-z0-9]{1,36}")
-LONGEST_BACKLOG_MS = 600_000  # a clock that jumps further leaves a gap
+LONGEST_BACKLOG_MS = 600_000  # a larger jump of the clock leaves a gap
 
 
 class ControlError(Exception):
-    """A control message answered with a code instead of a result."""
+    """A refused control message. The answer has a code instead of a result."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ S = TypeVar("S", bound=Timed)
 
 
 class Subscriptions(Session, Generic[S]):
-    """The subscriptions of one connection, on any host."""
+    """Subscriptions of one connection to any host."""
 
     def __init__(self, exchange: SimulatedExchange, hub: Hub, *, combined: bool) -> None:
         super().__init__(exchange, hub)
@@ -60,18 +60,18 @@ class Subscriptions(Session, Generic[S]):
 
     @abstractmethod
     def _parsed(self, name: str) -> S | None:
-        """Return the stream of a name, or None if there is no such stream."""
+        """Return the stream with this name, or None."""
 
     @abstractmethod
     def _events(self, stream: S, span: Span) -> tuple[Event, ...]:
-        """Return the events that are due at the end of a span."""
+        """Return the events at the end of a span."""
 
     @property
     def streams(self) -> tuple[str, ...]:
         return tuple(self._streams)
 
     def subscribe(self, names: list[str]) -> None:
-        """Add streams; an unknown name is kept and stays quiet, as at Binance."""
+        """Add streams. As at Binance, an unknown name is accepted and sends nothing."""
         for name in names:
             if name not in self._streams:
                 stream = self._parsed(name)
@@ -82,7 +82,7 @@ class Subscriptions(Session, Generic[S]):
             self.ending = "streams"
 
     def due(self, now_ms: int) -> list[str]:
-        """Return the frames of every bucket that has ended since the last call."""
+        """Return the frames of each bucket that has ended since the last call."""
         texts: list[str] = []
         if self._shutdown_called():
             texts.append(self._frame("!serverShutdown", encoded({"e": "serverShutdown", "E": now_ms})))
@@ -171,7 +171,7 @@ class Subscriptions(Session, Generic[S]):
         span = Span(self._told_until[stream.name], self._at_ms)
         events = self._events(stream, span)
         if events or stream.kind != "depth":
-            # A quiet depth stream sends nothing; its next event also covers the quiet time.
+            # A depth stream without changes sends nothing. Its next event also covers that time.
             self._told_until[stream.name] = self._at_ms
         texts: list[str] = []
         for event in events:
@@ -196,7 +196,7 @@ class Subscriptions(Session, Generic[S]):
             self.ending = "pong"
 
     def _frame(self, name: str, event: str) -> str:
-        # Only names of listed streams are used here; they need no escaping.
+        # No escaping is needed, because these are names of listed streams.
         return f'{{"stream":"{name}","data":{event}}}' if self._combined else event
 
 

@@ -13,7 +13,7 @@ REPORT, POSITION, LIST = "user@executionReport", "user@outboundAccountPosition",
 
 
 def user_events(execution: Execution) -> Iterator[tuple[str, Event]]:
-    """Yield the events of one execution, each with the name that faults match."""
+    """Yield the events of one execution, each with its name for faults."""
     yield REPORT, Event(encoded(execution_report(execution)))
     if execution.holdings:
         yield POSITION, Event(encoded(account_position(execution)))
@@ -22,7 +22,7 @@ def user_events(execution: Execution) -> Iterator[tuple[str, Event]]:
 
 
 def execution_report(execution: Execution) -> Body:
-    """Return the executionReport of an execution; fields without a meaning for it are left out."""
+    """Return the executionReport of an execution. Fields that do not apply to it are left out."""
     order = execution.order
     body: Body = {
         "e": "executionReport",
@@ -69,7 +69,7 @@ def execution_report(execution: Execution) -> Body:
 
 
 def account_position(execution: Execution) -> Body:
-    """Return the balances of the changed assets as outboundAccountPosition."""
+    """Return the changed balances as outboundAccountPosition."""
     held = [{"a": each.asset, "f": each.free, "l": each.locked} for each in execution.holdings]
     return {"e": "outboundAccountPosition", "E": execution.at_ms, "u": execution.at_ms, "B": held}
 

@@ -1,4 +1,4 @@
-"""The WebSocket API: requests, and user events about orders."""
+"""The WebSocket API: requests, and user events."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,14 +30,14 @@ SAME_AS_REST = {
 
 @dataclass
 class UserSubscription:
-    """The first key of the subscribed account, and the number of the last execution sent."""
+    """Subscription to an account: the account's first key, and the sequence number of the last execution sent."""
 
     holder: str = field(repr=False)
     told: int
 
 
 class WsApiSession(Session):
-    """One connection; it can have any number of account subscriptions, one for each account."""
+    """One connection. It can have one subscription for each account."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         super().__init__(exchange)
@@ -57,7 +57,7 @@ class WsApiSession(Session):
         return ("user",) * len(self._subscriptions)
 
     def due(self, now_ms: int) -> list[str]:
-        """Return the unrequested texts of the server, up to now."""
+        """Return the texts that the server sends on its own, up to now."""
         texts = [encoded({"event": {"e": "serverShutdown", "E": now_ms}})] if self._shutdown_called() else []
         for identity, subscription in self._subscriptions.items():
             for execution in self._exchange.orders.executions_since(subscription.told, subscription.holder, now_ms):
@@ -84,7 +84,7 @@ class WsApiSession(Session):
         except refusals.Refusal as refusal:
             error: dict[str, object] = {"code": refusal.code, "msg": refusal.message}
             if refusal.retry_at_ms is not None:
-                # Unlike REST's Retry-After, this is a time: epoch milliseconds.
+                # epoch milliseconds, unlike the Retry-After of REST
                 error["data"] = {"serverTime": now_ms, "retryAfter": refusal.retry_at_ms}
             answer = {"status": refusal.status, "error": error}
         request.status = cast("int", answer["status"])
@@ -138,7 +138,7 @@ class WsApiSession(Session):
         heappush(self._waiting, (due_ms, self._pushed, text))
 
     def _ended(self, now_ms: int) -> list[str]:
-        """Return the end of all subscriptions if it was requested: by a termination or by a revoked key."""
+        """Return the messages that end all subscriptions, if a fault has requested it."""
         endings, before = self.hub.faults.endings, self._endings
         self._endings = dict(endings)
         texts = [encoded(_terminated(each, now_ms)) for each in self._subscriptions if endings != before]
@@ -157,7 +157,9 @@ class WsApiSession(Session):
 
 
 def authenticate_request(account: DemoAccount, key: str, params: Params, now_ms: int) -> None:
-    """Check key, time and signature; the payload is every other parameter, sorted by name, as raw UTF-8.
+    """Check key, time and signature.
+
+    The payload is all other parameters, sorted by name, as raw UTF-8.
 
     Raises:
         Refusal: the key is not this account's, the signature is invalid, or the time is outside the window.

@@ -1,1 +1,1 @@
-"""The endpoints of orders: single orders, lists, and replacements."""
+"""Order endpoints: single orders, order lists and replacements."""

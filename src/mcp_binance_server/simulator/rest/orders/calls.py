@@ -1,4 +1,4 @@
-"""The endpoints that write: a new order, its test, and a cancel."""
+"""Endpoints that place, test and cancel an order."""
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.portfolio import ZERO, Order
@@ -38,7 +38,7 @@ def new_order(call: Call) -> object:
 
 
 def place_counted(call: Call, wanted: Wanted, response: str | None) -> dict[str, object]:
-    """Place an order that is counted already, and return its answer; a refused order is no longer counted."""
+    """Place an order that is already counted and return the answer. If it is refused, lower the count."""
     desk, account = call.exchange.orders, call.exchange.order_account(call.key)
     before = desk.records.executions.newest
     try:
@@ -53,7 +53,7 @@ def place_counted(call: Call, wanted: Wanted, response: str | None) -> dict[str,
 
 
 def try_order(call: Call) -> object:
-    """Answer POST order/test: all steps before the engine."""
+    """Answer POST order/test. It does all checks before the matching engine."""
     desk, symbol = call.exchange.orders, call.symbol()
     read_response(call.params)
     wanted = read_order(call.params, symbol, desk.rules(symbol), desk.usual_client_id())
@@ -71,7 +71,7 @@ def try_order(call: Call) -> object:
 
 
 def cancel_order(call: Call) -> object:
-    """Answer DELETE order; the order's list is cancelled with it."""
+    """Answer DELETE order. The list of the order is cancelled too."""
     symbol, number = call.symbol(), call.params.whole("orderId")
     client_id = read_client_id(call.params, "origClientOrderId")
     if number is None and client_id is None:
@@ -86,7 +86,7 @@ def cancel_order(call: Call) -> object:
 
 
 def read_restriction(params: Params) -> str | None:
-    """Read the status that an order must have to be cancelled."""
+    """Read the status that an order must have for a cancel."""
     restriction = params.text("cancelRestrictions")
     if restriction not in {None, "ONLY_NEW", "ONLY_PARTIALLY_FILLED"}:
         raise Refusal(-1145, "cancelRestrictions has to be either ONLY_NEW or ONLY_PARTIALLY_FILLED.")
@@ -94,7 +94,7 @@ def read_restriction(params: Params) -> str | None:
 
 
 def cancelled(call: Call, order: Order, cancel_id: str, *, whole: bool = True) -> dict[str, object]:
-    """Return the answer to a cancel of an order, or of its list."""
+    """Return the answer to the cancel of an order or of its list."""
     listed = call.exchange.orders.records.lists.get(order.list_id)
     if listed is None or not whole:
         return _cancelled(order, cancel_id)
@@ -109,7 +109,7 @@ def _cancelled(order: Order, cancel_id: str) -> dict[str, object]:
 
 
 def answer_of(order: Order, executions: list[Execution], response: str) -> dict[str, object]:
-    """Return an order in the format of an answer to a write."""
+    """Return an order in the format of write answers."""
     body: dict[str, object] = {
         "symbol": order.symbol,
         "orderId": order.order_id,
@@ -133,7 +133,7 @@ def answer_of(order: Order, executions: list[Execution], response: str) -> dict[
         "selfTradePreventionMode": order.self_trade,
     }
     if order.released_ms == -1 and order.quantity == ZERO:
-        del body["origQty"]  # the order sells the amount that its working order buys
+        del body["origQty"]  # the order sells what its working order buys
     if response == "FULL":
         body["fills"] = [_fill(one) for one in executions if one.kind == "TRADE"]
     if order.stop_price != ZERO:

@@ -1,4 +1,4 @@
-"""The endpoints of order lists: a new list of each kind, cancel, and queries."""
+"""Endpoints of order lists: place, cancel and query."""
 
 from collections.abc import Callable
 from functools import partial
@@ -43,7 +43,7 @@ def _place(call: Call, read: Callable[[Call, Symbol, SymbolRules, str], WantedLi
     except Refusal:
         desk.ledger.give_back(account.holder, call.now_ms, count)
         raise
-    # The answer shows pending orders as pending even if the working order is filled at once.
+    # Build the answer first: it shows pending orders as pending even if the working order fills immediately.
     placed = listed.body() | {"transactionTime": call.now_ms}
     pending = {order.number: order.told() for order in listed.pending}
     lists.start(listed, call.now_ms)
@@ -113,7 +113,7 @@ def _read_pair(
     quantity: str | None,
     first: int,
 ) -> tuple[Wanted, Wanted]:
-    """Read the two orders of a pair; the stop loss comes first."""
+    """Read the two orders of a pair. Return the stop loss first."""
     for place in places:
         if call.params.required(f"{place}Type") not in PAIR_TYPES:
             raise Refusal(-1158, "Order type not supported in OCO.")
@@ -136,7 +136,7 @@ def _read_pair(
 
 
 def _check_place(order: Wanted, place: str) -> None:
-    """Check that a stop loss is on the side where it stops losses, and the other order on the opposite side."""
+    """Check that the stop loss is on the losing side of the price, and the other order on the opposite side."""
     side = "buy" if order.buys else "sell"
     if order.kind.startswith("STOP_LOSS") == (place == "stop loss"):
         return

@@ -1,4 +1,4 @@
-"""The parameters of a new order, parsed as Binance does."""
+"""Parameters of a new order, parsed as at Binance."""
 
 import re
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ DECIMALS = 8
 
 
 def read_client_id(params: Params, name: str) -> str | None:
-    """Read an ID chosen by the client.
+    """Read a client order ID.
 
     Raises:
-        Refusal: it contains illegal characters, or too many.
+        Refusal: the ID is too long or has illegal characters.
     """
     value = params.text(name)
     if value is not None and not CLIENT_ID.fullmatch(value):
@@ -38,14 +38,14 @@ def read_order(params: Params, symbol: Symbol, rules: SymbolRules, usual_id: str
     """Read the parameters of a new order.
 
     Raises:
-        Refusal: one is missing, malformed, or does not belong to this type.
+        Refusal: a parameter is missing, malformed, or not allowed for this order type.
     """
     return read_leg(params, OrderNames(), symbol, rules, usual_id)
 
 
 @dataclass(frozen=True, slots=True)
 class OrderNames:
-    """Parameter names of an order; inside a list they begin with the order's place in the list."""
+    """Parameter names of an order. In a list, each name has the order's place as prefix."""
 
     place: str = ""
     side: str = "side"
@@ -63,10 +63,10 @@ class OrderNames:
 
 
 def read_leg(params: Params, names: OrderNames, symbol: Symbol, rules: SymbolRules, usual_id: str) -> Wanted:
-    """Read the parameters of an order that can be one of several.
+    """Read the parameters of an order, which can be part of a list.
 
     Raises:
-        Refusal: one is missing, malformed, or does not belong to this type.
+        Refusal: a parameter is missing, malformed, or not allowed for this order type.
     """
     side, kind = params.required(names.side), params.required(names.of("type"))
     if side not in {"BUY", "SELL"}:
@@ -116,7 +116,7 @@ def read_amount(params: Params, name: str, *, needed: bool) -> int:
     """Read a price or a quantity.
 
     Raises:
-        Refusal: it is missing, malformed, or does not belong here.
+        Refusal: it is missing, malformed or not allowed.
     """
     value = params.required(name) if needed else params.text(name)
     if value is None:

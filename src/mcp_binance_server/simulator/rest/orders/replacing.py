@@ -1,4 +1,4 @@
-"""The endpoints that change an open order: cancelReplace, and an amendment that keeps its place in the queue."""
+"""Endpoints that change an open order: cancelReplace and amend/keepPriority."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ REPLACE_NAMES = (
 
 
 def cancel_replace(call: Call) -> object:
-    """Answer POST order/cancelReplace: filters and counts come first, then the cancel, then the new order."""
+    """Answer POST order/cancelReplace: check filters and counts, cancel, then place the new order."""
     params, desk, symbol = call.params, call.exchange.orders, call.symbol()
     mode = params.required("cancelReplaceMode")
     if mode not in {"STOP_ON_FAILURE", "ALLOW_FAILURE"}:
@@ -164,7 +164,7 @@ def amendments(call: Call) -> object:
 
 
 def _still_open(body: object) -> bool:
-    # An amendment is free only if it ends the order.
+    # An amendment lowers the order count only if it ends the order.
     shown = msgspec.convert(body, dict[str, object])["amendedOrder"]
     return msgspec.convert(shown, dict[str, object])["status"] != "EXPIRED"
 
