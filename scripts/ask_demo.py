@@ -16,7 +16,7 @@ PATIENCE_SECS = 120
 
 
 def ask(command: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the server's info and the ticker of Bitcoin."""
+    """Return the server's info and the BTC ticker."""
     said = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},

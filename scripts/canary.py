@@ -1,9 +1,9 @@
-"""Search the whole output of a test run for pieces of the keys it used.
+"""Search the output of a test run for pieces of the tests' keys.
 
 python scripts/canary.py FOLDER
 
-The keys are those of the simulated exchange, which the tests sign with. Any nine characters of one of them, plain,
-reversed, in hex or in base64, is a leak. The masked form shows eight and passes.
+The tests sign with the keys of the simulated exchange. Any nine consecutive characters of a key count as a leak, plain,
+reversed, in hex or in base64. The masked form of a key shows eight and passes.
 """
 
 import base64
@@ -32,13 +32,16 @@ def windows(secret: str) -> set[bytes]:
 def parts(wanted: set[bytes]) -> set[bytes]:
     """Return the parts of all windows.
 
-    A part starts at any offset below one step, so a search in steps hits one of them in each window.
+    `leaks` reads a text in steps. It hits one part in each window, because parts start at every offset within a step.
     """
     return {window[at : at + WINDOW - STEP + 1] for window in wanted for at in range(STEP)}
 
 
 def leaks(text: bytes, wanted: set[bytes], met: set[bytes]) -> set[bytes]:
-    """Return the windows in a text: one pass in steps, and a pass over every byte only if a part was found."""
+    """Return the windows in a text.
+
+    The text is first searched in steps. Every byte is searched only if a part was found.
+    """
     if met.isdisjoint({text[at : at + WINDOW - STEP + 1] for at in range(0, len(text), STEP)}):
         return set()
     return {text[at : at + WINDOW] for at in range(len(text) - WINDOW + 1)} & wanted
@@ -52,7 +55,7 @@ def main() -> int:
     if not all(leaks(planted[at:], wanted, met) for at in range(STEP)):
         print("the search does not find a planted leak")
         return 1
-    # The simulator prints its keys on its first line of output on purpose, so that line is skipped.
+    # Skip the simulator's first line of output, which prints its keys on purpose.
     searched, found = 0, 0
     for path in sorted(folder.iterdir()):
         text = path.read_bytes()

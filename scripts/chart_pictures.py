@@ -1,8 +1,8 @@
-"""Take screenshots of the live chart for the documentation: dark and light, at three widths.
+"""Take screenshots of the live chart for the documentation, in two themes and three widths.
 
     python scripts/chart_pictures.py docs/images
 
-Requirements are those of tests/apps: MCP_TEST_APPS, chromium, and a package with the page. The market is simulated and
+It needs what tests/apps need: MCP_TEST_APPS, chromium, and a package with the chart's page. The market is simulated and
 its clock stands still, so the same sources give the same pictures.
 """
 
@@ -26,7 +26,7 @@ from support.desk import NETWORK
 NOW_MS = 1_794_924_123_456
 THEMES = ("dark", "light")
 HEIGHTS = {420: 470, 760: 470, 1280: 560}
-COLOURS = 96  # a chart has few colours, and small files load fast
+COLOURS = 96  # a chart has few colours, and a small file loads fast
 CHART = {
     "symbol": "BINANCE:BTCUSDT",
     "interval": "1h",
@@ -35,7 +35,7 @@ CHART = {
 
 
 async def photograph(folder: Path) -> None:
-    """Write one picture per theme and width."""
+    """Write one picture for each theme and width."""
     clock = FakeClock(NOW_MS)
     script = bundled(HERE / "host.js", installed_apps() / "node_modules")
     async with async_playwright() as driver, serving(clock, replace(NETWORK, simulated=True)) as (client, page):
@@ -51,7 +51,7 @@ async def photograph(folder: Path) -> None:
 
 
 def write(png: bytes, path: Path) -> None:
-    """Write a picture with a palette, and print its size."""
+    """Write a picture with a limited palette, and print its size."""
     with Image.open(BytesIO(png)) as image:
         image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path}: {path.stat().st_size} bytes")

@@ -1,10 +1,10 @@
-"""Measure the load on the exchange of several servers with shared state, many clients and forty symbols.
+"""Measure the requests of a fleet to the exchange, with shared state, many clients and forty symbols.
 
     python scripts/fleet_load.py --clients 500 --seconds 60 [--servers 4] [--symbols 40] [--pause 10] [--alone]
 
 Starts a simulated exchange, a redis-server and the servers (`--http`). Each client opens a session on one server and
-calls it every `pause` seconds. Prints one JSON object. For comparison, `--alone` gives each server its own memory; the
-servers then share no budget.
+calls a tool every `pause` seconds. Prints one JSON object. For comparison, `--alone` gives each server its own state,
+so that the servers share no budget.
 """
 
 import argparse
@@ -39,13 +39,13 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("estimate_slippage", {"amount": "1000", "side": "BUY"}),
 )
 PATIENCE_SECS = 60
-# Warm-up time limit. Servers warm up until a round of all symbols sends no request to the exchange.
+# Time limit of the warm-up, which ends when a round of all symbols sends no request to the exchange.
 OPENING_MS = 90_000
 
 
 @dataclass
 class Counts:
-    """Calls, failures and times measured by the clients."""
+    """Counts of calls and failures, and the latencies that clients measured."""
 
     calls: int = 0
     failed: Counter[str] = field(default_factory=Counter[str])

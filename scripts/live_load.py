@@ -1,12 +1,14 @@
-"""Measure how many live books one process can follow, with a simulated exchange in another process.
+"""Measure how many live books one process can follow. The simulated exchange runs in another process.
 
     python scripts/live_load.py --symbols 400 --seconds 120 [--levels 55] [--profile] [--learn]
 
-Each book has ten events a second. --levels is the minimum number of levels in an event, near the best prices; recorded
-events of large symbols have 40 to 55. With --learn each minute is also judged, as in a server. If the system allows it,
-the exchange and this process each have their own core.
-Prints one JSON object: CPU of this process, memory, gaps, and two lags until the book is readable: from the event's own
-time, which includes the exchange's work for 400 symbols, and from the time this process woke for it, if that was later.
+Each book has ten events a second. `--levels` is the minimum number of levels in an event, near the best prices.
+Recorded events of large symbols have 40 to 55 levels. With `--learn` each minute is also analysed, as in a server. If
+the system allows it, each of the two processes has its own core.
+
+Prints one JSON object with CPU, memory, gaps and two delays until a book is readable. The first delay starts at the
+event's own time and includes the exchange's work for all symbols. The second starts when this process woke up for the
+event, if that was later.
 """
 
 import argparse
@@ -49,19 +51,19 @@ from mcp_binance_server.state.pace import LoopPace
 
 PLENTY = 10_000_000
 SETTLE_MS = 5_000
-# Time until the first whole minute of every symbol has begun.
+# By then, the first whole minute of every symbol has begun.
 LEARN_SETTLE_MS = 65_000
 
 
 class WakeTimes(selectors.DefaultSelector):
-    """Selector that records when the loop was last idle: waiting events arrived no earlier."""
+    """Selector that records when the loop was last idle. Events that are waiting now have arrived since then."""
 
     def __init__(self) -> None:
         super().__init__()
         self.since_ms = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        # Events found by this poll arrived while the loop was busy.
+        # Events that this poll finds have arrived while the loop was busy.
         found = super().select(0)
         if not found and (timeout is None or timeout > 0):
             found = super().select(timeout)
@@ -70,7 +72,7 @@ class WakeTimes(selectors.DefaultSelector):
 
 
 class Lags:
-    """Milliseconds until a book could be read, measured from two start times."""
+    """Delays in ms until a book could be read, measured from two start times."""
 
     def __init__(self, waking: WakeTimes) -> None:
         self.found: list[float] = []
@@ -97,7 +99,7 @@ def summary(lags: list[float]) -> dict[str, float]:
 
 
 def pin(process: int, core: int) -> None:
-    """Pin a process to a core, if the machine has several and the system supports it."""
+    """Pin a process to a core, if there are several and the system supports it."""
     if hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) > 1:
         os.sched_setaffinity(process, {core})
 

@@ -1,9 +1,9 @@
-"""Upgrade all dependencies of this checkout: the pins, and optionally the upper bounds of packages with used internals.
+"""Upgrade the pinned versions of all dependencies, and on request the upper bounds in pyproject.toml.
 
     python scripts/newest.py within   pins only: the newest versions within the bounds
-    python scripts/newest.py beyond   also bounds: each is lifted, then set above the version found
+    python scripts/newest.py beyond   also bounds: each is removed, then set just above the version found
 
-Run the whole CI afterwards. The upgrades are printed; commit them if all is well.
+Only packages whose internals we use have such a bound. Prints the upgrades. Run the whole CI before you commit them.
 """
 
 import re
@@ -15,18 +15,18 @@ ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "pyproject.toml"
 PINS = ROOT / "requirements" / "dev.txt"
 
-# A quoted requirement with an upper bound of major and minor, the form of packages with used internals.
+# A requirement with an upper bound at a minor version. Packages whose internals we use have this form.
 BOUND = re.compile(r'"(?P<name>[A-Za-z0-9-]+)(?P<extras>\[\w+\])?(?P<floor>>=[\d.]+),<\d+\.\d+"')
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
 
 
 def without_bounds(project: str) -> str:
-    """Return the project file without these upper bounds."""
+    """Return the project file without the upper bounds."""
     return BOUND.sub(r'"\g<name>\g<extras>\g<floor>"', project)
 
 
 def with_bounds(project: str, found: dict[str, str]) -> str:
-    """Return the project file with each bound just above the installed minor release."""
+    """Return the project file with each upper bound just above the installed minor version."""
 
     def above(match: re.Match[str]) -> str:
         major, minor = found[match["name"].lower()].split(".")[:2]
@@ -41,12 +41,12 @@ def pins(requirements: str) -> dict[str, str]:
 
 
 def compile_newest() -> None:
-    """Recompile every requirements file, ignoring the pins."""
+    """Compile all requirements files again, without the current pins."""
     subprocess.run([ROOT / "scripts" / "requirements", "--upgrade"], check=True)  # noqa: S603 - ours
 
 
 def main(bounds: str) -> None:
-    """Upgrade the pins, and the bounds on request."""
+    """Upgrade the pins. With `beyond`, upgrade the upper bounds too."""
     project, before = PROJECT.read_text(encoding="utf-8"), pins(PINS.read_text(encoding="utf-8"))
     if bounds == "beyond":
         PROJECT.write_text(without_bounds(project), encoding="utf-8")

@@ -1,11 +1,14 @@
-"""Measure the cost of an order in addition to the request itself, in the same minute on the same loopback.
+"""Measure the time that trading adds to the requests of an order.
 
     python scripts/order_cost.py [--runs 7] [--orders 40]
 
-Starts a simulated exchange in another process, and two servers in this one: with trading (practice, confirmed by
-policy) and without. In turn they preview, place and cancel resting orders, and a bare client sends the same requests,
-each on a new connection. A commit is one event in the same journal. Prints every run. Bars, by the median of a run:
-place <= bare + 3 commits + 10 ms, cancel <= bare + 2 commits + 10 ms, preview <= 1.5 x that of trading off.
+Starts a simulated exchange in another process and two servers in this one. The first trades (practice, confirmed by
+policy), and the second has trading off. They preview, place and cancel resting orders in turn. A plain HTTP client
+sends the same requests, each on a new connection, so that all figures come from the same minute. A commit is one event
+in the same journal. Prints every run.
+
+Limits for the median of a run: place <= plain + 3 commits + 10 ms, cancel <= plain + 2 commits + 10 ms, preview <= 1.5
+x that of the server without trading.
 """
 
 import argparse
@@ -79,7 +82,7 @@ def require_status(placed: PlacedOrder, status: str) -> str:
 
 @dataclass
 class Stopwatch:
-    """Times of each kind of work, in milliseconds."""
+    """Durations of each operation, in ms."""
 
     took: dict[str, list[float]] = field(default_factory=lambda: defaultdict[str, list[float]](list))
 
@@ -95,7 +98,7 @@ class Stopwatch:
 
 @dataclass
 class Bare:
-    """A client that only signs and sends; each request has its own connection."""
+    """HTTP client that only signs and sends. Each request has its own connection."""
 
     http: httpx2.AsyncClient
     rest: str
@@ -111,7 +114,7 @@ class Bare:
 
 @dataclass
 class Comparison:
-    """A trading server, a server without trading, and a bare client, on one exchange."""
+    """A trading server, a server without trading, and a plain HTTP client on one exchange."""
 
     trading: TradingService
     off: Context
@@ -121,7 +124,7 @@ class Comparison:
     async def run(self, number: int, orders: int) -> Stopwatch:
         watch, cancels = Stopwatch(), CancelService(self.trading)
         for place in range(orders):
-            # A new price each time: an equal order within ten seconds is refused.
+            # Use a new price each time, because an equal order within ten seconds is refused.
             price = self.price - Decimal(number * orders + place)
             intent = OrderIntent("BUY", "LIMIT", quantity=Quantity(Decimal(QUANTITY)), price=Price(price))
             await watch.of("preview off", lambda intent=intent: self.off.preview.preview(SYMBOL, intent))
@@ -193,7 +196,7 @@ async def measured(given: argparse.Namespace, told: dict[str, str], folder: Path
         best = (await http.get(f"{told['rest']}/api/v3/ticker/price?symbol={SYMBOL}")).json()
         price = (Decimal(best["price"]) * Decimal("0.8")).quantize(Decimal(1))
         comparison = Comparison(trading, off, Bare(http, told["rest"], principal), price)
-        await comparison.run(0, 5)  # warm-up for loading and one-time requests; not counted
+        await comparison.run(0, 5)  # warm up: imports and one-time requests do not count
         failed = 0
         for number in range(1, given.runs + 1):
             failed += not _shown(number, await comparison.run(number, given.orders))
@@ -221,7 +224,7 @@ def _shown(number: int, watch: Stopwatch) -> bool:
 
 
 def main() -> int:
-    """Measure, and print every run."""
+    """Measure all operations and print each run."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--runs", type=int, default=7)
     asked.add_argument("--orders", type=int, default=40, help="orders in each run")

@@ -1,7 +1,7 @@
-"""Count the outcomes in pytest's JUnit files; fail on a failure, and on a skip that is not expected.
+"""Count the outcomes in pytest's JUnit files. Fail on a failed test and on an unexpected skip.
 
-A test marked as expected to fail is reported. A test that failed and then passed when it ran again alone is flaky: it
-is reported, and passes. A test about money, keys or tenants has no second chance.
+A test that is expected to fail is reported. A test that failed and passed when it ran again alone is flaky: it is
+reported and counts as passed. A test about money, keys or tenants must pass the first time.
 
 Usage: python scripts/outcomes.py FILE.xml ...
 """
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.fixtures import UNPUBLISHED, reason
 from support.tiers import is_protected
 
-# Allowed skips of a run that installs everything, with the reason; any other skipped test silently proves nothing.
+# Allowed skips when everything is installed, with their reasons. Other skipped tests would silently prove nothing.
 EXPECTED = {
     r"root may write everywhere": "root is never refused a write; the test runs as another user in CI",
     r"the night's clients run once, on Python 3\.11": "they do not run on the product's Python",
@@ -28,7 +28,7 @@ ABSENT = {reason(name): each.tests for name, each in UNPUBLISHED.items()}
 
 
 def outcomes(files: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
-    """Yield every test's name, outcome and, for a skipped one, its reason."""
+    """Yield the name and outcome of each test, and the reason of a skipped one."""
     for file in files:
         for case in ElementTree.parse(file).iter("testcase"):  # noqa: S314 - written by our own test run
             kinds = {child.tag: child for child in case}
@@ -44,7 +44,7 @@ def outcomes(files: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
 
 
 def main(files: list[str]) -> int:
-    """Print the problems and, as the last line, the counts."""
+    """Print the problems, and the counts as the last line."""
     found = [*outcomes(map(Path, files))]
     seen = {name: (outcome, why) for name, outcome, why in found}
     flaky = sorted({name for name, outcome, _ in found if outcome == "failed" and seen[name][0] == "passed"})
@@ -61,7 +61,7 @@ def main(files: list[str]) -> int:
         if outcome == "skipped" and why not in ABSENT and not any(re.search(pattern, why) for pattern in EXPECTED)
     ]
     skipped = Counter(why for outcome, why in seen.values() if outcome == "skipped")
-    # Files missing from a public clone are missing for all tests that need them, or for none.
+    # If unpublished files are missing, all tests that need them are skipped. A different number is an error.
     wrong += [
         f"{skipped[why]} tests were skipped, {tests} are registered: {why}"
         for why, tests in ABSENT.items()

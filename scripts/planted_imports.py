@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plant a forbidden import for each contract in a copy of the package, and check that import-linter reports it."""
+"""Check the import contracts: break each one in a copy of the package, and expect import-linter to report it."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The server as users run it, `--http` on the offline exchange, for scripts that measure it from outside."""
+"""The server as users run it, with `--http` on the offline exchange, for scripts that measure it."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class Product:
     exit_code: int | None = None
 
     def stop(self) -> int:
-        """Stop the server with SIGTERM, as a host does, and return its exit code."""
+        """Stop the server with SIGTERM and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         self.exit_code = self.process.wait(PATIENCE_SECS)
         return self.exit_code
@@ -32,7 +32,7 @@ class Product:
 
 @contextmanager
 def running_product(**settings: str) -> Generator[Product]:
-    """Start an exchange and a server on it, each in its own process; stop both at the end."""
+    """Start an exchange and a server, each in its own process. Stop both at the end."""
     with _started("simulator", {}, stdout=subprocess.PIPE) as simulator:
         exchange = json.loads(simulator.stdout.readline() if simulator.stdout else "")
         environment = {
@@ -49,7 +49,7 @@ def running_product(**settings: str) -> Generator[Product]:
 def _announced_port(server: subprocess.Popen[str]) -> int:
     for line in server.stderr or ():
         if line.startswith("MCP at "):
-            # Later output must be read too, or a full pipe would block the server.
+            # Keep reading the output, because a full pipe would block the server.
             threading.Thread(target=shutil.copyfileobj, args=(server.stderr, sys.stderr), daemon=True).start()
             return int(line.split()[2].removesuffix("/mcp").rpartition(":")[2])
         sys.stderr.write(line)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Check the plain English of docstrings, comments and user texts: each pattern's count may only fall.
+"""Check the plain English of docstrings, comments and user texts. The count of each pattern may only fall.
 
 scripts/prose.py                 compare with scripts/prose.json; fail if a count has grown
-scripts/prose.py --write         record the counts of today
-scripts/prose.py --list PATH...  print each finding with its place
-scripts/prose.py --rate PATH...  print findings per 1,000 docstrings and comments, of any Python tree
+scripts/prose.py --write         record today's counts
+scripts/prose.py --list PATH...  print each match with its place
+scripts/prose.py --rate PATH...  print matches per 1,000 docstrings and comments, for any Python tree
 """
 
 import ast
@@ -32,7 +32,7 @@ PATTERNS = {
         r"\b(?:anew|[Bb]eside|in hand|of late|[Mm]eanwhile|come in step|takes? note|see to it|spelt|mends?|mended)\b"
     ),
 }
-# A text for people has this many words; shorter ones are names.
+# Minimum number of words of a user text. Shorter texts are names.
 USER_TEXT_WORDS = 3
 
 
@@ -61,7 +61,7 @@ def docstrings_and_texts(path: Path, source: str) -> Iterator[Piece]:
 
 
 def comments(path: Path, source: str) -> Iterator[Piece]:
-    """Yield comments, adjacent lines as one."""
+    """Yield comments. Comments on adjacent lines are one text."""
     lines: list[str] = []
     first = last = -1
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -79,7 +79,7 @@ def comments(path: Path, source: str) -> Iterator[Piece]:
 
 
 def paragraphs(path: Path, source: str) -> Iterator[Piece]:
-    """Yield the paragraphs of a Markdown page outside code blocks."""
+    """Yield the paragraphs of a Markdown page, except code blocks."""
     for block in re.split(r"\n\s*\n", re.sub(r"```.*?```", "", source, flags=re.DOTALL)):
         yield Piece(path, source.count("\n", 0, max(source.find(block), 0)) + 1, "page", " ".join(block.split()))
 

@@ -1,11 +1,12 @@
-"""Measure a good client among hundreds of bad ones: slow heads or bodies, unread answers, or endless requests.
+"""Measure a good client during an attack of hundreds of bad ones.
 
     python scripts/slow_clients.py --connections 400 --seconds 20 [--server http] [--kind body] [--rounds 3]
                                    [--deadline 0.5] [--tool slowhttptest]
 
-Starts a small server, or with `--server http` the real command on the offline exchange. Prints one JSON object a
-round: the lifetime of bad connections, and the latency of a good client during the attack and just before. With
-`--tool`, that program attacks the small server instead of this script.
+The bad clients send headers or bodies slowly, do not read answers, or send requests without end. Starts a small server,
+or with `--server http` the real command on the offline exchange. With `--tool`, that program attacks the small server
+instead of this script. Prints one JSON object a round: the lifetime of bad connections, and the latency of a good
+client during the attack and just before it.
 """
 
 import argparse
@@ -43,13 +44,13 @@ LIST = b"tools/list", len(ASK % b"tools/list"), ASK % b"tools/list"
 KINDS_OF_OURS = {
     "head": b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ",
     "body": b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100000\r\n\r\n",
-    # The longest answer available to every caller. It fits into the system's buffers, so a client cannot see that the
-    # server has closed the connection; the server's descriptor count shows it.
+    # The longest answer that every caller can get. It fits into the system's buffers, so the client cannot see that the
+    # server has closed the connection. The server's number of open descriptors shows it.
     "reader": POST % LIST,
     "pipeline": POST % LIST,
 }
 DISCOVER = b"server/discover", len(ASK % b"server/discover"), ASK % b"server/discover"
-# By server: the requests of slow clients, and the request of a good one.
+# Requests of slow clients and of a good client, by server.
 SENT = {"toy": KINDS, "http": KINDS_OF_OURS}
 ASKED = {"toy": GOOD, "http": POST % DISCOVER}
 STATUS_LINE = b"HTTP/1.1 200 "
@@ -62,7 +63,7 @@ GOOD_EVERY_SECS = 0.004
 
 
 class SlowClient:
-    """One slow connection; detects when the server closes it."""
+    """One slow connection. It notices when the server closes it."""
 
     def __init__(self, port: int, server: str, kind: str) -> None:
         self._drips = kind != "reader"
@@ -79,7 +80,7 @@ class SlowClient:
         self.began = time.perf_counter()
 
     def is_closed(self) -> bool:
-        """Send one more byte if the kind drips; return whether the server has closed the connection."""
+        """Send one more byte, if this kind sends slowly. Return whether the server has closed the connection."""
         if self._poll.poll(0):
             return True
         if not self._drips:
@@ -99,7 +100,7 @@ class SlowClient:
 
 
 class Pipelining:
-    """One connection that sends many requests at once, and reads until it has every answer."""
+    """One connection that sends many requests at once and reads until all are answered."""
 
     def __init__(self, port: int, server: str, kind: str) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
@@ -110,11 +111,11 @@ class Pipelining:
         self.began = time.perf_counter()
 
     def is_closed(self) -> bool:
-        """Read more; return whether everything is answered or the server has closed the connection."""
+        """Read more. Return whether all requests are answered or the server has closed the connection."""
         try:
             while data := self._socket.recv(2**18):
-                # A status line can arrive in two pieces. The kept tail is shorter than a status line, so none is
-                # counted twice.
+                # A status line can be split between two reads. The kept end is shorter than a status line, so no line
+                # counts twice.
                 self.answers += (self._end + data).count(STATUS_LINE)
                 self._end = data[1 - len(STATUS_LINE) :]
         except BlockingIOError:
@@ -128,8 +129,8 @@ class Pipelining:
 
 
 def attack(port: int, server: str, kind: str, connections: int) -> dict[str, float]:
-    """Open the bad connections, two hundred a second; return how long they lasted."""
-    os.nice(10)  # real attackers have machines of their own
+    """Open the bad connections, two hundred a second. Return their lifetimes."""
+    os.nice(10)  # lower the priority, because real attackers have their own machines
     begin = Pipelining if kind == "pipeline" else SlowClient
     clients: list[SlowClient | Pipelining] = []
     lasted: list[float] = []
@@ -151,7 +152,7 @@ def attack(port: int, server: str, kind: str, connections: int) -> dict[str, flo
 
 
 def good_client(port: int, server: str, seconds: float) -> dict[str, float]:
-    """Send requests on one connection in a loop; return the response times."""
+    """Send requests on one connection in a loop. Return the response times."""
     taken: list[float] = []
     until = time.perf_counter() + seconds
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
@@ -174,7 +175,7 @@ def good_client(port: int, server: str, seconds: float) -> dict[str, float]:
 
 
 def is_whole(answer: bytes) -> bool:
-    """Return whether a good answer is complete."""
+    """Return whether the answer to a good request is complete."""
     head, blank, body = answer.partition(b"\r\n\r\n")
     if blank and not head.startswith(b"HTTP/1.1 200"):
         raise SystemExit(f"a good client was refused: {answer!r}")
@@ -183,7 +184,7 @@ def is_whole(answer: bytes) -> bool:
 
 @contextmanager
 def served(given: argparse.Namespace) -> Generator[tuple[subprocess.Popen[str], int]]:
-    """Start the server under attack; yield it and its port."""
+    """Start the server and yield it with its port."""
     if given.server == "http":
         with running_product() as product:
             yield product.process, product.port
@@ -201,7 +202,7 @@ def measured(given: argparse.Namespace) -> dict[str, object]:
         attacked = attacked_by_tool if given.tool else attacked_by_us
         found: dict[str, object] = {}
         for kind in given.kind or (TOOL_KINDS if given.tool else KINDS):
-            # A quiet measurement just before each attack, because the machine's other load changes by the minute.
+            # Measure without an attack immediately before each attack, because the machine's other load varies.
             quiet = good_client(port, given.server, given.seconds)
             found[kind] = {"quiet": quiet, **attacked(given, port, kind)}
         server.send_signal(signal.SIGTERM)
@@ -229,14 +230,14 @@ def attacked_by_tool(given: argparse.Namespace, port: int, kind: str) -> dict[st
     before = open_files(port, given.server)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as attacker:  # noqa: S603
         good = good_client(port, given.server, given.seconds)
-        # The tool keeps counting reset connections while it has bytes left to read.
+        # Count the server's descriptors: the tool counts a reset connection as open while it has data to read.
         still_open = open_files(port, given.server) - before
         attacker.terminate()
     return {"good": good, "still_open": still_open}
 
 
 def open_files(port: int, server: str) -> int:
-    """Return the server's number of open descriptors."""
+    """Return the number of the server's open descriptors."""
     path = {"toy": "/counts", "http": "/metrics"}[server]
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
         client.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())

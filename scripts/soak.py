@@ -2,10 +2,13 @@
 
     python scripts/soak.py --requests 200000 --sessions 20000 [--clients 8]
 
-Starts the server with `--http` on the offline exchange and calls it over every transport, in both eras: with sessions
-that are closed or abandoned, event streams that are opened and dropped, requests without a session, and mistakes.
-Prints one JSON object: memory, descriptors and tasks before and after, as in /metrics, and the growth of memory per
-100,000 requests: the least-squares slope over samples every 1,000, with its 95 % confidence interval.
+Starts the server with `--http` on the offline exchange and calls it over every transport, in both protocol eras (with
+and without sessions). Some sessions are closed and some abandoned. Event streams are opened and dropped, and some
+requests are invalid.
+
+Prints one JSON object with memory, descriptors and tasks before and after, as in /metrics. It also has the growth of
+memory per 100,000 requests: the least-squares slope over samples every 1,000 requests, with its 95 % confidence
+interval.
 """
 
 import argparse
@@ -30,7 +33,7 @@ INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo":
 SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT", "SOLUSDT")
 EVERY = 1_000
 WARM_UP = 2_000
-# Growth until every cache and pool is full does not count: the fit starts after this share of the requests.
+# Ignore this share of the requests at the start, in which caches and pools fill.
 SETTLED = 0.2
 IDLE_SECS = 5
 LEFT_BEHIND = 0.05
@@ -45,7 +48,7 @@ FIGURES = {
 
 @dataclass
 class Tally:
-    """Requests sent and answers received."""
+    """Counts of requests and answers."""
 
     requests: int = 0
     sessions: int = 0
@@ -54,7 +57,7 @@ class Tally:
 
 
 class Connection:
-    """One persistent HTTP connection, reopened whenever the server has closed it."""
+    """One persistent HTTP connection. It reconnects when the server has closed it."""
 
     def __init__(self, port: int, tally: Tally) -> None:
         self._port = port
@@ -83,7 +86,7 @@ class Connection:
         raise SystemExit("the server closes every connection")
 
     async def peek(self, path: str, **headers: str) -> None:
-        """Open an event stream on its own connection and drop it as soon as it has begun."""
+        """Open an event stream on its own connection and drop it when it has started."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         lines = [f"GET {path} HTTP/1.1", "host: 127.0.0.1", "accept: text/event-stream"]
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
@@ -117,7 +120,7 @@ async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], by
 
 
 class Client:
-    """A returning client that uses another transport each time."""
+    """A client that comes back with a different transport each time."""
 
     def __init__(self, port: int, tally: Tally, seed: str) -> None:
         self._random = Random(seed)  # noqa: S311 - not a secret
@@ -224,7 +227,7 @@ async def load(port: int, requests: int, sessions: int, clients: int, seed: str)
 
 
 async def settled(port: int) -> dict[str, float]:
-    """Wait until every abandoned session has expired and every idle connection is closed; return the metrics."""
+    """Wait until all abandoned sessions have expired and all idle connections are closed. Return the metrics."""
     for _ in range(120):
         await asyncio.sleep(0.5)  # noqa: TID251
         seen = await figures(port)
@@ -235,7 +238,7 @@ async def settled(port: int) -> dict[str, float]:
 
 
 def slope(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Return the least-squares slope and half the width of its 95 % confidence interval."""
+    """Return the least-squares slope, and half the width of its 95 % confidence interval."""
     if len(points) < 3:
         return math.nan, math.nan
     mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))

@@ -1,8 +1,8 @@
-"""Record a terminal and draw it: the output of `doctor`, and of README's short client.
+"""Record a terminal session and draw it as SVG: the output of `doctor` and of README's short client.
 
     python scripts/terminal_picture.py docs/images/terminal.svg
 
-Both run for real, in a pseudo-terminal, on the offline exchange; only the commands are typed in by hand.
+Both programs really run, in a pseudo-terminal on the offline exchange. Only the typed commands are fixed text.
 """
 
 import json
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 COLUMNS = 92
 ADVANCE, LINE, EDGE = 8.43, 19, 18
 INK, PAPER, DIM = "#d7dce2", "#14181d", "#8b949e"
-# SGR codes of our terminal output; other codes are resets and erasures.
+# SGR codes in our terminal output. Other codes reset or erase.
 STYLES = {
     "1": 'font-weight="bold" fill="#ffffff"', "2": f'fill="{DIM}"', "31": 'fill="#ff7b72"', "32": 'fill="#56d364"',
     "33": 'fill="#e3b341"', "36": 'fill="#76c7f2"', "1;97;41": 'font-weight="bold" fill="#ff7b72"',
@@ -30,7 +30,7 @@ STYLES = {
 
 @contextmanager
 def exchange() -> Generator[dict[str, str]]:
-    """Run the offline exchange and yield the environment of a server that uses it."""
+    """Run the offline exchange. Yield the environment for a server on it."""
     command = [sys.executable, "-m", "mcp_binance_server", "simulator"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as simulator:  # noqa: S603 - our own
         told = json.loads(simulator.stdout.readline() if simulator.stdout else "")
@@ -44,7 +44,7 @@ def exchange() -> Generator[dict[str, str]]:
 
 
 def recorded(command: list[str], environment: dict[str, str]) -> list[str]:
-    """Run a command in a terminal and return its final lines, colours included."""
+    """Run a command in a pseudo-terminal. Return its final lines with colours."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)  # noqa: S603
     os.close(theirs)
@@ -52,12 +52,12 @@ def recorded(command: list[str], environment: dict[str, str]) -> list[str]:
     while True:
         try:
             said += os.read(ours, 65_536)
-        except OSError:  # the other side is closed
+        except OSError:  # the other side has closed the terminal
             break
     os.close(ours)
     if process.wait():
         sys.exit(said.decode())
-    # A progress line is erased by the text after it.
+    # Later text replaces a progress line.
     return [line.rpartition("\r\x1b[K")[2].rstrip("\r") for line in said.decode().split("\n")]
 
 

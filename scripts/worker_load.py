@@ -1,11 +1,13 @@
-"""Measure the cost of a call with 1, 2 and 4 workers on one port: a cached market page, on one Redis.
+"""Measure the cost of a call with 1, 2 and 4 workers on one port: a cached market page, with one Redis.
 
     python scripts/worker_load.py [--workers 1 2 4] [--seconds 3] [--rounds 5] [--sessions 2000]
 
 Prints one JSON object a line, with medians of all rounds: calls a second, CPU of the workers per call, engine commands
-per call, and memory. Three kinds of callers: of revision 2026-07-28, without sessions; with a session on the connection
-that opened it; and with a session of another connection, possibly on another worker. Client, exchange and Redis share
-the machine and lower the rate; the CPU per call is that of the workers only.
+per call, and memory. There are three kinds of callers. The first use revision 2026-07-28 and have no session. The
+second have a session and use the connection that opened it. The third use another connection, possibly to another
+worker.
+
+Client, exchange and Redis run on the same machine and lower the rate. The CPU per call counts only the workers.
 """
 
 import argparse
@@ -131,7 +133,7 @@ async def load(
 
 
 async def session_kib(port: int, pid: int, sessions: int) -> float:
-    """Open sessions on one worker; return the memory of each in KiB."""
+    """Open sessions on one worker. Return the memory of each session in KiB."""
     line = await Line().open(port)
     for _ in range(100):
         await line.ask(posted(initialize()))
@@ -145,7 +147,7 @@ async def session_kib(port: int, pid: int, sessions: int) -> float:
 
 
 def measured(around: Surroundings, given: argparse.Namespace) -> None:
-    """Load each number of workers in turn, in several rounds, because the machine's other load keeps changing."""
+    """Load each number of workers in turn, in several rounds, because the machine's other load varies."""
     with ExitStack() as stack:
         crews: dict[int, tuple[int, list[int]]] = {}
         for workers in given.workers:

@@ -1,1 +1,1 @@
-"""Mutation tests of the modules that decide about money and correctness; run by `scripts/mutants`."""
+"""Mutation tests of modules that decide about money and correctness. `scripts/mutants` runs them."""

@@ -1,4 +1,4 @@
-"""Run mutation tests and print the survivors: `scripts/mutants [TARGET…] [--changed REV] [--only ID] [--list]`."""
+"""Run mutation tests and print surviving mutants: `scripts/mutants [TARGET…] [--changed REV] [--only ID] [--list]`."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ class Score:
 
     @property
     def share(self) -> float:
-        """Share of killed mutants among the killable ones, in percent."""
+        """Percentage of killed mutants, without those that cannot be killed."""
         dead = self.killed + self.timed_out
         judged = dead + len(self.survivors)
         return 100 * dead / judged if judged else 100.0
@@ -68,12 +68,12 @@ Scores = dict[Path, Score]
 
 @cache
 def source_of(path: Path) -> Source:
-    """Return a file with its mutants."""
+    """Return a file with all its mutants."""
     return ScriptFile(path) if path.suffix == ".lua" else SourceFile(path)
 
 
 def main() -> int:
-    """Run the command line; return 1 if a target has fewer kills than required."""
+    """Run the command line. Return 1 if a target has too few killed mutants."""
     asked = _asked()
     chosen = [each for each in TARGETS if not asked.targets or _names(each) & {*asked.targets}]
     known = equivalent_mutants()
@@ -129,7 +129,7 @@ def _mutants(target: Target, asked: argparse.Namespace) -> list[Mutant]:
 
 @cache
 def _changed(revision: str, path: Path) -> frozenset[int]:
-    """Return the lines of a file that are new since a revision."""
+    """Return the lines of a file that have changed since a revision."""
     command = ["git", "diff", "--unified=0", "--no-color", revision, "--", str(path)]
     told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout  # noqa: S603 - ours
     lines: set[int] = set()
@@ -141,7 +141,7 @@ def _changed(revision: str, path: Path) -> frozenset[int]:
 
 
 def equivalent_mutants() -> dict[str, str]:
-    """Return the reasons why some mutants cannot be killed, by their IDs."""
+    """Return the mutants that cannot be killed, with the reasons by ID."""
     if not EQUIVALENT.exists():
         return {}
     return {each["id"]: each["reason"] for each in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]}

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-# A function is patched in a running process, a module is reloaded, a script is sent to a server.
+# A function is patched in a running process, a module is reloaded, and a script is sent to a server.
 Reach = Literal["function", "module", "script"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change of one file; `site` is its number within the file."""
+    """One change of one file. `site` is its number within the file."""
 
     path: Path
     scope: str
@@ -28,14 +28,14 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """An ID without a line number, so that it stays valid while the code is unchanged."""
+        """The ID. It has no line number, so that it stays valid while the code around it moves."""
         again = "" if self.nth == 1 else f" #{self.nth}"
         where = f"{self.path.parent.name}/{self.path.name}"
         return f"{where}:{self.scope}: {self.before} -> {self.after}{again}"
 
 
 def numbered(mutants: Iterable[Mutant]) -> Iterator[Mutant]:
-    """Number mutants with equal text in one function by their order."""
+    """Number the mutants of a function that have the same text."""
     seen: Counter[str] = Counter()
     for each in mutants:
         seen[each.key] += 1

@@ -1,4 +1,4 @@
-"""Mutants of Python source: one node of the syntax tree is replaced by another."""
+"""Mutants of Python source. Each replaces one node of the syntax tree."""
 
 import ast
 import copy
@@ -48,7 +48,7 @@ NAMED = {
     "sub": "add",
 }
 SWAPPED = NAMED | {other: one for one, other in NAMED.items()}
-# Never mutated: options of class definitions, annotations, and checks such as `strict` that no input here can fail.
+# Never mutate class options, annotations, and checks such as `strict` that no input can make fail.
 SILENT_KEYWORDS = frozenset({"init", "frozen", "slots", "kw_only", "eq", "strict", "compare", "default_factory"})
 SILENT_FIELDS = frozenset({"annotation", "returns", "decorator_list", "bases", "cause", "format_spec", "type", "cls"})
 DELETED = (ast.Raise, ast.AugAssign, ast.Delete, ast.Continue, ast.Break, ast.Expr)
@@ -58,7 +58,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A node, and its position in its parent."""
+    """A node with its position in its parent."""
 
     node: ast.AST
     parent: ast.AST
@@ -74,7 +74,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One replacement; `shown` is the piece of source printed for it."""
+    """One replacement. `shown` is the part of the source to print for it."""
 
     place: Place
     node: ast.AST
@@ -86,7 +86,7 @@ class Change:
 
 @dataclass
 class SourceFile:
-    """A file of the package, its tree, and all possible changes of it."""
+    """A source file with its syntax tree and all possible changes."""
 
     path: Path
     tree: ast.Module = field(init=False)
@@ -99,7 +99,7 @@ class SourceFile:
         self.mutants = [*numbered(self._mutant(site, each) for site, each in enumerate(self.changes))]
 
     def compiled(self, mutant: Mutant | None = None) -> CodeType:
-        """Return the code of the module, with one change if a mutant is given."""
+        """Return the compiled module. If a mutant is given, apply its change first."""
         if mutant is None:
             return compile(self.tree, str(self.path), "exec", dont_inherit=True)
         with _made(self.changes[mutant.site]):
@@ -108,7 +108,7 @@ class SourceFile:
 
     def _around(self, line: int, last: int) -> range:
         lines = range(line, last + 1)
-        for node in ast.walk(self.tree):  # outer functions first
+        for node in ast.walk(self.tree):  # visit outer functions first
             is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             if is_function and node.lineno <= line <= (node.end_lineno or node.lineno):
                 lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -142,7 +142,7 @@ def _text(node: ast.AST) -> str:
 
 
 class _Finder:
-    """A walk over the tree that tracks the current scope."""
+    """Walk over the syntax tree that tracks the current scope."""
 
     def __init__(self) -> None:
         self._scope: list[str] = []
@@ -203,7 +203,7 @@ class _Finder:
             yield Change(place, ast.copy_location(node, place.node), shown, self._statement, scope, reach)
 
     def _shown(self, place: Place) -> Place:
-        """Return the largest expression around a change that is short enough to read."""
+        """Return the largest expression around a change that is short enough to print."""
         shown = place
         for outer in reversed(self._around):
             if not isinstance(outer.node, (ast.expr, ast.keyword, ast.comprehension)):
@@ -215,7 +215,7 @@ class _Finder:
 
 
 def _is_silent(place: Place) -> bool:
-    """Return whether a node is a type, a name or a docstring, whose change no test can detect."""
+    """Return whether no test can detect a change of the node, for example of a type or a docstring."""
     node, parent = place.node, place.parent
     is_class_keyword = place.name == "keywords" and isinstance(parent, ast.ClassDef)
     if place.name in SILENT_FIELDS or is_class_keyword or isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -266,7 +266,7 @@ def _other_words(place: Place) -> Iterator[ast.AST]:
 
 
 def _shorter(place: Place) -> Iterator[ast.AST]:
-    """Leave out one element of a collection, or one case."""
+    """Remove one element of a collection, or one case."""
     node, parent = place.node, place.parent
     is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
     match node:
@@ -297,7 +297,7 @@ def _comparisons(node: ast.Compare) -> Iterator[ast.AST]:
 
 
 def _negations(place: Place) -> Iterator[ast.AST]:
-    """Negate a condition that has no other operator to invert."""
+    """Negate a condition without an operator that could be inverted."""
     node = place.node
     is_condition = place.name in {"test", "guard"} or (
         isinstance(place.parent, ast.comprehension) and place.name == "ifs"

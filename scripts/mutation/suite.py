@@ -1,4 +1,4 @@
-"""Test runs in forked processes: tests are collected once and patched there; nothing is written to disk."""
+"""Test runs in forked processes. Tests are collected once, and code is patched only in memory."""
 
 import gc
 import importlib
@@ -32,9 +32,9 @@ Trace: TypeAlias = "Callable[[FrameType, str, object], Trace]"
 Line = tuple[str, int]
 Source = SourceFile | ScriptFile
 
-# Timeout of a child, absolute and relative to the tests' normal time: a mutant can cause an endless wait.
+# Timeout of a child, absolute and as a multiple of the tests' normal time: a mutant can wait forever.
 LEAST_WAIT_SECS, TIMES_SLOWER = 6.0, 3.0
-# Longer tests are left out, and so are tests beyond the total for one mutant; a mutant can survive for that reason.
+# Skip longer tests, and tests beyond the total for one mutant. A mutant may survive because of this.
 LONGEST_TEST_SECS, LONGEST_TOTAL_SECS = 2.0, 10.0
 LEFT_OUT = ("slow", "alone", "needs")
 PLUGINS_WITHOUT = ("terminal", "cacheprovider", "randomly", "xdist")
@@ -47,7 +47,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """One test run without a change: its duration, and the lines of mutated files that it executed."""
+    """One test run of the original code: its duration, and the executed lines of the files to mutate."""
 
     __test__ = False
     nodeid: str
@@ -57,7 +57,7 @@ class TestRun:
 
 @dataclass
 class Coverage:
-    """The tests that execute a line, the most specific and the fastest first."""
+    """The tests that execute a line. Specific and fast tests come first."""
 
     runs: list[TestRun]
     modules: list[str]
@@ -72,7 +72,7 @@ class Coverage:
             found = [each for each in self.runs if any(at == path for at, _ in each.lines)]
         else:
             found = self._reaching(path, range(mutant.first_line, mutant.last_line + 1))
-            # A jump has no line of its own for the tracer, and a RecursionError also stops the tracer.
+            # The tracer sees no line for a jump, and a RecursionError stops the tracer.
             found = found or self._reaching(path, mutant.around)
         return _within_time(sorted(found, key=lambda each: each.secs * (20 + len(each.lines))))
 
@@ -93,9 +93,10 @@ def _within_time(runs: Iterable[TestRun]) -> list[TestRun]:
 
 
 def forked(work: Callable[[], Told], longest_secs: float, *, silent: bool = True) -> Told | None:
-    """Return the result of `work` in a forked process, or None if it does not end in time.
+    """Return the result of `work` in a forked process, or None on a timeout.
 
-    A silent child leads a process group, which is killed with it, for example a state server started by its tests.
+    With `silent` the child leads a process group. The whole group is killed at the end, for example a state server
+    that the tests have started.
     """
     sys.stdout.flush()
     reader, writer = os.pipe()
@@ -153,7 +154,7 @@ def _heard(reader: int, longest_secs: float) -> bytes:
 
 
 class WarmSuite:
-    """A pytest session after collection; as a plugin it hands the test loop to `work`."""
+    """Pytest plugin that collects the tests once. `work` replaces the test loop."""
 
     def __init__(self, work: Callable[["WarmSuite"], None]) -> None:
         self._work = work
@@ -178,7 +179,7 @@ class WarmSuite:
         self._skipped = self._skipped or report.skipped
 
     def covered(self, paths: Iterable[Path]) -> Coverage:
-        """Run every test once and record the lines it executes; then load the modules that the tests import late."""
+        """Run each test once and record the executed lines. Then import the modules that tests import late."""
         found: Coverage | None = forked(lambda: self._traced({str(each) for each in paths}), 3_600, silent=False)
         if found is None:
             raise SystemExit("the tests fail without a change")
@@ -187,7 +188,7 @@ class WarmSuite:
         return found
 
     def survives(self, source: Source, mutant: Mutant, runs: Sequence[TestRun]) -> bool | None:
-        """Run tests with one change; return None on a timeout."""
+        """Run tests with one change. Return whether they pass, or None on a timeout."""
 
         def run() -> bool:
             if isinstance(source, SourceFile):
@@ -205,7 +206,7 @@ class WarmSuite:
             following = items[at + 1] if at + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self._failed:
-                # The session's fixtures end with it: a state server and its folder.
+                # Tear down the session's fixtures, such as a state server and its folder.
                 setup = items[0].session._setupstate  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
                 setup.teardown_exact(None)
                 return False
@@ -250,26 +251,26 @@ def _is_shared(name: str) -> bool:
 
 
 def load_libraries(names: Iterable[str]) -> None:
-    """Import the third-party modules that the tests import, so that each child does not have to."""
+    """Import the tests' third-party modules once, so that the children need not do it."""
     ours = {"mcp_binance_server", *(each.stem for folder in ("tests", "scripts") for each in (ROOT / folder).iterdir())}
     _load(each for each in names if each.partition(".")[0] not in ours)
 
 
 def _load(names: Iterable[str]) -> None:
     for name in names:
-        with suppress(Exception):  # a module that only a test can import is imported by that test
+        with suppress(Exception):  # a module that can only be imported inside a test
             importlib.import_module(name)
 
 
 def use_hypothesis_without_shrinking() -> None:
-    """Use the same examples in every run, without shrinking, which is useless here."""
+    """Use the same examples in every run. Disable shrinking, which is useless here."""
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate, hypothesis.Phase.target)
     hypothesis.settings.register_profile("mutants", derandomize=True, deadline=None, database=None, phases=phases)
     hypothesis.settings.load_profile("mutants")
 
 
 def live_functions(paths: set[str]) -> dict[tuple[str, str, int], list[FunctionType]]:
-    """Return every live function of the files in this process, including those referenced elsewhere."""
+    """Return all function objects of the files in this process, including those that other objects reference."""
     found: dict[tuple[str, str, int], list[FunctionType]] = {}
     gc.unfreeze()
     for each in gc.get_objects():
@@ -281,7 +282,7 @@ def live_functions(paths: set[str]) -> dict[tuple[str, str, int], list[FunctionT
 
 
 def codes_of(code: CodeType) -> Iterable[CodeType]:
-    """Return the code objects of a module, nested ones included."""
+    """Yield the code objects of a module, including nested ones."""
     yield code
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -289,7 +290,7 @@ def codes_of(code: CodeType) -> Iterable[CodeType]:
 
 
 def patch_functions(live: dict[tuple[str, str, int], list[FunctionType]], source: SourceFile, mutant: Mutant) -> None:
-    """Replace the code of live functions by the mutant's code."""
+    """Replace the code of existing functions with the mutant's code."""
     whole = {(each.co_qualname, each.co_firstlineno): each for each in codes_of(source.compiled())}
     for code in codes_of(source.compiled(mutant)):
         name = (code.co_qualname, code.co_firstlineno)
@@ -311,7 +312,7 @@ def patch_scripts(source: ScriptFile, mutant: Mutant) -> None:
 
 
 class MutantFinder:
-    """Import hook that loads one module of the package from a changed tree."""
+    """Import hook that compiles one module of the package from the mutant's syntax tree."""
 
     def __init__(self, source: SourceFile, mutant: Mutant | None) -> None:
         self._source, self._mutant = source, mutant
@@ -331,7 +332,10 @@ class MutantFinder:
 
 
 def survives_cold(source: SourceFile, mutant: Mutant | None, runs: Sequence[TestRun]) -> bool | None:
-    """Run tests in a process without the package loaded: values built at import cannot be patched."""
+    """Run tests in a process that has not imported the package.
+
+    Values that are computed at import cannot be patched.
+    """
 
     class Profile:
         @pytest.hookimpl

@@ -1,4 +1,4 @@
-"""Mutated files, and the tests that must detect the mutants."""
+"""Files to mutate, and the tests that must detect the mutants."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +45,7 @@ CLAIM_SCRIPTS = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Files of one subject, the tests that run them, and the minimum share of killed mutants in percent."""
+    """Files of one subject with their tests, and the required percentage of killed mutants."""
 
     name: str
     files: tuple[str, ...]
@@ -58,7 +58,10 @@ class Target:
 
     @property
     def watched(self) -> tuple[Path, ...]:
-        """Python files traced to find the tests of a mutant; scripts are run by a single module."""
+        """Python files that are traced to find the tests of a mutant.
+
+        All Lua scripts are run by one Python module.
+        """
         found = tuple(each for each in self.paths if each.suffix == ".py")
         return found or (CALLER_OF_SCRIPTS,)
 

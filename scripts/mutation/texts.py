@@ -1,4 +1,4 @@
-"""Mutants of SQL and Lua: one word of the text is replaced by another."""
+"""Mutants of SQL and Lua. Each replaces one word of the text."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ LUA_WORDS = {
     "math.floor": ("math.ceil",),
     "'(' .. ": ("",),
 }
-# Quoted texts are skipped, except the sign of an open interval.
+# Skip quoted texts, except the sign of an open interval.
 LUA_WORD = re.compile(
     r"'\(' \.\. |(?P<quoted>'[^']*')|==|~=|<=|>=|[<>]| \+ | - | \* | / |\band\b|\bor\b|\bnot |\btrue\b|\bfalse\b"
     r"|math\.(?:max|min|floor)|(?<![\w.])(?P<number>\d+)\b"
@@ -60,12 +60,12 @@ LUA_CALL = re.compile(r"\s*(?:redis\.call|local function closed|keep|count|tell|
 
 
 def is_sql(text: str) -> bool:
-    """Return whether a text is an SQL statement, or a piece of one."""
+    """Return whether a text is an SQL statement or a part of one."""
     return SQL.search(text) is not None
 
 
 def sql_changes(text: str) -> Iterator[str]:
-    """Yield the statement with one word changed, once for each replacement."""
+    """Yield the statement once for each possible replacement of one word."""
     for found in SQL_WORD.finditer(text):
         for other in SQL_WORDS[found.group()]:
             yield text[: found.start()] + other + text[found.end() :]
@@ -73,7 +73,7 @@ def sql_changes(text: str) -> Iterator[str]:
 
 @dataclass
 class ScriptFile:
-    """A script of the state server, and all possible changes of it."""
+    """A script of the state server with all its possible changes."""
 
     path: Path
     text: str = field(init=False)

@@ -1,1 +1,1 @@
-"""The reference in docs/reference, generated from the code."""
+"""Generator of the pages in docs/reference."""

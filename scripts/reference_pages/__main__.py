@@ -1,4 +1,4 @@
-"""Write the pages into a folder: `scripts/reference [FOLDER]`. Requires the extra grpc."""
+"""Write the reference pages into a folder: `scripts/reference [FOLDER]`. Requires the extra grpc."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command line, from its argument parser."""
+"""Reference page of the command line, generated from its argument parser."""
 
 import argparse
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Request weight of one call of each tool at Binance; tests call every tool on the simulator and compare."""
+"""Request weight of one call of each tool at Binance. Tests compare it with calls on the simulator."""
 
 _DEPTH = "5 up to 100 levels, 25 up to 500, 50 up to 1000"
 _BOOK = "5, and 0 while the pair is streamed; opening the streams takes 50 in the background"

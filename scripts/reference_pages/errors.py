@@ -1,4 +1,4 @@
-"""Every error for clients, from the error classes."""
+"""Reference page of all errors that clients can receive, generated from the error classes."""
 
 import re
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ helpful playbook. Revision 2026-07-28 of MCP reserves -32002: there it is sent a
 A defect of the server itself is `internal` (-32603) with only an `error_id`, which is also in the log. An unusable
 setting stops the start with a sentence on standard error and exit code 2. `outcome_unknown` is not an error of a tool:
 an order with an unknown outcome is an answer of `place_order`."""
-# Readers of the page do not need the file of a class.
+# Remove file names of classes, which readers of the page do not need.
 WHERE = re.compile(r"; (?:all of them |with the rest )?in [\w/]+\.py")
 READ_IT = "See `explanation` and `recovery_suggestion`, which depend on the refused request"
-# Other modules with errors; importing them registers their classes.
+# Import the other modules with errors, so that their classes are found.
 ELSEWHERE = (
     *(f"{package}.errors" for package in ("charts", "feeds", "guide", "sessions", "trading", "transports.grpc")),
     "exchange.spot.order_counts",
 )
-# Families are never raised; their prefix is the subject of some members' texts.
+# Base classes that are never raised. Their prefix is the subject in the texts of some subclasses.
 FAMILIES = {"ExchangeError": "Binance: ", "ChartServiceError": "chart-img.com: ", "GuideError": ""}
 # Fields that `data()` adds to those of the class.
 ADDED = {"chart_limit_reached": ("retryAfter",), "invalid_chart_config": ("explanation",)}
@@ -67,7 +67,7 @@ def _told(kind: type[errors.AppError]) -> Iterator[str]:
 
 
 def _tree() -> dict[str, str]:
-    """Return the text of each class in the tree of `errors`' docstring."""
+    """Return the text of each class, read from the tree in the docstring of `errors`."""
     found = re.findall(r"^[│├└─ ]+(\w+) +(?:-\d+ +)?(\S.*)$", errors.__doc__ or "", re.MULTILINE)
     return {name: WHERE.sub("", text) for name, text in found}
 

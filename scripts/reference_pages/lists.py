@@ -1,4 +1,4 @@
-"""Write the lists that a server returns before its catalogue is loaded: `scripts/lists [FILE]`."""
+"""Write the lists that a server sends before its catalogue is loaded: `scripts/lists [FILE]`."""
 
 import json
 import sys
@@ -17,7 +17,10 @@ Entry = dict[str, Any]
 
 
 def lists_file() -> str:
-    """Return the lists for every combination of options; an entry names its options unless it is always listed."""
+    """Return the lists for all combinations of options.
+
+    An entry names the options under which it is listed, unless it is always listed.
+    """
     toolsets = frozenset(get_args(Toolset))
     shown = [
         (chosen, CATALOGUE.only(toolsets, **dict(zip(CHOICES, chosen, strict=True))))
@@ -48,7 +51,7 @@ def _prompts(catalogue: Catalogue) -> Sequence[Listed]:
 
 
 def _entries(shown: list[tuple[tuple[bool, ...], Sequence[Listed]]]) -> list[Entry]:
-    """Return the entries of the longest list, which is the first, each followed by its other forms."""
+    """Return the entries in the order of the first list, which is the longest. Each is followed by its variants."""
     (_, longest), *_ = shown
     return [entry for spec in longest for entry in _forms(_name(spec), shown)]
 

@@ -1,4 +1,4 @@
-"""Tables and cells in Markdown that every renderer shows alike."""
+"""Markdown tables that every renderer shows in the same way."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ def page(title: str, *parts: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; a column that is empty in every row is left out."""
+    """Return a table without empty columns."""
     filled = [tuple(row) for row in rows]
     told = [place for place in range(len(head)) if place == 0 or any(row[place] for row in filled)]
     lines = [_line([head[place] for place in told]), "|" + "---|" * len(told)]
@@ -18,7 +18,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Return text for a table cell: on one line, with escaped bars."""
+    """Return text for a table cell, on one line with escaped bars."""
     return " ".join(text.split()).replace("|", r"\|")
 
 

@@ -1,4 +1,4 @@
-"""Every metric, from the Prometheus registry."""
+"""Reference page of all metrics, generated from the Prometheus registry."""
 
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,4 +1,4 @@
-"""All pages of the reference by file name."""
+"""All reference pages by file name."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""JSON schemas as text: one row for each field, nested ones by their path."""
+"""JSON schemas as tables, with one row per field. A nested field is named by its path."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ DEEPEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of the reference."""
+    """One field of a schema."""
 
     path: str
     kind: str
@@ -29,7 +29,7 @@ class Field:
 
 
 def fields_of(schema: Schema) -> list[Field]:
-    """Return every field of an object's schema in order, including fields of nested objects."""
+    """Return all fields of an object's schema in order, including nested fields."""
     return list(_below(schema, schema.get("$defs", {}), "", 0))
 
 
@@ -68,7 +68,7 @@ def _kind(node: Schema, kinds: Schema) -> str:
 def _bounds(node: Schema, of: str = "") -> str:
     low, high = (node.get(f"{side}{of or 'imum'}") for side in ("min", "max"))
     if low is not None and high is not None:
-        # The largest integer is not a bound that readers need.
+        # Omit the largest integer, which is not a useful bound for readers.
         return f" from {low}" if high >= 2**63 - 1 else f", {low} to {high}"
     return f", at most {high}" if high is not None else f", at least {low}" if low is not None else ""
 

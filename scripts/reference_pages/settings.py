@@ -1,4 +1,4 @@
-"""Every setting, from the settings model."""
+"""Reference page of all settings, generated from the settings model."""
 
 from mcp_binance_server.analytics.tuning import threshold_table
 from mcp_binance_server.settings import ANALYTICS, ANALYTICS_PREFIX, Settings
@@ -9,7 +9,7 @@ from reference_pages.schemas import fields_of
 BEGINNING = """All settings are environment variables, read once at the start; an empty one counts as not set. A value
 that cannot be used stops the start with a message that names the variable and shows no key or secret. For the storage
 of keys see [keys](../how-to/keys.md)."""
-# Types that a schema describes poorly: a list is typed as comma-separated words, and a secret is text.
+# Types that a schema describes badly: a user types a list as comma-separated words, and a secret as text.
 LISTS = "words, separated by commas"
 ELSEWHERE = "none"
 
@@ -35,7 +35,7 @@ def _kind(kind: str) -> str:
 
 
 def _default(name: str, default: str) -> str:
-    if name == "MCP_BINANCE_STATE_URL":  # a secret, so the schema masks it
+    if name == "MCP_BINANCE_STATE_URL":  # the schema masks it, because it is a secret
         return code("memory://")
     if name == ANALYTICS:
         return "the project's own"

@@ -1,4 +1,4 @@
-"""Tools, resources and prompts for MCP clients, from the catalogue that serves them."""
+"""Reference pages of tools, resources and prompts, generated from the server's catalogue."""
 
 from collections.abc import Iterable
 from typing import Any, get_args
@@ -73,7 +73,7 @@ def _arguments(given: list[Field]) -> str:
 
 
 def _answer(schema: dict[str, Any] | None) -> Iterable[str]:
-    """Put fields without an explanation into one line, the others into a table."""
+    """List fields without an explanation on one line, and all others in a table."""
     if schema is None:
         yield "Answers with a picture, and a text with its properties as JSON."
         return

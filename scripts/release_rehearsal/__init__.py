@@ -1,1 +1,1 @@
-"""A release rehearsal: all steps of RELEASING.md that need no account and no tag; see scripts/rehearse_release."""
+"""Rehearsal of a release: all steps of RELEASING.md that need no account and no tag. See scripts/rehearse_release."""

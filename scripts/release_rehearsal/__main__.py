@@ -1,4 +1,4 @@
-"""Run every step in turn, and print the steps left for a person: `scripts/rehearse_release [FOLDER]`."""
+"""Run all steps in order and list the manual ones: `scripts/rehearse_release [FOLDER]`."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from release_rehearsal.readiness import (
 
 NOTE = "is not published yet"
 WORKFLOW = ".github/workflows/release.yml"
-# Manual steps of RELEASING.md; the numbers are its steps.
+# Manual steps of RELEASING.md, by their numbers.
 BY_A_PERSON = (
     "step 4: scripts/nightly, scripts/upstream_mutants 1000000, scripts/kill_matrix and scripts/fleet_kills on a quiet "
     "machine; demo --http in a browser, doctor with a real key that may only read",
@@ -36,7 +36,7 @@ BY_A_PERSON = (
 
 
 class LeftByHand(Exception):
-    """A step that this machine cannot do; the text names the place for it."""
+    """A step that cannot run on this machine. The text says where it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Outcome:
 
 
 class Rehearsal:
-    """One rehearsal: its steps in order, and their outcomes."""
+    """One rehearsal: the steps in order, and their outcomes."""
 
     def __init__(self, folder: Path) -> None:
         self.outcomes: list[Outcome] = []
@@ -58,7 +58,7 @@ class Rehearsal:
         self._version = "0.0.0"
 
     def run(self) -> int:
-        """Run every step; return the exit code."""
+        """Run all steps and return the exit code."""
         steps: dict[str, Callable[[], str]] = {
             "version": self._one_version,
             "changelog": lambda: changelog_entry(_text("CHANGELOG.md"), self._version),
@@ -176,7 +176,7 @@ class Rehearsal:
 
 
 def as_line(outcome: Outcome) -> str:
-    """Return an outcome as one line, with the details of a failure below it."""
+    """Return an outcome as one line. A failure has its details below."""
     first, *more = outcome.told.splitlines() or [""]
     return "\n".join((f"{outcome.what:<7} {outcome.step:<20} {first}", *(f"        {line}" for line in more)))
 

@@ -1,4 +1,4 @@
-"""Commands of a rehearsal: their output, or the reason of a failure."""
+"""Running of a rehearsal's commands."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from release_rehearsal.readiness import StepFailed
 ROOT = Path(__file__).parents[2]
 LINES_TOLD = 12
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-# A developer's own keys, settings and paths must not affect the rehearsal.
+# Remove a developer's own keys, settings and paths from the environment.
 OWN = ("BINANCE_", "MCP_", "PYTHON")
 AROUND = {name: value for name, value in os.environ.items() if not name.startswith(OWN)}  # noqa: TID251
 
@@ -21,7 +21,7 @@ def run(command: list[str], *, cwd: Path = ROOT, around: Mapping[str, str] = Map
     """Run a command and return its output.
 
     Raises:
-        StepFailed: its exit code is not 0, or it does not start.
+        StepFailed: the command cannot start, or its exit code is not 0.
     """
     short = " ".join(command)[:160]
     try:
@@ -38,6 +38,6 @@ def run(command: list[str], *, cwd: Path = ROOT, around: Mapping[str, str] = Map
 
 
 def last_line(said: str) -> str:
-    """Return the last line with text."""
+    """Return the last line that is not empty."""
     lines = [line for line in said.splitlines() if line.strip()]
     return lines[-1].strip() if lines else "no output"

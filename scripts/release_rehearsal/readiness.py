@@ -1,4 +1,4 @@
-"""Checks of a checkout before a release: versions, changelog, workflow and RELEASING.md agree. Pure."""
+"""Checks before a release: versions, changelog, workflow and RELEASING.md must agree. Pure."""
 
 import fnmatch
 import json
@@ -13,11 +13,11 @@ PACKAGE = "src/mcp_binance_server/__init__.py"
 
 
 class StepFailed(Exception):
-    """A failed step; the text is the problem, in one or more lines."""
+    """A failed step. The text describes the problem in one or more lines."""
 
 
 def versions(root: Path) -> dict[str, str]:
-    """Return every version number of a release, by its place."""
+    """Return the version number at each place that has one."""
     server, manifest = (json.loads((root / name).read_text()) for name in ("server.json", "mcpb/manifest.json"))
     plugin = json.loads((root / "plugin/.claude-plugin/plugin.json").read_text())
     own = re.search(r'^__version__ = "(.+)"$', (root / PACKAGE).read_text(encoding="utf-8"), re.MULTILINE)
@@ -31,10 +31,10 @@ def versions(root: Path) -> dict[str, str]:
 
 
 def one_version(found: Mapping[str, str]) -> str:
-    """Return the version, if all places agree.
+    """Return the version that all places share.
 
     Raises:
-        StepFailed: they differ, or it is not a release version.
+        StepFailed: the places differ, or it is not a release version.
     """
     if len(set(found.values())) != 1:
         raise StepFailed("; ".join(f"{where} has {version}" for where, version in found.items()))
@@ -45,7 +45,7 @@ def one_version(found: Mapping[str, str]) -> str:
 
 
 def changelog_entry(text: str, version: str) -> str:
-    """Return a summary of the changelog's section for a version.
+    """Check the changelog's section for a version and return a summary.
 
     Raises:
         StepFailed: its section, date or entries are missing, or [Unreleased] still has entries.
@@ -70,7 +70,7 @@ def changelog_entry(text: str, version: str) -> str:
 
 
 def agreed_jobs(workflow: Mapping[str, Any], releasing: str) -> str:
-    """Return a summary after checking that the workflow and RELEASING.md name the same jobs and build commands.
+    """Check that the workflow and RELEASING.md name the same jobs and build commands, and return a summary.
 
     Raises:
         StepFailed: they differ.
@@ -89,19 +89,19 @@ def agreed_jobs(workflow: Mapping[str, Any], releasing: str) -> str:
 
 
 def built_by(workflow: Mapping[str, Any]) -> list[str]:
-    """Return the commands that build the files of a release, in order."""
+    """Return the commands that build the release files, in order."""
     steps = [step.get("run", "") for step in workflow["jobs"]["build"]["steps"]]
     return [run for run in steps if run.startswith(("uv build", "scripts/")) and "--check" not in run]
 
 
 def unmade(workflow: Mapping[str, Any], made: Iterable[str]) -> list[str]:
-    """Return the files that jobs of the workflow take from the release folder and that are not among those made."""
+    """Return the files that the workflow takes from dist/ and that are missing in `made`."""
     runs = (step.get("run", "") for job in workflow["jobs"].values() for step in job.get("steps", ()))
     named = {name for run in runs for name in re.findall(r"\bdist/(\S+)", run)}
     return sorted(name for name in named if not fnmatch.filter(made, name))
 
 
 def expected_files(version: str) -> set[str]:
-    """Return the names of the files that a release publishes."""
+    """Return the names of the published files of a release."""
     stem = f"mcp_binance_server-{version}"
     return {f"{stem}-py3-none-any.whl", f"{stem}.tar.gz", "mcp-binance-server.mcpb", "sbom.cdx.json"}
