@@ -31,8 +31,8 @@ def check(settings: Settings, clock: Clock) -> None:
     """Check the settings before the first client is served, by building all objects that need no request.
 
     Raises:
-        SettingsError: the private key, the certificate authorities, the address or the folder of the state cannot be
-            used, a threshold is wrong, or trading lacks something.
+        SettingsError: a key, certificate file, address, folder or threshold cannot be used, or trading lacks a
+            setting.
     """
     check_trust_store(surroundings())
     principal = principal_of(settings)

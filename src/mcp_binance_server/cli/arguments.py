@@ -51,7 +51,7 @@ def add_ask_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyr
     """Add `ask` to the commands."""
     ask = commands.add_parser(
         "ask",
-        # Written out: argparse cannot wrap a usage with these brackets.
+        # Write the usage by hand, because argparse cannot wrap one with these brackets.
         usage="mcp-binance-server ask [TOOL] [NAME=VALUE …] [--json] [--output FILE] [--csv FILE [--replace]] [--demo] "
         "[--log-level LEVEL]",
         help="call one tool and print its answer, for people and scripts",
@@ -98,7 +98,7 @@ def add_token_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser with error messages of one line and a pointer to the help."""
+    """Parser with one-line error messages that point to the help."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

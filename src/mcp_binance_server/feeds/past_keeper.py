@@ -29,7 +29,7 @@ LAST_SECS = 2.0
 class _KeptPast:
     """A symbol's history, with digests of the stored record and of the history after its last sync.
 
-    Nothing is written while both are unchanged: a record's time must show when its data was learned.
+    Writing sets a new time. It is skipped while both are unchanged, so that old data does not look new.
     """
 
     feed: SymbolFeed

@@ -100,7 +100,8 @@ def _unpacked(data: bytes) -> _Body | RefusedPast:
 def _misfit(series: Mapping[str, list[float]]) -> str | None:
     if len(series) > MOST_SERIES or any(len(values) > MOST_VALUES for values in series.values()):
         return "it is too long"
-    # Refuse NaN, because ranks among such values would be wrong. Some values are in single precision, hence the limit.
+    # Refuse NaN, because ranks among such values would be wrong. Larger values do not fit the single precision of some
+    # series.
     if not all(-_LARGEST < value < _LARGEST for values in series.values() for value in values):
         return "a score is not a number, or out of range"
     return None

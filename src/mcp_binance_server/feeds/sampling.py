@@ -15,7 +15,7 @@ from mcp_binance_server.feeds.book import LocalBook
 
 # Used until a symbol's tick and lot size are known: bands are then in basis points only.
 NO_GRID = PriceGrid(0.0, 0.0)
-# Enough to reach beyond the band in a sparse book, so that the end of the cheap levels is visible.
+# Enough levels to reach beyond the band in a sparse book, which shows where the levels within 2 bps end.
 LEAST_LEVELS = 200
 # The size of a snapshot. Further levels are only partly known.
 MOST_LEVELS = 1_000
@@ -144,7 +144,7 @@ def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID) -> BookSample | None:
 
 
 def _side(book: LocalBook, side: BookSide, prices: list[float], mid: float, grid: PriceGrid) -> _SideSample:
-    """Measure one side. Sizes are read only within the wide band, which includes all cheap levels."""
+    """Measure one side. Sizes are read only within the wide band, which includes all levels within 2 bps of the mid."""
     cheap = _within(prices, mid, mid * (CHEAP_BPS / _BPS + _ROUNDING))
     near = _within(prices, mid, grid.band(mid, NEAR_BPS))
     wide = _within(prices, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS))

@@ -160,7 +160,7 @@ class Metrics:
         self._answers_of = cache(self._answers.labels)
 
     def request(self, method: str, outcome: str, seconds: float | None) -> None:
-        """Count a request. `seconds` is None if the client determines its duration."""
+        """Count a request. `seconds` is None if the duration depends on the client."""
         self._requests_of(method, outcome).inc()
         if seconds is not None:
             self._seconds_of(method).observe(seconds)

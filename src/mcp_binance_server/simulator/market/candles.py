@@ -161,7 +161,7 @@ def _ranges(
 
 
 def _widen(whole: Candle, highs: list[int], lows: list[int], sides: list[tuple[int, list[int]]]) -> None:
-    # The loop ends: if each part has the range of the whole, the bound of ROOM holds for the whole.
+    # The loop ends at the latest when each part has the range of the whole, because the whole keeps the bound of ROOM.
     settled = False
     while not settled:
         settled = True

@@ -158,7 +158,7 @@ class Reel:
         )
         self.prints_of = {step: [one for one in loop.prints if one.step == step] for step in range(STEPS)}
         steps = sorted({one.step for one in loop.prints})
-        # Number of steps since the newest step with a trade.
+        # For each step, the number of steps since the last one with a trade.
         self.quiet = tuple((step - steps[bisect_right(steps, step) - 1]) % STEPS for step in range(STEPS))
         self._books: Lru[int, tuple[list[Level], list[Level]]] = Lru(8)
 
@@ -241,7 +241,7 @@ class MemberTape:
         self._phase = phase
 
     def until(self, now_ms: int) -> int:
-        """Return the exclusive end of the trades that are visible at `now_ms`."""
+        """Return the time before which all trades are visible at `now_ms`."""
         return now_ms + 1
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:

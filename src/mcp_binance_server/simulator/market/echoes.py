@@ -68,7 +68,7 @@ class Echo:
         self._volume = 1 + (volume % 1000) ** 3 * LOUDEST // 10**9
 
     def until(self, now_ms: int) -> int:
-        """Return the exclusive end of the trades that are visible at `now_ms`."""
+        """Return the time before which all trades are visible at `now_ms`."""
         return now_ms + 1 if self.ended_ms is None else min(now_ms + 1, self.ended_ms)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:

@@ -50,7 +50,7 @@ def tape_of(minute: Candle, seed: int, name: str) -> tuple[Trade, ...]:
 
 def _lots(minute: Candle, noise: tuple[int, ...]) -> list[Lot]:
     rising = minute.close >= minute.open
-    # A rising minute first falls, so its trades run down, up and down between open, low, high and close.
+    # A rising minute goes from open to low, then to high, then to close.
     marks = [minute.open, *((minute.low, minute.high) if rising else (minute.high, minute.low)), minute.close]
     makers = [noise[0] % 2 == 0, rising, not rising, not rising]
     fixed: list[Lot] = []
@@ -125,7 +125,7 @@ class History:
         self._tapes: Lru[int, tuple[Trade, ...]] = Lru(200)
 
     def until(self, now_ms: int) -> int:
-        """Return the exclusive end of the trades that are visible at `now_ms`."""
+        """Return the time before which all trades are visible at `now_ms`."""
         return now_ms + 1 if self.ended_ms is None else min(now_ms + 1, self.ended_ms)
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:

@@ -291,7 +291,8 @@ def first_aggregate_of(symbol: Symbol, day: int, seed: int, temper: Temper) -> i
 
 
 def _ids(seed: int, name: str, kind: str, day: int, usual: int) -> tuple[int, int]:
-    # A day's count is the difference of two first IDs. IDs therefore have no gaps, and a first ID costs O(1).
+    # The first ID of a day is computed directly, in O(1). IDs have no gaps, because a day ends at the next day's first
+    # ID.
     first, following = (usual * at + draws(1, seed, kind, name, at)[0] % (usual // 8) for at in (day, day + 1))
     return first, following - first
 

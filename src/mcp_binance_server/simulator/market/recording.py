@@ -90,7 +90,7 @@ def levels_of(symbol: Symbol, levels: list[tuple[str, str]]) -> dict[int, int]:
     """Return levels as ticks and lots.
 
     Raises:
-        ValueError: a price or quantity is not a whole number of this symbol's ticks or lots.
+        ValueError: a price is not a multiple of the tick, or a quantity not one of the lot.
     """
     return {whole(price, symbol.tick): whole(quantity, symbol.lot) for price, quantity in levels}
 

@@ -155,7 +155,7 @@ class ReplayTape:
         self._times = list(accumulate((trade.time_ms for trade in self._trades), max))
 
     def until(self, now_ms: int) -> int:
-        """Return the exclusive end of the trades that are visible at `now_ms`."""
+        """Return the time before which all trades are visible at `now_ms`."""
         return now_ms + 1
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:

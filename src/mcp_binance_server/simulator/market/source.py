@@ -161,7 +161,7 @@ class Tape(Protocol):
     """The trades of a symbol, accessible by time and by ID."""
 
     def until(self, now_ms: int) -> int:
-        """Return the exclusive end of the trades that are visible at `now_ms`."""
+        """Return the time before which all trades are visible at `now_ms`."""
         ...
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
@@ -191,7 +191,7 @@ class Chronicle(Protocol):
     def ended_ms(self) -> int | None: ...
 
     def until(self, now_ms: int) -> int:
-        """Return the exclusive end of the trades that are visible at `now_ms`."""
+        """Return the time before which all trades are visible at `now_ms`."""
         ...
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
