@@ -27,7 +27,7 @@ class WrongPassphrase(Exception):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnsealedApprover:
-    """A newly generated key that exists only in memory."""
+    """A newly generated key that is not yet encrypted and exists only in memory."""
 
     key: Ed25519PrivateKey
 
@@ -37,7 +37,7 @@ class UnsealedApprover:
 
     @property
     def public(self) -> str:
-        """The public key as a policy names it: base64 of the DER encoding."""
+        """The public key in the format of the policy file: base64 of the DER encoding."""
         return _written(self.key.public_key())
 
     def sealed(self, passphrase: str) -> "NewApprover":
@@ -65,7 +65,7 @@ class NewApprover:
 
 
 def new_approver(passphrase: str) -> NewApprover:
-    """Generate a key that is encrypted with this passphrase."""
+    """Generate a key and encrypt it with the passphrase."""
     return UnsealedApprover.made().sealed(passphrase)
 
 
@@ -79,7 +79,7 @@ def sign(sealed: bytes, passphrase: str, terms: Terms, preview_id: PreviewId) ->
 
 
 def opened_public(sealed: bytes, passphrase: str) -> str | None:
-    """Return the public key as a policy names it, or None if the passphrase is wrong."""
+    """Return the public key in the format of the policy file, or None if the passphrase is wrong."""
     try:
         return _written(_opened(sealed, passphrase).public_key())
     except WrongPassphrase:
@@ -87,9 +87,10 @@ def opened_public(sealed: bytes, passphrase: str) -> str | None:
 
 
 def told_public(sealed: bytes) -> str | None:
-    """Return the unencrypted public key in a file, or None if it has none, as in files of earlier versions.
+    """Return the unencrypted public key of a file, or None if the file has none. Files of earlier versions have none.
 
-    It is a hint for finding the right file. Only the key that the passphrase decrypts is authoritative.
+    The public key is only a hint for finding the right file. Only the key that the passphrase decrypts is
+    authoritative.
     """
     with suppress(ValueError, UnsupportedAlgorithm):
         key = serialization.load_pem_public_key(sealed[sealed.index(PUBLIC_PART) :])
@@ -116,7 +117,7 @@ def is_sealed(data: bytes) -> bool:
     """Return True if the data is a private key encrypted with a passphrase."""
     try:
         serialization.load_pem_private_key(data, None)
-    except TypeError:  # an encrypted key: the error asks for its passphrase
+    except TypeError:  # encrypted: the error asks for the passphrase
         return True
     except (ValueError, UnsupportedAlgorithm):
         return False

@@ -1,4 +1,4 @@
-"""Port for sending orders: one protocol for paper, practice and live accounts."""
+"""Protocol for sending orders, the same for paper, practice and live accounts."""
 
 from typing import Protocol
 
@@ -16,7 +16,10 @@ class Broker(Protocol):
 
     @property
     def horizon_ms(self) -> int:
-        """Time after signing within which an order can still appear, in ms. Before that, its absence proves nothing."""
+        """Time in ms after signing during which an order can still appear.
+
+        Until then, a missing order proves nothing.
+        """
         ...
 
     async def place(self, request: Written, gate: Gate, /) -> Outcome:
@@ -30,5 +33,5 @@ class Broker(Protocol):
         ...
 
     async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
-        """Return the account's open orders, of one symbol or of all, including orders placed elsewhere."""
+        """Return the account's open orders, including those of other programs. `symbol` limits them to one symbol."""
         ...

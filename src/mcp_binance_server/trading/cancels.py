@@ -1,4 +1,4 @@
-"""Cancels: each is sent once, also while trading is stopped. The status of the order shows the result."""
+"""Cancels of orders. Each is sent once, even while trading is stopped. The order's status shows the result."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -24,7 +24,7 @@ SendOnce = Callable[[Callable[[Gate], Awaitable[Outcome]], Gate], Awaitable[Outc
 
 @dataclass(frozen=True, slots=True)
 class Cancels:
-    """Cancels of one desk."""
+    """Cancel operations of one order desk."""
 
     settling: Settling
     errands: Errands[Placed | None]
@@ -32,7 +32,7 @@ class Cancels:
     look: Callable[[str], Awaitable[None]]
 
     async def cancel(self, intent: Intent, visitor: str) -> Placed:
-        """Cancel an order of the journal and return its state."""
+        """Cancel an order of the journal and return its new state."""
         outcome = await self._sent(intent, visitor)
         if outcome.fate is Fate.NOT_SENT:
             return Placed(intent, outcome.reason)
@@ -47,7 +47,7 @@ class Cancels:
         return _told(stands or intent, outcome)
 
     async def cancel_found(self, found: Intent, visitor: str) -> Placed:
-        """Cancel an order that was not placed here. Only the result of the cancel is recorded, under the order's ID."""
+        """Cancel an order that this server did not place. Only the result is recorded, under the order's ID."""
         outcome = await self._sent(found, visitor)
         if outcome.fate is Fate.NOT_SENT:
             return Placed(found, outcome.reason)
@@ -71,7 +71,8 @@ class Cancels:
         outcome = await self.once(partial(self.settling.broker_of(intent.terms.account).cancel, target), mark)
         if outcome.fate is Fate.NOT_SENT or _orders(outcome):
             return outcome
-        # No answer, or refused because there is no such order: query the order, because a cancel cannot be queried.
+        # The cancel had no answer, or was refused because there is no such order. A cancel cannot be queried, so query
+        # the order.
         found = await self._asked_once(intent)
         return replace(outcome, legs=found) if is_list else replace(outcome, order=next(iter(found), None))
 

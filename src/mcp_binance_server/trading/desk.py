@@ -1,4 +1,7 @@
-"""Path of an order: claim, send once, record, reply. Placing a preview twice returns the same order."""
+"""Path of an order: claim it, send it once, record the result, reply.
+
+Placing a preview twice returns the same order.
+"""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
@@ -52,7 +55,7 @@ LEFT = "the outcome of the last run's orders is known"
 
 @dataclass(eq=False)
 class Desk:
-    """Order desk: sends orders in background tasks, so that a caller can disconnect before its order is done."""
+    """Order desk. It sends orders in background tasks, so a caller can disconnect before its order is done."""
 
     ledger: OrderLedger
     broker_of: Callable[[str], Broker]
@@ -82,9 +85,10 @@ class Desk:
 
     @asynccontextmanager
     async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
-        """Settle orders left by the last run, then take orders. At the end, wait a limited time for orders in progress.
+        """Settle the orders left by the last run, then accept orders.
 
-        An account at the exchange has further start steps, and its open orders are polled.
+        At the end, wait a limited time for orders in progress. `start` has the additional start steps of an account at
+        the exchange. Open orders of such an account are polled.
         """
         settle = StartStep(LEFT, self._settle)
         steps = (settle,) if start is None else start.steps(settle)
@@ -97,11 +101,11 @@ class Desk:
 
     @property
     def waits_for(self) -> str:
-        """Name the step that must finish before the first order; "" when all are finished."""
+        """Name the start step that must finish before the first order; "" when all steps are finished."""
         return "" if self._settled.is_set() else self._waits_for
 
     async def ready(self) -> None:
-        """Wait until the desk takes orders."""
+        """Wait until the desk accepts orders."""
         await self._settled.wait()
 
     async def place(
@@ -111,7 +115,9 @@ class Desk:
         room: PositionRoom | None,
         judge: Judge = lambda _: None,
     ) -> Placed:
-        """Claim and send the order if it is new, wait for its result and return that. All callers get the same result.
+        """Claim and send the order if it is new, then return its result.
+
+        All callers with the same preview get the same result.
 
         Raises:
             GuardDenied: a guard denies it; nothing was claimed.
@@ -124,7 +130,7 @@ class Desk:
         return placed or await self.told(new.preview_id)
 
     async def told(self, preview_id: PreviewId) -> Placed:
-        """Return the result of an intent when it is known, or its current state after `ELSEWHERE_MS`."""
+        """Return the result of an intent. If there is none after `ELSEWHERE_MS`, return the current state."""
         await self.errands.wait(preview_id)
         waited = 0
         while True:
@@ -137,9 +143,9 @@ class Desk:
             waited += LOOK_MS
 
     async def cancel(self, account: str, target: Target, visitor: str) -> Placed:
-        """Cancel an order of the journal, also while trading is stopped. A finished order is returned as it is.
+        """Cancel an order of the journal, even while trading is stopped. A finished order is returned unchanged.
 
-        A change of an order is also returned as it is: its ID is not the ID of the order.
+        A change of an order is also returned unchanged, because its ID is not the ID of the order.
 
         Raises:
             KeyError: the account has no such order here.
@@ -159,12 +165,12 @@ class Desk:
         return found or placed
 
     async def cancel_found(self, found: Intent, visitor: str) -> Placed:
-        """Cancel an open order of the account that was not placed here; see `Cancels.cancel_found`."""
+        """Cancel an open order of the account that this server did not place; see `Cancels.cancel_found`."""
         name = f"cancel {found.client_order_id}"
         return await self.errands.run(name, partial(self.cancels.cancel_found, found, visitor)) or Placed(found)
 
     async def deny(self, preview_id: PreviewId, denied: Denied) -> None:
-        """Record a refusal that came after the preview. The refusal holds even if recording fails."""
+        """Record a refusal that came after the preview. The refusal applies even if it cannot be recorded."""
         facts = {"guard": denied.guard, "received": denied.received, "limit": denied.limit}
         try:
             await self.ledger.note_once("DENIED", facts, self.now_ms(), preview_id)
@@ -172,14 +178,17 @@ class Desk:
             LOG.warning("refusal not recorded: %s", error.message)
 
     async def catch_up(self, accounts: Collection[str] | None = None) -> None:
-        """Record the changes of open orders and settle abandoned intents. Failures are logged and retried later."""
+        """Record the changes of open orders and settle abandoned intents.
+
+        Failures are logged, and the next call retries.
+        """
         try:
             await self._catch_up(accounts)
         except AppError as error:
             LOG.warning("open orders: %s", error.message)
 
     async def reported(self, report: Report) -> None:
-        """Record an execution report of the exchange. Reports of orders outside this journal are ignored.
+        """Record an execution report of the exchange. Ignore reports of orders that are not in this journal.
 
         A report can arrive before the answer to the order itself, or after the order was declared not placed.
 
@@ -203,7 +212,7 @@ class Desk:
             await self.look(intent.terms.account)
 
     async def look(self, account: str) -> None:
-        """Stop an account if its recent troubles require it."""
+        """Stop trading on an account if its recent errors require it."""
         if (why := cause(await self.watch.troubles(self.now_ms(), account))) is not None:
             await self.ledger.stop(why, "the desk", self.now_ms(), account)
 
@@ -262,7 +271,7 @@ class Desk:
             return False
         is_dead_one = is_dead(self.ledger.store.folder, intent.owner)
         if not self._is_own(intent.terms):
-            # Another exchange or key: it cannot be queried. PREPARED still means that nothing was sent.
+            # An order of another exchange or key cannot be queried. If it is still PREPARED, it was never sent.
             return intent.state == "PREPARED" and is_dead_one
         return intent.owner == self.ledger.owner or is_dead_one
 
@@ -303,9 +312,9 @@ class Desk:
         try:
             return await self._sent(intent)
         except IllegalMove:
-            pass  # another process has settled it; if the gate raised, nothing was sent
+            pass  # another process settled the order; if the gate raised, nothing was sent
         except AppError as error:
-            # The journal decides: either nothing was sent, or the order may have been sent and is queried.
+            # The journal shows which case it is: nothing was sent, or the order may have been sent and must be queried.
             LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - message is complete
             reason = error.message
         return Placed(await self.ledger.find(intent.preview_id) or intent, reason)
@@ -325,7 +334,7 @@ class Desk:
         return Placed(await self._written_down(intent.preview_id, outcome), outcome.reason)
 
     async def _unmarked(self, intent: Intent, outcome: Outcome) -> Outcome:
-        """Record an answer to an order that was never marked as sent: it may be open, and there is a defect."""
+        """Record an answer to an order that was never marked as sent. This is a bug, and the order may be open."""
         LOG.error("order %s was answered before it was marked as sent", intent.client_order_id)
         await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark as sent"}, self.now_ms())
         why = f"order {intent.client_order_id} was sent without being marked as sent"
@@ -346,13 +355,13 @@ class Desk:
         return stands
 
     async def _protected(self, stands: Intent) -> Intent:
-        """Return an entry that was filled at once, with the state of its exits: they start after its answer."""
+        """Refresh an entry order that filled at once. Its exit orders start only after the exchange's answer."""
         with suppress(AppError), self.errands.breakable():
             await self.settling.follow([stands])
         return await self.ledger.find(stands.preview_id) or stands
 
     async def _once(self, send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
-        """Send one request. `has_left` decides whether it was sent, not the text of an answer or an error."""
+        """Send one request. If it passed the gate, it counts as sent, whatever the answer or the error says."""
         has_left = False
 
         async def gate() -> None:

@@ -1,4 +1,4 @@
-"""Background work that outlives its caller: callers share one run by name, and shutdown waits for it."""
+"""Background work that continues when its caller leaves. Callers share one run per name. Shutdown waits for it."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -15,7 +15,7 @@ LOG = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-# Longest wait at shutdown for an order in progress, in ms. On stdio, answers in progress have had two seconds before.
+# Longest wait at shutdown for an order in progress, in ms. The stdio transport has already waited two seconds by then.
 LAST_MS = 13_000
 
 
@@ -87,13 +87,13 @@ class Errands(Generic[ResultT]):
         return await errand.result()
 
     async def wait(self, name: str) -> None:
-        """Wait for work of that name, if any is in progress."""
+        """Wait for work of this name if it is in progress."""
         if (errand := self._under_way.get(name)) is not None:
             await errand.done.wait()
 
     @contextmanager
     def breakable(self) -> Generator[None]:
-        """Mark a part of the work that waits for other systems. Shutdown cancels such parts and no others."""
+        """Mark a section of the work that waits for other systems. Shutdown cancels only such sections."""
         with anyio.CancelScope() as scope:
             self._breakable.add(scope)
             if self._is_over:
@@ -137,5 +137,5 @@ def ended() -> JournalUnavailable:
 async def _logged(work: Callable[[], Awaitable[None]]) -> None:
     try:
         await work()
-    except Exception:  # a defect must not end the other orders
+    except Exception:  # a bug in one order must not end the other orders
         LOG.exception("background task failed")

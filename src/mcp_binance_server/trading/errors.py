@@ -6,12 +6,12 @@ from typing import ClassVar
 from mcp_binance_server.errors import AppError, ExchangeError
 
 CANCEL, REPLACES = "cancel", "replaces"
-# Limits of numbers of orders, with the words for their unit.
+# Limits on the number of orders, with the words for their unit.
 COUNTS = {"orders_per_minute": "orders a minute", "orders_per_day": "orders a day", "open_orders": "open orders"}
 
 
 def limit_reached(guard: str, limit: str) -> str:
-    """Return the denial by a limit of a number of orders, in words."""
+    """Return the denial text for a reached limit on the number of orders."""
     unit = COUNTS[guard]
     return f"limit reached, {limit} {unit.replace('orders', 'order') if limit == '1' else unit}"
 

@@ -18,15 +18,15 @@ LOG = logging.getLogger(__name__)
 
 Followed = Literal["streamed", "polled", ""]
 
-# Interval at which the journal is checked for open orders without a wake-up, in ms.
+# Interval of the check for open orders, in ms. A wake-up triggers an earlier check.
 LOOK_MS = 2_000
 TICK_MS = 1_000
 # Time that the stream stays connected after the last open order, in ms.
 LINGER_MS = 60_000
-# Disconnect time after which open orders are polled, and the polling interval, in ms.
+# Time without a connection after which open orders are polled, and the polling interval, in ms.
 AWAY_MS, POLL_MS = 10_000, 5_000
 MOST_WAITING = 10_000
-# Most orders to remember; the stream also reports orders that were placed elsewhere.
+# Most orders to remember. The stream also reports orders that other programs placed.
 MOST_KNOWN = 4_096
 
 
@@ -34,7 +34,7 @@ class ReportStream(Protocol):
     """Stream of an account's order reports."""
 
     async def run(self, listener: "OrderFollowing") -> None:
-        """Call the listener.
+        """Read the stream and call the listener.
 
         Raises:
             InvalidCredentials: the key is rejected; there will be no more reports.
@@ -65,7 +65,7 @@ class OrderFollowing:
 
     @property
     def following(self) -> Followed:
-        """Source of order updates; "" without open orders, or until the first connection."""
+        """Source of order updates; "" without open orders, and until the first connection."""
         if not self._is_at_work:
             return ""
         if self._is_refused or self._is_away:
@@ -73,7 +73,7 @@ class OrderFollowing:
         return "streamed" if self._has_stood else ""
 
     def wake(self) -> None:
-        """Check for open orders now: one is about to be sent."""
+        """Check for open orders now, because one is about to be sent."""
         self._woken.set()
 
     async def run(self) -> None:
@@ -134,7 +134,7 @@ class OrderFollowing:
             LOG.error("order updates have stopped, open orders are polled: %s", error.message)  # noqa: TRY400 - message is complete
 
     async def _read(self) -> None:
-        # The stream repeats nothing: this query covers earlier changes, and later reports are newer.
+        # The stream repeats nothing. This query covers the earlier changes; later reports are newer.
         self._must_read = self._has_missed = False
         self._read_ms = self.clock.monotonic_ms()
         await self.desk.catch_up({self.account})

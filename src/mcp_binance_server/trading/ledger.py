@@ -1,4 +1,4 @@
-"""Protocol for claims, limits and states of intents: the journal of one host, or of a fleet with shared state."""
+"""Protocol for claims, limits and states of intents. The journal of one host implements it, and that of a fleet."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 
 class OrderLedger(Protocol):
-    """Records and queries of a desk; `HostLedger` documents each method."""
+    """Records and queries of an order desk. `HostLedger` documents each method."""
 
     @property
     def store(self) -> Store:
@@ -70,5 +70,5 @@ class OrderLedger(Protocol):
     async def stop(self, why: str, by: str, now_ms: int, account: str) -> Stopped: ...
 
     async def stopped(self, account: str) -> Stopped | None:
-        """Return the stop that applies to an account: the global stop, otherwise the account's own."""
+        """Return the stop that applies to an account. The global stop comes before the account's own."""
         ...

@@ -10,7 +10,7 @@ from mcp_binance_server.trading.journal.watching import CancelState
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Current intent, the reason why it was not sent or was refused, and the result of a cancel that was sent."""
+    """Current intent after an order was placed or cancelled. `reason` says why it was refused or not sent."""
 
     intent: Intent
     reason: str = ""

@@ -1,4 +1,7 @@
-"""Policy file of the operator on this machine. Other users must not be able to write it and loosen the limits."""
+"""Policy file of the operator on this machine.
+
+No other user may have write access, because that could loosen the limits.
+"""
 
 import os
 import stat
@@ -15,7 +18,7 @@ ROOT = 0
 
 
 def policy_at(path: Path | None) -> Policy:
-    """Read the limits for orders, or return the default limits if there is no file.
+    """Read the operator's limits for orders. Without a file, return the default limits.
 
     Raises:
         SettingsError: the file cannot be read or used, or other users can change it.

@@ -1,4 +1,4 @@
-"""Steps before the first order: the journal and the account at the exchange are reconciled."""
+"""Start steps before the first order. They reconcile the journal with the account at the exchange."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -21,14 +21,14 @@ LOG = logging.getLogger(__name__)
 
 # Most orders that the exchange returns in one page.
 PAGE = 1000
-# Visitor of an order found at the exchange: unknown, because its journal is not here.
+# Visitor of an order found at the exchange. It is unknown, because the journal with that order is not here.
 NOBODY = ""
 NEVER_PLACED = "order {name} is at the exchange, but the journal has it as never placed ({state})"
 
 
 @dataclass(frozen=True, slots=True)
 class StartStep:
-    """One step before the first order; `awaited` ends the sentence "no order before …"."""
+    """One step before the first order. `awaited` completes the sentence "no orders until …"."""
 
     awaited: str
     do: Callable[[], Awaitable[object]]
@@ -36,7 +36,7 @@ class StartStep:
 
 @dataclass(frozen=True, slots=True)
 class OrderWorth:
-    """The asset that an order buys or sells, and its charge against limits, in hundredths of the counting asset."""
+    """Asset of an order, and its charge against limits in hundredths of the counting asset (the unit of all limits)."""
 
     asset: str
     counted: int
@@ -44,7 +44,7 @@ class OrderWorth:
 
 @dataclass(frozen=True, slots=True)
 class TradedAccount:
-    """The account that a server trades on; its fields identify this server's orders there."""
+    """Account that a server trades on. Its fields identify this server's orders there."""
 
     name: str
     mode: TradingMode
@@ -53,9 +53,9 @@ class TradedAccount:
 
 @dataclass(eq=False)
 class Reconciliation:
-    """Start of a server that trades at the exchange. Failed steps are retried; no order is sent before they succeed.
+    """Start of a server that trades at the exchange. Failed steps are retried. No order is sent before all succeed.
 
-    An order whose ID was not made here for this mode and network was placed elsewhere: it is left alone.
+    An order is left alone if its ID was not made here for this mode and network: another program placed it.
     """
 
     ledger: OrderLedger
@@ -78,7 +78,7 @@ class Reconciliation:
         self._reader = JournalReader(self.ledger.store)
 
     def steps(self, settle: StartStep) -> tuple[StartStep, ...]:
-        """Return all steps in order; `settle` closes orders left by the last run."""
+        """Return all steps in order. `settle` closes the orders left by the last run."""
         return (
             *self.first,
             StartStep("the open orders at Binance are read", self._read_open),
@@ -104,11 +104,11 @@ class Reconciliation:
 
     async def _adopt_open(self) -> None:
         for order in await self._unknown(self._open):
-            # The order may have changed since all orders were read.
+            # The order may have changed since the query for all orders.
             await self._adopt(await self.broker.ask(order.symbol, order.client_order_id) or order)
 
     async def _count_today(self) -> None:
-        """Adopt today's finished orders too, so that limits count all orders of journal and exchange."""
+        """Adopt today's finished orders too, so that the limits count all orders of the journal and the exchange."""
         since_ms = self.now_ms() // DAY_MS * DAY_MS
         for symbol in await self._symbols(since_ms):
             if symbol not in self._counted:  # a retry continues after the last counted symbol
@@ -133,7 +133,10 @@ class Reconciliation:
             since_ms = max(each.created_ms for each in page)
 
     async def _unknown(self, orders: Iterable[Order]) -> list[Order]:
-        """Return our orders unknown to the journal; stop the account if the journal says that one was never placed."""
+        """Return this server's orders that the journal lacks.
+
+        Stop the account if the journal says that one was never placed.
+        """
         own = {each.client_order_id: each for each in orders if self._preview_of(each) is not None}
         known = await self._reader.states_of(own)
         for name, state in known.items():
@@ -151,7 +154,7 @@ class Reconciliation:
         if preview_id is None or terms is None:
             LOG.error("order %s has an ID of this server but was not placed by it: ignored", order.client_order_id)
             return
-        # Charged as an order without confirmation, so that the narrowest limits include it.
+        # Charge it like an order without confirmation, so that the narrowest limits include it.
         new = NewIntent(preview_id, order.client_order_id, NOBODY, worth.asset, "policy", terms)
         taken = charges(terms, self.policy, new.way)
         if await self.ledger.adopt(new, taken, order, self.now_ms()) is not None:
@@ -166,7 +169,7 @@ class Reconciliation:
 
 
 def found_intent(order: Order, terms: Terms) -> Intent:
-    """Return an order placed elsewhere as an intent. It is in no journal, and its preview ID is its client order ID."""
+    """Convert an order placed elsewhere to an intent. It is in no journal. Its preview ID is its client order ID."""
     return Intent(
         preview_id=PreviewId(order.client_order_id),
         client_order_id=order.client_order_id,
@@ -187,7 +190,7 @@ def found_intent(order: Order, terms: Terms) -> Intent:
 
 
 def terms_of(order: Order, account: TradedAccount, counted: int, policy: str) -> Terms | None:
-    """Return the terms of an order at the exchange, or None if this program sends no such orders."""
+    """Return the terms of an order at the exchange, or None if this program never sends such orders."""
     is_ours = (
         order.side in get_args(Side)
         and order.kind in get_args(Kind)

@@ -26,7 +26,7 @@ def request_of(terms: Terms, client_order_id: str) -> Written:
 
 
 def written_order(terms: Terms, client_order_id: str) -> WrittenOrder:
-    """Return the order as it is sent. A market order becomes a limit order (IOC) with a worst price."""
+    """Return the order as it is sent. A market order becomes an IOC limit order at its worst price."""
     if terms.kind == "OCO":
         raise ValueError("a pair is sent as a list")
     kind, time_in_force = ("LIMIT", "IOC") if terms.is_market else (terms.kind, terms.time_in_force)

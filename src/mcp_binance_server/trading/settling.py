@@ -1,4 +1,4 @@
-"""Orders with an unknown outcome: queried until it is known or the order can no longer appear, never resent."""
+"""Orders with an unknown outcome. They are queried until it is known or they can no longer appear, and never resent."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -26,7 +26,9 @@ def pauses() -> Iterator[int]:
 
 
 async def asked_for(intent: Intent, broker: Broker) -> Order | None:
-    """Return the order that proves that a request was executed: its own, the first of its list, or the reduced one.
+    """Return the order that proves that a request was executed.
+
+    This is the order itself, the first order of its list, or the order that it reduces.
 
     Raises:
         AppError: the exchange could not be queried.
@@ -39,7 +41,7 @@ async def asked_for(intent: Intent, broker: Broker) -> Order | None:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Queries for the outcome of orders. It never sends an order, so several processes can query at once."""
+    """Queries for the outcome of orders. They send no order, so several processes can query at once."""
 
     ledger: OrderLedger
     watch: OrderWatch
@@ -50,9 +52,9 @@ class Settling:
     """Time when an open order was first not found, in ms, by preview ID."""
 
     async def left_by(self, is_gone: Callable[[Intent], bool]) -> list[Intent]:
-        """Close intents that were never sent, and return those that may have been sent and must be queried.
+        """Close intents that were never sent. Return intents that may have been sent, which must be queried.
 
-        Nothing can be sent before the mark SENT, so PREPARED is final when no process is working on the intent.
+        Nothing is sent before the intent is marked SENT. So PREPARED is final if no process works on the intent.
         """
         asked: list[Intent] = []
         for intent in await self.ledger.unresolved():
@@ -68,9 +70,9 @@ class Settling:
         return asked
 
     async def resolve(self, intent: Intent) -> None:
-        """Query until the outcome is known. A failed query proves nothing."""
+        """Query an order until its outcome is known. A failed query proves nothing."""
         broker = self.broker_of(intent.terms.account)
-        # The request was signed before the mark SENT: after the horizon the exchange can no longer accept it.
+        # The request was signed before the mark SENT. After the horizon, the exchange can no longer accept it.
         sent_ms = await self.watch.sent_ms(intent.preview_id)
         over_ms = (intent.updated_ms if sent_ms is None else sent_ms) + broker.horizon_ms
         for pause_ms in pauses():
@@ -84,7 +86,7 @@ class Settling:
         stands = await self.ledger.find(intent.preview_id)
         if stands is not None and not stands.is_unresolved:
             return True  # settled by a report, or by another process
-        is_over = self.now_ms() >= over_ms  # time of the query, not of the answer
+        is_over = self.now_ms() >= over_ms  # read before the query, not after the answer
         orders = await self._all_of(intent, broker)
         if not orders and not is_over:
             return False
@@ -104,12 +106,12 @@ class Settling:
         first = await asked_for(intent, broker)
         if first is None:
             return []
-        # All orders of a list are placed at once, so one query proves that none was placed.
+        # The exchange places all orders of a list at once. One query proves that none was placed.
         found = [first, *[await broker.ask(intent.terms.symbol, each) for each in intent.order_ids[1:]]]
         return [each for each in found if each is not None]
 
     async def _follow_replaced(self, intent: Intent, broker: Broker) -> None:
-        """Query the order that this one was to replace: it may be cancelled even if this one was not placed."""
+        """Query the order that was to be replaced. It may be cancelled even if the new order was not placed."""
         if intent.terms.replaces is None or intent.terms.amends:
             return
         replaced = await self.ledger.named(intent.terms.account, intent.terms.replaces)
@@ -117,7 +119,7 @@ class Settling:
             await self._follow(replaced, {}, broker)
 
     async def end_cancels_left(self, is_own: Callable[[Terms], bool]) -> None:
-        """Record the results of cancels left by dead processes: the orders are queried, not the cancels."""
+        """Record the results of cancels left by dead processes. Query the orders, because cancels cannot be queried."""
         for left in await self.watch.cancels_left():
             intent, folder = left.intent, self.ledger.store.folder
             if is_own(intent.terms) and left.owner != self.ledger.owner and is_dead(folder, left.owner):
@@ -127,7 +129,7 @@ class Settling:
                 await self.watch.end_cancel(intent.preview_id, state, facts, self.now_ms(), *orders)
 
     async def follow_cancel(self, intent: Intent) -> None:
-        """Query an order whose cancel had no answer until it is final or the cancel can no longer take effect."""
+        """Query an order whose cancel had no answer. Stop when it is final or the cancel can no longer take effect."""
         horizon_ms, since_ms = self.broker_of(intent.terms.account).horizon_ms, self.now_ms()
         for pause_ms in pauses():
             await self.clock.sleep_ms(pause_ms)
@@ -169,7 +171,7 @@ class Settling:
     async def _follow(self, intent: Intent, shown: Mapping[str, Order], broker: Broker) -> None:
         is_found = False
         for name in intent.asked_ids:
-            order = shown.get(name) or await broker.ask(intent.terms.symbol, name)  # no longer open: final, or gone
+            order = shown.get(name) or await broker.ask(intent.terms.symbol, name)  # no longer open: final or gone
             if order is None or (intent.terms.amends and not await self._is_change(intent, order)):
                 continue
             is_found = True
@@ -181,12 +183,12 @@ class Settling:
             await self._miss(intent, broker)
 
     async def _is_change(self, intent: Intent, order: Order) -> bool:
-        """Return True if the order has the quantity of this change and no other change gave it that quantity."""
+        """Return True if this change, and no other change, gave the order its quantity."""
         target = await self.ledger.named(intent.terms.account, order.client_order_id)
         return order.quantity == intent.terms.quantity and (target is None or target.quantity != order.quantity)
 
     async def _miss(self, intent: Intent, broker: Broker) -> None:
-        # An order can be missing once in both lists while it moves from the open orders to the history.
+        # While an order moves from the open orders to the history, both queries can miss it once.
         now_ms = self.now_ms()
         missed_ms = now_ms - self.missed_since_ms.setdefault(intent.preview_id, now_ms)
         watched_ms = now_ms - intent.updated_ms

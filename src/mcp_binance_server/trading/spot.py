@@ -1,4 +1,4 @@
-"""Broker of an account at the exchange, for practice and live: only the hosts differ."""
+"""Broker of an account at the exchange, for practice and live trading. Only the hosts differ."""
 
 from dataclasses import dataclass, replace
 
@@ -23,13 +23,13 @@ from mcp_binance_server.exchange.spot.order_fates import DUPLICATE, NO_SUCH_ORDE
 from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
 
-# The exchange times out a request after ten seconds; an order that it then has can take a while to be found.
+# The exchange times out a request after ten seconds. An order that it has accepted by then may appear a little later.
 API_LIMIT_MS, MARGIN_MS = 10_000, 5_000
 CANCEL, LONGEST_ID = "-c", 36
 
 
 def horizon_of(recv_window_ms: int) -> int:
-    """Return the time after signing within which a request can still become an order, in ms."""
+    """Return the time after signing during which a request can still become an order, in ms."""
     return recv_window_ms + API_LIMIT_MS + MARGIN_MS
 
 
@@ -46,7 +46,7 @@ class SpotBroker:
     async def place(self, request: Written, gate: Gate) -> Outcome:
         outcome = await self._placed(request, gate)
         is_duplicate = outcome.code == ORDER_REJECTED and DUPLICATE in outcome.reason
-        # No other client makes this ID, and it is sent once: the open order with this ID is this order.
+        # Only this client makes this ID, and it is sent once. So the open order with this ID is this order.
         return replace(outcome, fate=Fate.UNKNOWN) if is_duplicate else outcome
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
@@ -71,7 +71,7 @@ class SpotBroker:
         return await self._replaced(request, gate, self_trade)
 
     async def _replaced(self, request: Replacement, gate: Gate, self_trade: str | None) -> Outcome:
-        """Send a replacement if a test order passes: a refused replacement would cost the old order."""
+        """Send a replacement after a test order has passed. A refused replacement would still cancel the old order."""
         tried = await self.client.try_out(request.order, self_trade=self_trade)
         if tried.fate is Fate.REFUSED:
             reason = f"the new order would be rejected, so the old one stays open: {tried.reason}"

@@ -1,4 +1,7 @@
-"""Declined, waiting and approved previews of an account, for all workers. Each worker checks signatures itself."""
+"""Declined, waiting and approved previews of an account, shared by all workers.
+
+Each worker verifies signatures itself.
+"""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +13,8 @@ from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Size of a shelf in bytes: some two thousand refusals, and as many questions, far more than people answer in a day.
+# Size limit of a shelf (a shared cache with a TTL) in bytes. It holds about two thousand refusals and as many
+# questions, far more than people answer in a day.
 MOST_BYTES = 1_048_576
 LEAST_MS = 1_000
 _CANCEL = "cancel "
@@ -18,7 +22,7 @@ _CANCEL = "cancel "
 
 @dataclass(frozen=True, slots=True)
 class FleetAgreements(Agreements):
-    """Decisions of people, in this worker's journal and in the shared state. A signature is checked, not believed."""
+    """Decisions of people, in this worker's journal and in the shared state. Signatures are always verified."""
 
     engine: StateEngine
     account: str
@@ -64,7 +68,7 @@ class FleetAgreements(Agreements):
         return None if told is None else json.loads(told)["signature"]
 
     async def take_in(self) -> None:
-        """Add previews that wait at other workers, unless declined, so that `approve` on this machine shows them."""
+        """Add the waiting previews of other workers, unless declined, so that `approve` on this machine shows them."""
         waiting = await self.engine.on_shelf(self._waiting)
         declined = await self.engine.on_shelf(self._declined) if waiting else {}
         for name, value in waiting.items():
@@ -104,5 +108,5 @@ class FleetAgreements(Agreements):
 
 
 def declined_shelf(account: str) -> str:
-    """Name the shelf of declined previews and cancels."""
+    """Return the name of the shelf for declined previews and cancels."""
     return f"declined:{account}"

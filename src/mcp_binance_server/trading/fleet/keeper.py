@@ -1,4 +1,4 @@
-"""Background work of a worker: it shares the state of its orders, and settles the orders of dead workers."""
+"""Background task of a worker. It shares the state of its orders and settles the orders of dead workers."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -86,18 +86,21 @@ class FleetKeeper:
         """Synchronise until this task is cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._live)
-            if self.everybody is not None:  # not delayed by queries to a slow exchange
+            if self.everybody is not None:  # separate, so that a slow exchange does not delay it
                 tasks.start_soon(self._over_and_over, self.everybody.tick)
             await self._over_and_over(self.tick)
 
     async def joined(self) -> None:
-        """Wait until the account is open and the state knows this journal: the last step of a start."""
+        """Wait until the account is open and the shared state has this journal's intents.
+
+        This is the last step of a start.
+        """
         self.may_open = True
         while not self._is_joined:
             await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self._pause_ms)
 
     async def tick(self) -> None:
-        """Do everything once.
+        """Run one synchronisation.
 
         Raises:
             AppError: the state or the exchange is unavailable; the next tick continues.
@@ -131,18 +134,21 @@ class FleetKeeper:
 
     @property
     def _pause_ms(self) -> int:
-        """Time until the next tick, in ms; shorter while the account is not open, because a caller may wait for it."""
+        """Time until the next tick, in ms.
+
+        It is shorter while the account is closed, because a caller may be waiting.
+        """
         return self.pace.tick_ms if self._is_joined else min(self.pace.tick_ms, JOINING_MS)
 
     async def _live(self) -> None:
-        """Send heartbeats of this worker, also while it waits for the exchange."""
+        """Send heartbeats of this worker, even while it waits for the exchange."""
         while True:
             with suppress(AppError):
                 await self.ledger.engine.put(_alive(self.ledger.owner), b"1", ttl_ms=self.pace.alive_ms)
             await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
 
     async def _tell_news(self) -> None:
-        """Share the new events of this journal, from all processes of this host."""
+        """Share the new events of this journal. All processes of this host write to it."""
         if self._epoch is None:
             return
         events = await self._reader.events_since(self._seq)
@@ -164,7 +170,7 @@ class FleetKeeper:
             self._seq = events[-1].seq
 
     async def _restate(self, epoch: str) -> None:
-        """Share the recent intents of this journal with a new state, which counts each known intent once."""
+        """Share the recent intents of this journal with a new shared state. The state counts each intent once."""
         self._seq = (await self._reader.changed_since(self._seq))[0]
         account, since_ms = self.ledger.account, max(0, self.now_ms() - KEEP_MS)
         known = [
@@ -176,7 +182,10 @@ class FleetKeeper:
         self._epoch = epoch
 
     async def _open(self) -> None:
-        """Open the account in an empty state: one worker does it, after the workers that know more have shared it."""
+        """Open the account in an empty shared state.
+
+        One worker does this, after workers with more data have shared it.
+        """
         if self._is_joined:
             LOG.error("the shared state was emptied: no order is sent until today's usage of the limits is restored")
         self._is_joined = False
@@ -197,12 +206,12 @@ class FleetKeeper:
         await engine.release(lease)
 
     async def _look_after(self, shared: SharedIntent) -> None:
-        """Settle an order that no living worker handles: it is queried, never sent."""
+        """Settle an order that no living worker handles. Query the order; never send it."""
         intent, now_ms = shared.intent, self.now_ms()
         if intent.final_ms is not None or not (intent.is_unresolved or intent.state == "NOT_PLACED"):
             return
         if await self.ledger.host.find(intent.preview_id) is not None:
-            return  # in this journal: the desk settles it
+            return  # it is in this journal, so the desk settles it
         if intent.owner == self.ledger.owner:
             age_ms = now_ms - intent.prepared_ms
             is_left = intent.preview_id not in self.ledger.claiming and age_ms > self.pace.unwritten_ms
@@ -221,7 +230,7 @@ class FleetKeeper:
     async def _take_over(self, shared: SharedIntent) -> None:
         intent = shared.intent
         if intent.state == "PREPARED":
-            # If its owner wakes up, it can no longer send the order: the state has it as final.
+            # If its owner wakes up, it can no longer send the order: the shared state has the order as final.
             await self._tell(shared, "NOT_SENT", "its server stopped before sending it")
             return
         pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else self.pace.ask_ms
@@ -230,7 +239,7 @@ class FleetKeeper:
             return
         self._asked_ms[intent.preview_id] = now
         over_ms = intent.updated_ms + (WATCHED_MS if intent.state == "NOT_PLACED" else self.broker.horizon_ms)
-        is_over = self.now_ms() >= over_ms  # time of the query, not of the answer
+        is_over = self.now_ms() >= over_ms  # read before the query, not after the answer
         order = await asked_for(intent, self.broker)
         if order is not None and intent.terms.amends:
             await self._tell(shared, "ACKED", "", is_over=True)

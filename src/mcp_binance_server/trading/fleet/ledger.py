@@ -1,7 +1,7 @@
 """Claims and limits of an account with several workers: decided in the shared state, recorded by each worker.
 
-An order is reserved in the state, then recorded in this worker's journal, then released for sending by both. Either of
-the two may be lost. The exchange, queried by the order's ID, is the third source.
+An order is reserved in the shared state, then recorded in this worker's journal. Then both release it for sending. If
+the state or the journal is lost, the exchange is the third source: it is queried by the order's ID.
 """
 
 import logging
@@ -34,13 +34,13 @@ FORGOTTEN = "the shared state has today's usage of the limits again"
 TAKEN_OVER = "its claim by another server is settled"
 # Attempts of a claim if similar orders arrive at the same moment.
 TRIES = 3
-# A time after every claim: a book as of this time contains only claims that are not final.
+# A time later than every claim. A book read with this time contains only claims that are not final.
 OPEN_ONLY = 2**52
 
 
 @dataclass(eq=False)
 class FleetLedger:
-    """Journal of one worker, and the claims of all workers."""
+    """Journal of one worker, together with the claims of all workers."""
 
     host: HostLedger
     engine: StateEngine
@@ -66,7 +66,9 @@ class FleetLedger:
         room: PositionRoom | None = None,
         judge: Judge = lambda _: None,
     ) -> tuple[Intent, bool]:
-        """Reserve an intent for all workers, then record it. A second caller anywhere gets the result of the first.
+        """Reserve an intent for all workers, then record it.
+
+        A second caller on any worker gets the result of the first.
 
         Raises:
             EngineUnavailable: the shared state is unavailable, so nothing was claimed that can be sent.
@@ -83,7 +85,7 @@ class FleetLedger:
             if held is not None:
                 return held, False
             try:
-                # The limits were charged in the shared state: here they are only counted.
+                # The shared state has already charged the limits. The journal only counts the order.
                 return await self.host.claim(new, tuple(replace(each, most=None) for each in charges), now_ms)
             except BaseException:
                 await self._unsent(shared, now_ms)
@@ -92,7 +94,7 @@ class FleetLedger:
             self.claiming.discard(new.preview_id)
 
     async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None:
-        """Record an order that the exchange has. Return None if a worker has claimed it: then it was expected."""
+        """Record an order that exists at the exchange. Return None if a worker had already claimed it."""
         value = await self.engine.find_claim(self.account, new.preview_id)
         if value is not None:
             shared = SharedIntent.from_bytes(value).intent
@@ -103,7 +105,10 @@ class FleetLedger:
         return adopted if value is None else None
 
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
-        """Mark the intent as sent, in the shared state first: a stop or a settlement by any worker prevents it."""
+        """Mark the intent as sent, first in the shared state.
+
+        It is refused after a stop or a settlement by any worker.
+        """
         intent = await self.host.find(preview_id)
         if intent is None:
             raise KeyError(preview_id)
@@ -123,7 +128,7 @@ class FleetLedger:
         *orders: Order,
         target: Order | None = None,
     ) -> Intent:
-        """Record the result in the journal, which decides, and share it. If that fails, it is shared later."""
+        """Record the result in the journal, then share it. The journal decides. A failed share is repeated later."""
         moved = await self.host.move(preview_id, state, facts, now_ms, *orders, target=target)
         replaced = moved.terms.replaces
         old = None if replaced is None else await self.host.named(self.account, replaced)
@@ -137,11 +142,11 @@ class FleetLedger:
         await self.host.note_once(state, facts, now_ms, about)
 
     async def find(self, preview_id: PreviewId) -> Intent | None:
-        """Return the intent from this journal, or as another worker has shared it."""
+        """Return the intent from this journal, or from the shared state if another worker has it."""
         return await self.host.find(preview_id) or await self._elsewhere(preview_id)
 
     async def named(self, account: str, client_order_id: str) -> Intent | None:
-        """Return an order by its ID at the exchange; an order of another worker is first recorded here."""
+        """Return an order by its ID at the exchange. An order of another worker is first recorded in this journal."""
         found = await self.host.named(account, client_order_id)
         if found is None and account == self.account:
             await self.agree()
@@ -151,7 +156,7 @@ class FleetLedger:
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return the guards' inputs from the claims of all workers; the stop also from this worker's journal."""
+        """Return the guards' inputs from the claims of all workers. The stop also comes from this worker's journal."""
         book = await self.book(now_ms, now_ms if room is None else min(now_ms, room.read_ms))
         known = [each.intent for each in read_values(book.values)]
         own = [each for each in known if (each.terms.symbol, each.terms.side) == (terms.symbol, terms.side)]
@@ -184,7 +189,7 @@ class FleetLedger:
         return _used(book, [each.intent for each in read_values(book.values)], charges, now_ms)
 
     async def unresolved(self, account: str | None = None) -> list[Intent]:
-        """Return the intents with an unknown outcome: of this journal, and for one account of all workers."""
+        """Return the intents with an unknown outcome. For this ledger's account, include those of other workers."""
         own = await self.host.unresolved(account)
         if account != self.account:
             return own
@@ -196,7 +201,7 @@ class FleetLedger:
         return own
 
     async def agree(self) -> None:
-        """Record the orders of other workers here: this journal cannot cancel an order that it does not know."""
+        """Record the orders of other workers in this journal. It can cancel only orders that it contains."""
         with suppress(EngineUnavailable):
             await self.take_in((await self.book(0, 0)).values)
 
@@ -210,7 +215,7 @@ class FleetLedger:
         await self.tell(SharedIntent(intent, asset, reason))
 
     async def tell(self, *known: SharedIntent) -> None:
-        """Count the intents that the shared state does not know, and store the state of all.
+        """Store the state of all these intents. Intents that are new to the shared state are charged to the limits.
 
         Raises:
             EngineUnavailable: they could not be shared.
@@ -218,7 +223,7 @@ class FleetLedger:
         await self.engine.recount(self.account, [(each.claim(self.charged(each)), each.news) for each in known])
 
     async def stop(self, why: str, by: str, now_ms: int, account: str) -> Stopped:
-        """Stop the account on all workers. If the shared state is away, the stop is shared when it is back."""
+        """Stop the account on all workers. If the shared state is unavailable, the stop is shared later."""
         stopped = await self.host.stop(why, by, now_ms, account)
         if account == self.account:
             with suppress(EngineUnavailable):
@@ -239,7 +244,7 @@ class FleetLedger:
         return charges(shared.intent.terms, self.policy, shared.intent.way)
 
     async def take_in(self, values: tuple[bytes, ...]) -> None:
-        """Record the orders of other workers that are open or executed and not in this journal."""
+        """Record orders of other workers that are open or executed and not yet in this journal."""
         for each in read_values(values):
             intent = each.intent
             if not each.orders or intent.preview_id in self._here:
@@ -269,7 +274,7 @@ class FleetLedger:
     async def _reserved(
         self, shared: SharedIntent, charges: tuple[Charge, ...], room: PositionRoom | None, judge: Judge
     ) -> Intent | None:
-        """Reserve the intent, or return the one that another process has reserved."""
+        """Reserve the intent, or return it if another process has reserved it."""
         terms, now_ms = shared.intent.terms, shared.intent.prepared_ms
         for _ in range(TRIES):
             past = await self.past(terms, charges, now_ms, room)
@@ -288,7 +293,7 @@ class FleetLedger:
                 case "full":
                     raise _passed(made, charges, room, terms.taken)
                 case "alike" | "unsettled":
-                    continue  # it has just arrived: on the next try the guards see it and name it
+                    continue  # a similar order has just arrived: on the next try the guards see it and name it
                 case _:
                     self._require(made)
         raise TradingNotReady(step="another order of the same symbol and side is placed")
@@ -308,7 +313,7 @@ class FleetLedger:
         unsent = replace(shared.intent, state="NOT_SENT", updated_ms=now_ms, final_ms=now_ms)
         try:
             await self.engine.tell(self.account, replace(shared, intent=unsent, reason="it was not recorded").news)
-        except AppError as error:  # the keeper will find it in no journal
+        except AppError as error:  # the keeper releases it later, because it is in no journal
             LOG.warning("claim of order %s not released yet: %s", unsent.client_order_id, error.message)
 
 
@@ -335,7 +340,7 @@ def prepared(new: NewIntent, owner: str, now_ms: int) -> Intent:
 
 
 def read_values(values: tuple[bytes, ...]) -> list[SharedIntent]:
-    """Parse the intents that workers shared; invalid ones are logged and skipped."""
+    """Parse the intents that workers shared. Log and skip invalid ones."""
     found: list[SharedIntent] = []
     for value in values:
         try:

@@ -1,4 +1,4 @@
-"""Intents as the workers of an account share them, and their claims on limits. Pure."""
+"""Intents, and their claims on limits, in the form that the workers of an account share. Pure."""
 
 import json
 from dataclasses import dataclass
@@ -28,7 +28,8 @@ from mcp_binance_server.trading.judgement.exits import standing_of
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Rank of a known state, which only increases: first the state, then the end of the order, then the executed quantity.
+# Rank of a known state. It only increases. Ranks compare the state first, then the end of the order, then the executed
+# quantity.
 STATE_RANK: dict[IntentState, int] = {
     "PREPARED": 0,
     "SENT": 1,
@@ -51,7 +52,7 @@ class SharedIntent:
     reason: str = ""
 
     def to_bytes(self) -> bytes:
-        """Encode it for other workers; it contains no key and no request."""
+        """Encode the intent for other workers. The result contains no key and no request."""
         intent = self.intent
         told: dict[str, Any] = {
             "preview_id": intent.preview_id,
@@ -78,7 +79,7 @@ class SharedIntent:
 
     @classmethod
     def from_bytes(cls, value: bytes) -> "SharedIntent":
-        """Decode an intent from another worker.
+        """Decode an intent that another worker encoded.
 
         Raises:
             ValueError: the value is not such an intent.
@@ -110,13 +111,13 @@ class SharedIntent:
 
     @property
     def news(self) -> ClaimNews:
-        """State of the intent as the shared state keeps it."""
+        """State of the intent in the format of the shared state."""
         intent = self.intent
         is_settled = intent.state not in UNRESOLVED
         return ClaimNews(intent.preview_id, self.to_bytes(), _rank(intent), is_settled, _given(intent), intent.final_ms)
 
     def claim(self, charges: tuple[Charge, ...]) -> Claim:
-        """Return its charges against limits, and the other claims that it conflicts with."""
+        """Return the intent's charges against limits, and the other claims that it conflicts with."""
         intent, terms = self.intent, self.intent.terms
         parts = tuple(
             LimitPart(each.name, each.span, each.amount, each.most, returns=each.unit == "money") for each in charges
@@ -135,7 +136,7 @@ class SharedIntent:
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """Its known orders at the exchange; a change of an order has none of its own."""
+        """The known orders at the exchange. A change of an order has none of its own."""
         intent = self.intent
         if intent.terms.exits is not None:
             return tuple(self._order(*each) for each in intent.legs)

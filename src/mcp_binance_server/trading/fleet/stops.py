@@ -1,4 +1,4 @@
-"""A stop shared by all workers, of one account or of all: a stop or resume on one worker holds on all."""
+"""Stop of trading for one account or for all, shared by all workers. A stop or resume on one worker applies to all."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.stops import EVERYBODY, lift_row
 
 FLEET: Final = "another server of this fleet"
-# Name of the global stop in the shared state; it is not the name of an account.
+# Name of the global stop in the shared state. No account has this name.
 ALL: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStop:
-    """Stop of one account, or the global stop, in this worker's journal and in the shared state."""
+    """Stop of one account, or the global stop, kept in this worker's journal and in the shared state."""
 
     host: HostLedger
     engine: StateEngine
@@ -27,7 +27,7 @@ class SharedStop:
     now_ms: Callable[[], int]
 
     async def share(self, book: AccountBook) -> None:
-        """Synchronise both: the later of a stop and a resume holds."""
+        """Synchronise the journal and the shared state. The later of a stop and a resume applies."""
         own = await self.host.own_stop(self.account)
         if own is not None and own.since_ms <= book.resumed_ms:
             store, now_ms = self.host.store, self.now_ms()
@@ -39,7 +39,7 @@ class SharedStop:
             await self.engine.stop_account(_named(self.account), own.why, since_ms=own.since_ms)
 
     async def tell_resumed(self, event: Event) -> None:
-        """Share that a person has resumed this account here; for the global stop, all stops lifted with it."""
+        """Share that a person resumed this account here. If all accounts were resumed, share every lifted stop."""
         lifted: dict[str, int] = event.told.get("lifted", {})
         for account, since_ms in lifted.items():
             if self.account in (EVERYBODY, account):
@@ -53,19 +53,19 @@ class SharedStop:
 
 @dataclass(eq=False)
 class EverybodysStop:
-    """Sharing of the stop of a whole machine: its accounts are stopped on every worker that has them."""
+    """Sharing of a machine's global stop. Every worker stops the accounts of that machine."""
 
     shared: SharedStop
     _seq: int | None = None
 
     async def tick(self) -> None:
-        """Do everything once.
+        """Run one synchronisation.
 
         Raises:
             AppError: the state or the journal is unavailable; the next tick continues.
         """
         reader = JournalReader(self.shared.host.store)
-        if self._seq is None:  # resumes before this start were shared at that time
+        if self._seq is None:  # earlier resumes have been shared already
             self._seq = (await reader.changed_since(OPEN_ONLY))[0]
         events = await reader.events_since(self._seq)
         for each in resumings(events):
@@ -77,7 +77,7 @@ class EverybodysStop:
 
 
 def resumings(events: Iterable[Event]) -> list[Event]:
-    """Return the resumes made on this worker; those of other workers are already shared."""
+    """Return the resumes made on this worker. Resumes by other workers are already shared."""
     return [each for each in events if each.state == "RESUMED" and each.told.get("by") != FLEET]
 
 

@@ -14,7 +14,7 @@ CANCEL_DECLINED = "CANCEL_DECLINED"
 
 
 class PreviewIsDeclined(Exception):
-    """Claim of a declined preview; nothing was changed."""
+    """Attempt to claim a declined preview; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Agreements:
     store: Store
 
     async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
-        """Record that a preview was declined, which ends it. It counts once, however many calls report it."""
+        """Record that a preview was declined, which ends it. Repeated calls count once."""
 
         def work(rows: Rows) -> None:
             rows.execute("DELETE FROM waiting WHERE id=?", (preview_id,))
@@ -46,7 +46,7 @@ class Agreements:
         return await self.store.read(lambda rows: rows.execute(query, given).fetchone() is not None)
 
     async def declined_since(self, visitor: str, since_ms: int) -> list[int]:
-        """Return the times after `since_ms` at which a visitor's user declined, the oldest first."""
+        """Return the times after `since_ms` at which a visitor's user declined a preview or a cancel, oldest first."""
 
         def work(rows: Rows) -> list[int]:
             query = "SELECT at_ms, facts FROM event WHERE state IN (?,?) AND at_ms>? ORDER BY seq"
@@ -56,7 +56,7 @@ class Agreements:
         return await self.store.read(work)
 
     async def wait(self, preview_id: PreviewId, visitor: str, terms: Terms, now_ms: int) -> None:
-        """Let a preview wait for a signature. If it is waiting already, it keeps waiting."""
+        """Let a preview wait for a signature. A preview that already waits is left unchanged."""
 
         def work(rows: Rows) -> None:
             made = rows.execute(
@@ -68,7 +68,7 @@ class Agreements:
         await self.store.write(work)
 
     async def waiting(self, now_ms: int, visitor: str | None = None) -> list[Waiting]:
-        """Return the waiting previews that have not expired, of one visitor or of all, the oldest first."""
+        """Return the waiting previews that have not expired, oldest first. `visitor` limits them to one visitor."""
 
         def work(rows: Rows) -> list[Waiting]:
             found = rows.execute("SELECT id, visitor, terms, since_ms, signature FROM waiting ORDER BY since_ms")
@@ -95,7 +95,7 @@ class Agreements:
         return await self.store.write(work)
 
     async def wrong_passphrase(self, now_ms: int) -> int:
-        """Record a wrong passphrase; return their number since the last approval or the last resume."""
+        """Record a wrong passphrase. Return how many there were since the last approval or resume."""
 
         def work(rows: Rows) -> int:
             append(rows, now_ms, "", WRONG, {})

@@ -1,4 +1,7 @@
-"""Hash chain of events, and its table: each event has the hash of the one before, so that changes are detected."""
+"""Hash chain of journal events, and its table.
+
+Each event contains the hash of the previous one, which reveals changes.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,14 +14,14 @@ from mcp_binance_server.trading.journal.schema import Rows
 GENESIS = "0" * 64
 ACCEPTED = "ACCEPTED"
 """Event: a person accepts the journal as it is, although events are missing from it or were changed."""
-# Number of events that are checked at open: half a second of work on an old machine.
+# Number of events that are checked when the journal opens. This takes half a second on an old machine.
 CHECKED_AT_OPEN = 20_000
 PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the journal; `about` is an intent, or "" if it is not about an intent."""
+    """One event of the journal. `about` is the preview ID of an intent, or "" if the event concerns no intent."""
 
     seq: int
     at_ms: int
@@ -34,7 +37,7 @@ class Event:
 
 
 def link(last: Event | None, at_ms: int, about: str, state: str, facts: Mapping[str, object]) -> Event:
-    """Return the event that follows the last one."""
+    """Return a new event that follows `last` in the chain."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     prev = GENESIS if last is None else last.hash
     seq = 1 if last is None else last.seq + 1
@@ -43,7 +46,7 @@ def link(last: Event | None, at_ms: int, about: str, state: str, facts: Mapping[
 
 
 def broken_link(events: Iterable[Event], after: Event | None = None) -> int | None:
-    """Return the number of the first event that does not follow the one before it; None if the chain is intact."""
+    """Return the number of the first event that breaks the chain, or None if the chain is intact."""
     first, prev = (1, GENESIS) if after is None else (after.seq + 1, after.hash)
     for seq, each in enumerate(events, first):
         if (each.seq, each.prev, each.hash) != (seq, prev, _hash(each)):
@@ -74,16 +77,17 @@ def last_event(rows: Rows) -> Event | None:
 
 
 def all_events(rows: Rows, after: int = 0) -> Iterator[Event]:
-    """Yield the events after number `after`, the oldest first, in pages: writers need not wait for the reader."""
+    """Yield the events after number `after`, oldest first. They are read in pages, so that writers do not wait."""
     while page := rows.execute("SELECT * FROM event WHERE seq>? ORDER BY seq LIMIT ?", (after, PAGE)).fetchall():
         yield from (Event(*row) for row in page)
         after = page[-1][0]
 
 
 def broken_lately(rows: Rows) -> int | None:
-    """Return the first of the newest events that breaks the chain. Older events are skipped to keep the start short.
+    """Return the number of the first recent event that breaks the chain.
 
-    Events that a person has accepted are skipped too; only a full check reads them.
+    Older events are skipped to keep the start short. Events that a person has accepted are skipped too. Only a full
+    check reads them.
     """
     (newest,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()
     (accepted,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state=?", (ACCEPTED,)).fetchone()

@@ -1,4 +1,4 @@
-"""Requirements for the folder of a journal: file locks that work, and no write access for other users."""
+"""Requirements for the folder of a journal: reliable file locks, and no write access for other users."""
 
 import os
 import re
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from mcp_binance_server.trading.errors import JournalUnavailable
 
-# Locks of these are unreliable:
+# Locks on these file systems are unreliable:
 # https://www.sqlite.org/howtocorrupt.html#_filesystems_with_broken_or_missing_lock_implementations
 NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.rclone",
      "fuse.s3fs", "fuse.glusterfs", "davfs", "fuse.davfs2"}
 )  # fmt: skip
-# A space in a name of /proc/self/mountinfo is written \040.
+# /proc/self/mountinfo writes a space in a name as \040.
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -39,7 +39,7 @@ def require_private(folder: Path, path: Path) -> None:
 
 
 def keep_way_to(folder: Path) -> None:
-    """Sync all parent folders, so that a folder survives a power cut: it and its parents may be new."""
+    """Sync all parent folders to the disk. The folder and its parents may be new, and must survive a power cut."""
     if sys.platform == "win32":
         return
     for each in folder.resolve().parents:
@@ -52,7 +52,7 @@ def keep_way_to(folder: Path) -> None:
 
 
 def file_system(path: Path, mounts: str | None = None) -> str | None:
-    """Return the type of a path's file system; None if the system does not provide it."""
+    """Return the type of a path's file system, or None if the operating system does not report it."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Table of intents and all their state changes. Work for the store's thread."""
+"""Table of intents, and every change of their state. These functions run in the store's thread."""
 
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -30,7 +30,7 @@ from mcp_binance_server.trading.judgement.exits import Exits, OrderStanding, sta
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without_suffix
 
-# Status of a completed change of an order: the exchange has no word for it.
+# Status of a completed change of an order. The exchange has no such status.
 AMENDED = "AMENDED"
 INTENT_COLUMNS = (
     "id, client_order_id, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, "
@@ -44,7 +44,7 @@ def find(rows: Rows, preview_id: str) -> Intent | None:
 
 
 def named(rows: Rows, client_order_id: str) -> Intent | None:
-    """Return the intent that an order belongs to, by its own ID or by that of its list."""
+    """Return the intent of an order by the order's own ID. For an order in a list, return the intent of the list."""
     query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
     names = dict.fromkeys((client_order_id, without_suffix(client_order_id)))
     found = (rows.execute(query, (name,)).fetchone() for name in names)
@@ -59,7 +59,7 @@ def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int) -> Intent:
 
 
 def adopt(rows: Rows, new: NewIntent, owner: str, order: Order, now_ms: int) -> Intent:
-    """Record an order that the exchange has and the journal did not know, as of its creation time."""
+    """Record an order that the exchange has and the journal lacked. The intent starts at the order's creation time."""
     _add(rows, new, owner, "ADOPTED", (order.created_ms, now_ms))
     append(rows, now_ms, new.preview_id, "ADOPTED", _agreed(new))
     return follow(rows, new.preview_id, order, now_ms)
@@ -72,7 +72,7 @@ def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[s
     if state not in NEXT[stands.state]:
         raise IllegalMove(f"{stands.state} -> {state}")
     is_over = state in NEVER_EXECUTED
-    final_ms = now_ms if is_over else None  # an order that was given up and then found is open again
+    final_ms = now_ms if is_over else None  # an order that was given up and found later is open again
     rows.execute(
         "UPDATE intent SET state=?, updated_ms=?, final_ms=? WHERE id=?", (state, now_ms, final_ms, preview_id)
     )
@@ -101,7 +101,7 @@ def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Inte
 
 
 def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
-    """Record the state of an order from the answer to another request; ignore an order that is not in the journal."""
+    """Record the state of an order from the answer to another request. Ignore orders that are not in the journal."""
     found = named(rows, order.client_order_id)
     if found is not None and found.terms.account == account and found.state in STANDING:
         follow(rows, found.preview_id, order, now_ms)
@@ -109,7 +109,7 @@ def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
 
 def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: int) -> Intent:
     legs = with_leg(stands.legs, order) if order.client_order_id in stands.order_ids else stands.legs
-    # A refused list was refunded in full, whatever is reported about its orders.
+    # A refused list was refunded in full. Reports about its orders change nothing.
     if legs == stands.legs or stands.state in NEVER_EXECUTED:
         return stands
     before, after = standing_of(exits, stands.legs), standing_of(exits, legs)
@@ -118,7 +118,7 @@ def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: 
 
 
 def _follow_amended(rows: Rows, stands: Intent, order: Order, now_ms: int) -> Intent:
-    """End a change of an order that the exchange has made. The order itself continues under its own intent."""
+    """Finish a change of an order that the exchange has made. The order itself continues under its own intent."""
     if stands.final_ms is not None:
         return stands
     target = named(rows, order.client_order_id)

@@ -1,7 +1,9 @@
-"""Last written event, in a file next to the journal: it reveals that an older copy has replaced the journal.
+"""Copy of the last written event, in a file next to the journal. It reveals that an older copy replaced the journal.
 
-It is written after the commit and not synced, so it can be behind the journal on the disk, but never ahead. It is
-synced only when a person accepts the journal: otherwise a power cut could restore the line that calls it an older copy.
+The file is written after the commit and not synced. On the disk it can be behind the journal, but never ahead.
+
+The file is synced only when a person accepts the journal. Otherwise a power cut could restore the old line, which names
+the accepted journal an older copy.
 """
 
 import os
@@ -16,7 +18,7 @@ from mcp_binance_server.trading.journal.schema import Rows
 
 LAST_FILE = "trading.last"
 _FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# On Windows a locked byte cannot be read: lock one that is never written.
+# On Windows a locked byte cannot be read. So lock a byte that is never written.
 _LOCKED_AT = 4096
 _FIELDS = 4
 
@@ -31,13 +33,13 @@ class LastWritten:
 
     @property
     def line(self) -> str:
-        """Content of the file, always of equal length, because it overwrites the previous content."""
+        """Content of the file. Its length is constant, because it overwrites the previous content."""
         told = f"{self.seq:016} {self.at_ms:016} {self.hash}"
         return f"{told} {_sum(told)}\n"
 
     @classmethod
     def parse(cls, line: str) -> "LastWritten | None":
-        """Parse such a line; return None if it was cut off or mixed up."""
+        """Parse the content of the file, or return None if it is incomplete or corrupt."""
         parts = line.split()
         if len(parts) != _FIELDS or not (parts[0] + parts[1]).isdecimal():
             return None
@@ -60,15 +62,16 @@ def read_last(folder: Path) -> LastWritten | None:
 
 
 def missing_from(rows: Rows, folder: Path) -> LastWritten | None:
-    """Return the event that was once written here and is missing in the journal: it is an older copy, or another."""
+    """Return the event that the file names if the journal lacks it. Then the journal is an older or a different one."""
     last = read_last(folder)
     return None if last is None or _is_in(rows, last) else last
 
 
 def keep_up(rows: Rows, folder: Path, told: LastWritten | None = None) -> LastWritten | None:
-    """Record the newest event, unless it was the last one recorded, and return it. A missing event stays missing.
+    """Write the newest event to the file, unless this process wrote it before, and return it.
 
-    Errors are ignored here and corrected by the next commit, because this commit is already on the disk.
+    The file is left unchanged if it names an event that the journal lacks. Errors are ignored, because this commit is
+    already on the disk and the next commit writes the file again.
     """
     with suppress(OSError, sqlite3.Error):
         newest = _newest(rows)
@@ -90,7 +93,7 @@ def keep_up(rows: Rows, folder: Path, told: LastWritten | None = None) -> LastWr
 
 
 def accept(rows: Rows, folder: Path) -> None:
-    """Accept the journal as it is."""
+    """Accept the journal in its current state."""
     with suppress(OSError):  # emptied, not removed: Windows does not remove open files
         file = os.open(folder / LAST_FILE, _FLAGS | os.O_TRUNC, 0o600)
         try:

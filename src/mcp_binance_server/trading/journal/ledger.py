@@ -27,7 +27,7 @@ from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Callers of `claim` need the exceptions of its refusals.
+# Callers of `claim` also import the exceptions that it raises.
 __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsDeclined", "TradingIsStopped"]
 
 
@@ -45,7 +45,7 @@ class GuardDenied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HostLedger:
-    """The journal of one folder, for one process."""
+    """Journal of one folder, as one process uses it."""
 
     store: Store
     owner: str
@@ -58,10 +58,10 @@ class HostLedger:
         room: PositionRoom | None = None,
         judge: Judge = lambda _: None,
     ) -> tuple[Intent, bool]:
-        """Claim an intent and its charges against all limits, or nothing; return it, and whether it is new.
+        """Claim an intent and charge it to all limits, or do neither. Return the intent, and whether it is new.
 
-        A second caller with the same intent gets the result of the first: an intent is its own idempotency key. Guards
-        run in the same transaction: otherwise each of two equal orders could pass without seeing the other.
+        An intent is its own idempotency key: a second caller with the same intent gets the result of the first. The
+        guards run in the same transaction. Otherwise two equal orders could both pass without seeing each other.
 
         Raises:
             GuardDenied: a guard denies it.
@@ -87,9 +87,9 @@ class HostLedger:
         return await self.store.write(work)
 
     async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None:
-        """Record an order of ours that the exchange has and the journal lacks; None if the journal has it by now.
+        """Record an order of this server that the journal lacks. Return None if the journal has it by now.
 
-        It counts for the day it was made on. It can no longer be refused, so it may pass a limit.
+        The order counts for the day of its creation. It may exceed a limit, because it can no longer be refused.
         """
 
         def work(rows: Rows) -> Intent | None:
@@ -101,7 +101,7 @@ class HostLedger:
         return await self.store.write(work)
 
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
-        """Record that the order is about to be sent: the last moment at which a stop can prevent it.
+        """Record that the order is about to be sent. Until this moment a stop can prevent it.
 
         Raises:
             TradingIsStopped: it must not be sent.
@@ -124,9 +124,9 @@ class HostLedger:
         *orders: Order,
         target: Order | None = None,
     ) -> Intent:
-        """Record the result of an intent, and the state of its orders if known. Repeating it changes nothing.
+        """Record the result of an intent, and the state of its orders if known. Repeated calls change nothing.
 
-        `target` is the order that it was to replace, if the answer contained its state.
+        `target` is the order that was to be replaced, if the answer contains its state.
 
         Raises:
             IllegalMove: the state cannot follow the current one.
@@ -151,7 +151,7 @@ class HostLedger:
         await self.store.write(lambda rows: append(rows, now_ms, about, state, facts))
 
     async def note_once(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str) -> None:
-        """Record such an event unless there is one of its kind, so that retries cannot fill the disk."""
+        """Record an event unless the intent already has one of this kind. Retries must not fill the disk."""
 
         def work(rows: Rows) -> None:
             if rows.execute("SELECT 1 FROM event WHERE about=? AND state=?", (about, state)).fetchone() is None:
@@ -169,7 +169,7 @@ class HostLedger:
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return the inputs of the guards from the journal."""
+        """Read the inputs of the guards from the journal."""
         return await JournalReader(self.store).past(terms, charges, now_ms, room)
 
     async def reason_of(self, intent: Intent) -> str:
@@ -179,7 +179,7 @@ class HostLedger:
         return str(said[-1].get("reason", "")) if said else ""
 
     async def agree(self) -> None:
-        """Do nothing: every process of this host reads the same journal."""
+        """Do nothing, because all processes of this host read the same journal."""
 
     async def used(self, account: str, charges: tuple[Charge, ...], now_ms: int) -> dict[str, int]:
         """Return the usage of each limit."""
@@ -190,21 +190,21 @@ class HostLedger:
         return await self.store.read(lambda rows: unresolved(rows, account))
 
     async def stop(self, why: str, by: str, now_ms: int, account: str = EVERYBODY) -> Stopped:
-        """Stop all new orders of an account, or of all accounts. The first reason of each stop stays."""
+        """Stop all new orders of an account, or of all accounts. A repeated stop keeps the first reason."""
         return await self.store.write(lambda rows: stop(rows, self.store, why, by, now_ms, account))
 
     async def resume(self, by: str, now_ms: int, account: str | None = None) -> None:
-        """Resume new orders with the journal as it is: lift all stops, or that of one account."""
+        """Resume new orders and accept the journal as it is. Lift all stops, or only the stop of one account."""
         await self.store.write(lambda rows: resume(rows, self.store, by, now_ms, account))
         if not account:
             await self.store.read(lambda rows: lift(rows, self.store))
 
     async def stopped(self, account: str = EVERYBODY) -> Stopped | None:
-        """Return the stop that applies to an account: the global stop, otherwise the account's own."""
+        """Return the stop that applies to an account. The global stop comes before the account's own."""
         return await self.store.read(lambda rows: stopped_in(rows, self.store, account))
 
     async def own_stop(self, account: str) -> Stopped | None:
-        """Return the stop of this account alone; for `EVERYBODY`, the global one."""
+        """Return the stop of this account only. For `EVERYBODY`, this is the global stop."""
         return await self.store.read(lambda rows: own_stop(rows, self.store, account))
 
     async def stops(self) -> list[Stopped]:

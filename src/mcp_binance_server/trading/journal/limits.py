@@ -1,4 +1,4 @@
-"""Usage of each limit, counted in the transaction that increases it. Work for the store's thread."""
+"""Usage of each limit, counted in the transaction that increases it. These functions run in the store's thread."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, dail
 
 
 class LimitPassed(Exception):
-    """A claim that would pass a limit; nothing was claimed."""
+    """Claim that would exceed a limit; nothing was claimed."""
 
     def __init__(self, charge: Charge, used: int) -> None:
         super().__init__(f"{charge.name}: {used} of {charge.most} used")
@@ -17,7 +17,7 @@ class LimitPassed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PositionRoom:
-    """Limit for the position in an asset: the value held, the time it was read, and the most that may be held."""
+    """Limit for the position in an asset: the value held, the time it was read, and the maximum value."""
 
     name: str
     asset: str
@@ -40,7 +40,7 @@ def take(rows: Rows, account: str, charges: tuple[Charge, ...], now_ms: int) -> 
 
 
 def count(rows: Rows, account: str, charges: tuple[Charge, ...], at_ms: int) -> None:
-    """Count an order for the day it was made on, regardless of limits: an existing order is counted, not judged."""
+    """Count an order for the day of its creation. Limits do not apply, because the order already exists."""
     for charge in charges:
         if charge.span == "day":
             rows.execute(
@@ -50,7 +50,7 @@ def count(rows: Rows, account: str, charges: tuple[Charge, ...], at_ms: int) -> 
 
 
 def give_back(rows: Rows, stands: Intent, amount: int) -> None:
-    """Refund money to the day that an intent was counted in."""
+    """Refund money to the day on which the intent was counted."""
     day = window_of("day", stands.prepared_ms)
     for name in daily_money(stands.terms, stands.way):
         rows.execute(
@@ -60,7 +60,7 @@ def give_back(rows: Rows, stands: Intent, amount: int) -> None:
 
 
 def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> None:
-    """Check that a buy keeps the asset within the limit of its position.
+    """Check that a buy does not exceed the position limit of its asset.
 
     Raises:
         LimitPassed: it would pass the limit.
@@ -72,9 +72,9 @@ def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> 
 
 
 def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
-    """Return the value that open orders buy of an asset.
+    """Return the value of an asset that open orders will buy.
 
-    Orders that became final since the balances were read are included: the balances may lack them.
+    Orders that became final after the balances were read are included, because these balances may lack them.
     """
     bought = "SELECT counted FROM intent WHERE account=?1 AND asset=?2 AND side='BUY' AND"
     query = f"SELECT sum(counted) FROM ({bought} final_ms IS NULL UNION ALL {bought} final_ms>=?3)"
@@ -82,7 +82,7 @@ def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
 
 
 def used_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int:
-    """Return the usage of one limit. Open orders and orders of the last minute are counted one by one."""
+    """Return the usage of one limit. Open orders and orders of the last minute are counted individually."""
     match charge.span:
         case "day":
             query = "SELECT coalesce(sum(amount), 0) FROM used WHERE account=? AND name=? AND day=?"

@@ -1,7 +1,7 @@
-"""Owner of an intent, and whether that process is alive: a lock that the system releases when its holder dies.
+"""Owner of an intent: a process that holds a file lock. The system releases the lock when the process dies.
 
-Several servers of one user share one journal. A starting server must settle the intents of dead processes, and must not
-touch those of living ones. A heartbeat would be a guess; a lock on a file is certain.
+Several servers of one user share one journal. A starting server must settle the intents of dead processes and leave the
+intents of living ones alone. A heartbeat would only be a guess; a file lock is certain.
 """
 
 import os
@@ -28,7 +28,7 @@ SUFFIX = ".lock"
 
 @contextmanager
 def owner(folder: Path) -> Generator[str]:
-    """Hold a lock under a new name, for the lifetime of this process and its claims."""
+    """Hold a lock under a new name while the context is open."""
     name = token_hex(8)
     path = folder / f"{name}{SUFFIX}"
     file = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
@@ -42,7 +42,7 @@ def owner(folder: Path) -> Generator[str]:
 
 
 def is_dead(folder: Path, name: str) -> bool:
-    """Return True if the process of this name has ended. It removes its file if it ends in order."""
+    """Return True if the process with this name has ended. A process that ends normally removes its lock file."""
     try:
         file = os.open(folder / f"{name}{SUFFIX}", os.O_RDWR)
     except FileNotFoundError:
@@ -57,7 +57,7 @@ def is_dead(folder: Path, name: str) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the lock files of dead processes; nothing depends on it."""
+    """Remove the lock files of dead processes. Nothing depends on their removal."""
     for path in folder.glob(f"*{SUFFIX}"):
         if is_dead(folder, path.stem):
             with suppress(OSError):

@@ -31,7 +31,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 @dataclass(frozen=True, slots=True)
 class Traded:
-    """Amounts of one symbol bought and sold in a day, in its own assets."""
+    """Amounts of one symbol bought and sold in a day, in its base and quote assets."""
 
     symbol: str
     bought: Decimal
@@ -58,8 +58,11 @@ class JournalReader:
     store: Store
 
     async def newest(self, limit: int, account: str | None = None, before_ms: int | None = None) -> list[Intent]:
-        """Return the newest intents of one account or of all, newest first; in one millisecond, last written first."""
-        # No "or" in the condition: the index of an account gives the newest intents without reading the rest.
+        """Return the newest intents of one account or of all.
+
+        Newest first; within one millisecond, last written first.
+        """
+        # A condition with OR would read all rows. Without it, the index on the account finds the newest intents.
         of = "" if account is None else "account=:account AND "
 
         def work(rows: Rows) -> list[Intent]:
@@ -73,12 +76,12 @@ class JournalReader:
         return await self.store.read(work)
 
     async def by_client_order_id(self, account: str, client_order_id: str) -> Intent | None:
-        """Return the intent of an account that an order belongs to: its own, or that of its list."""
+        """Return the intent of an order of one account. For an order in a list, return the intent of the list."""
         found = await self.of_any_account(client_order_id)
         return found if found is not None and found.terms.account == account else None
 
     async def states_of(self, client_order_ids: Collection[str]) -> dict[str, IntentState]:
-        """Return the states of those orders that are in the journal, of any account."""
+        """Return the state of each order that is in the journal, for any account."""
 
         def work(rows: Rows) -> dict[str, IntentState]:
             found = {each: named(rows, each) for each in client_order_ids}
@@ -87,9 +90,9 @@ class JournalReader:
         return await self.store.read(work)
 
     async def adopted(self, account: str, since_ms: int) -> list[Intent]:
-        """Return the orders since then that were found at the exchange and not in the journal, the oldest first.
+        """Return the orders adopted from the exchange since `since_ms`, oldest first.
 
-        Orders that another worker placed and shared are not included: their visitor is known.
+        Orders that another worker placed and shared are excluded. They have a known visitor.
         """
         query = (
             f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND state='ADOPTED' AND visitor='' AND id IN "
@@ -99,13 +102,13 @@ class JournalReader:
         return await self.store.read(lambda rows: [to_intent(row) for row in rows.execute(query, given)])
 
     async def symbols_since(self, account: str, since_ms: int) -> list[Symbol]:
-        """Return the symbols that an account has ordered since then."""
+        """Return the symbols that an account has ordered since `since_ms`."""
         query = "SELECT DISTINCT symbol FROM intent WHERE account=? AND prepared_ms>=? ORDER BY symbol"
         given = (account, since_ms)
         return await self.store.read(lambda rows: [Symbol(row[0]) for row in rows.execute(query, given)])
 
     async def of_any_account(self, client_order_id: str) -> Intent | None:
-        """Return an intent of any account; only for the desk and the operator of this machine."""
+        """Return an intent of any account. Use it only for the desk and the operator of this machine."""
         return await self.store.read(lambda rows: named(rows, client_order_id))
 
     async def tally(self) -> dict[IntentState, int]:
@@ -132,7 +135,7 @@ class JournalReader:
         return "" if row is None else row[0]
 
     async def since_or_open(self, account: str, since_ms: int) -> list[Intent]:
-        """Return the intents of an account that began since then or are not final, the oldest first."""
+        """Return the intents of an account that began since `since_ms` or are not final, oldest first."""
         query = (
             f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND (prepared_ms>=? OR final_ms IS NULL) "
             "ORDER BY prepared_ms"
@@ -161,13 +164,13 @@ class JournalReader:
         return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (preview_id,))])
 
     async def stops(self) -> list[Stopped]:
-        """Return all stops, the global one first; only for the operator of this machine."""
+        """Return all stops, the global one first. Use it only for the operator of this machine."""
         return await self.store.read(lambda rows: stops_in(rows, self.store))
 
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return the inputs of the guards from the journal."""
+        """Read the inputs of the guards from the journal."""
 
         def work(rows: Rows) -> OrderPast:
             with one_moment(rows):
@@ -176,7 +179,7 @@ class JournalReader:
         return await self.store.read(work)
 
     async def traded(self, account: str, now_ms: int) -> list[Traded]:
-        """Return the amounts traded since the day began, by symbol."""
+        """Return today's traded amounts by symbol."""
 
         def work(rows: Rows) -> list[Traded]:
             query = "SELECT symbol, side, executed, spent, legs FROM intent WHERE account=? AND prepared_ms>=?"
@@ -186,7 +189,7 @@ class JournalReader:
                 first = 0 if side == "BUY" else 2
                 own[first] += amount_in(executed)
                 own[first + 1] += amount_in(spent)
-                if first == 0:  # sales by the exits of an entry; a pair that sells is counted as a whole
+                if first == 0:  # the exits of an entry are sales; a pair that sells is already counted as a whole
                     for each in legs_in(legs):
                         own[2] += 0 if each.is_entry else each.executed
                         own[3] += 0 if each.is_entry else each.spent
@@ -195,14 +198,14 @@ class JournalReader:
         return await self.store.read(work)
 
     async def broken_link(self) -> int | None:
-        """Return the first event that does not follow the one before it; None if the journal is intact."""
+        """Return the number of the first event that breaks the hash chain, or None if the journal is intact."""
         return await self.store.read(lambda rows: broken_link(all_events(rows)))
 
 
 def past_of(  # noqa: PLR0917 - all inputs of a limit
     rows: Rows, store: Store, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
 ) -> OrderPast:
-    """Read the inputs of the guards from the journal. Work for the store's thread."""
+    """Read the inputs of the guards from the journal. This runs in the store's thread."""
     return OrderPast(
         stopped_in(rows, store, terms.account),
         {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
@@ -212,11 +215,11 @@ def past_of(  # noqa: PLR0917 - all inputs of a limit
 
 
 def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:
-    """Return orders of the symbol and side: equal ones of the last seconds, and those with an unknown outcome."""
+    """Return orders with this symbol and side: equal ones of the last seconds, and those with an unknown outcome."""
     marks = ",".join("?" * len(UNRESOLVED))
     own = "SELECT client_order_id, terms, prepared_ms, state FROM intent WHERE account=? AND symbol=? AND side=?"
     given = (terms.account, terms.symbol, terms.side)
-    # A party that places many orders mostly uses other prices: those orders are not even read.
+    # A busy party's orders mostly have other prices. The query does not even read them.
     soon = f"{own} AND prepared_ms>? AND instr(terms, ?)"
     query = f"{soon} UNION {own} AND final_ms IS NULL AND state IN ({marks})"
     found = rows.execute(query, (*given, now_ms - DUPLICATE_MS, terms.amounts_json, *given, *UNRESOLVED))

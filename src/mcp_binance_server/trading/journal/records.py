@@ -19,7 +19,7 @@ NEXT: dict[IntentState, frozenset[IntentState]] = {
     "PREPARED": frozenset({"SENT", "NOT_SENT"}),
     "SENT": frozenset({"ACKED", "REJECTED", "UNKNOWN", "NOT_PLACED"}),
     "UNKNOWN": frozenset({"ACKED", "REJECTED", "NOT_PLACED"}),
-    "NOT_PLACED": frozenset({"ACKED"}),  # the order may still appear: watched for a day
+    "NOT_PLACED": frozenset({"ACKED"}),  # the order may still appear, and is watched for a day
     "ACKED": frozenset(),
     "REJECTED": frozenset(),
     "NOT_SENT": frozenset(),
@@ -31,12 +31,12 @@ NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
 EVERYBODY: Final = ""
 MOST_DIGITS = 40
 LAST_MOMENT_MS = 253_402_300_799_999
-# States of orders that the exchange has, as far as known.
+# States of orders that exist at the exchange, as far as known.
 STANDING: frozenset[IntentState] = frozenset({"ACKED", "ADOPTED"})
 
 
 class IllegalMove(Exception):
-    """A state that cannot follow the current one."""
+    """Transition to a state that cannot follow the current one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class NewIntent:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Current state of an intent; `status` is the exchange's word for its order, "" before the first answer.
+    """Current state of an intent. `status` is the exchange's status of its order, "" before the first answer.
 
-    For a list, `status` is that of the entry, or of the pair as a whole; `legs` are the known orders of the list.
+    For a list, `status` is the status of the entry, or of the pair as a whole. `legs` are the known orders of the list.
     """
 
     preview_id: PreviewId
@@ -83,12 +83,12 @@ class Intent:
 
     @property
     def order_ids(self) -> tuple[str, ...]:
-        """IDs of its orders at the exchange."""
+        """IDs of the intent's orders at the exchange."""
         return self.terms.order_ids(self.client_order_id)
 
     @property
     def asked_ids(self) -> tuple[str, ...]:
-        """IDs of its orders that are not known to be final."""
+        """IDs of the intent's orders that are not known to be final."""
         over = {each.client_order_id for each in self.legs if each.is_final}
         return tuple(each for each in self.order_ids if each not in over)
 
@@ -98,12 +98,13 @@ class Intent:
 
     @property
     def unprotected(self) -> Quantity:
-        """Quantity that the entry of a list has bought and no exit sells. Exits start only when the entry is filled."""
+        """Quantity that the entry of a list bought and no exit sells. Exits start only when the entry is filled."""
         exits = self.terms.exits
         if exits is None or not exits.has_entry or not self.executed:
             return NOTHING
         ends = [each for each in self.legs if not each.is_entry]
-        # A filled exit has sold everything there was: less than was bought, if the fee was taken from it.
+        # A filled exit has sold the whole position. If the fee was taken from the bought asset, this is less than was
+        # bought.
         if any(each.status == "FILLED" or not (each.is_final or each.status == "PENDING_NEW") for each in ends):
             return NOTHING
         return Quantity(self.executed - sum(each.executed for each in ends))
@@ -117,7 +118,7 @@ class Intent:
         return self.state in UNRESOLVED
 
     def knows(self, order: Order) -> bool:
-        """Return True if the state of its order, or of one order of its list, is already known."""
+        """Return True if the intent already has this state of the order. The order may be part of its list."""
         if self.terms.exits is not None:
             found = (each for each in self.legs if each.client_order_id == order.client_order_id)
             return self.state in STANDING and any(each.knows(order) for each in found)
@@ -126,7 +127,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Reason, start and account of a stop; `EVERYBODY` means all accounts of this machine."""
+    """Reason, start and account of a stop. The account `EVERYBODY` means all accounts of this machine."""
 
     why: str
     since_ms: int
@@ -202,7 +203,7 @@ def text_in(value: object) -> str:
 
 
 def legs_json(legs: tuple[Leg, ...]) -> str:
-    """Write the orders of a list so that equal lists give equal texts."""
+    """Encode the orders of a list. Equal lists give equal texts."""
     told = [[name, number, status, written(executed), written(spent)] for name, number, status, executed, spent in legs]
     return json.dumps(told, separators=(",", ":"))
 

@@ -1,4 +1,4 @@
-"""Tables of a journal, one migration per version: an older file is migrated, a newer one is left alone."""
+"""Tables of a journal, with one migration per version. An older file is migrated; a newer file is refused."""
 
 import sqlite3
 from collections.abc import Generator
@@ -9,7 +9,7 @@ from mcp_binance_server.trading.errors import JournalUnavailable
 Rows = sqlite3.Connection
 """Database connection that work in the store's thread receives."""
 
-# Each migration runs once, in one transaction with its version number. None is changed after a release.
+# Each migration runs once, in one transaction with its version number. A released migration never changes.
 VERSIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE event (
@@ -55,9 +55,10 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE paper_tape (
           symbol TEXT PRIMARY KEY, print INTEGER NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID""",
     ),
-    # Every order queries the open intents, of one account or of all. The number of final intents only grows.
+    # Each new order queries the open intents of one account or of all. Final intents only accumulate, so the index
+    # omits them.
     ("CREATE INDEX intent_not_over ON intent (prepared_ms) WHERE final_ms IS NULL",),
-    # States of the orders of a list; an order outside a list has none.
+    # States of the orders of a list. An order outside a list has none.
     (
         "ALTER TABLE intent ADD COLUMN legs TEXT NOT NULL DEFAULT '[]'",
         "ALTER TABLE paper_order ADD COLUMN list_id TEXT",
@@ -65,7 +66,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE paper_order ADD COLUMN is_entry INTEGER",
         "CREATE INDEX paper_order_list ON paper_order (account, list_id) WHERE list_id IS NOT NULL",
     ),
-    # A stop belongs to an account. The old stop was global: its account is "".
+    # A stop belongs to one account. The old stop was global, so its account is "".
     (
         """CREATE TABLE account_stop (
           account TEXT PRIMARY KEY, why TEXT NOT NULL, since_ms INTEGER NOT NULL) WITHOUT ROWID""",
@@ -78,7 +79,7 @@ NEWEST = len(VERSIONS)
 
 @contextmanager
 def one_moment(rows: Rows) -> Generator[None]:
-    """Run several reads on one snapshot and with one lock. Writers wait, so only for short work."""
+    """Run several reads on one snapshot, with one lock. Use it only for short work, because writers wait."""
     rows.execute("BEGIN")
     try:
         yield
@@ -87,7 +88,7 @@ def one_moment(rows: Rows) -> Generator[None]:
 
 
 def require_known(db: Rows) -> int:
-    """Return the version of a file.
+    """Return the version of a journal file.
 
     Raises:
         JournalUnavailable: it was written by a later version of this program.

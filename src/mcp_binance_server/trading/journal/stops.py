@@ -1,6 +1,6 @@
-"""Stop of all orders, of one account or of all accounts: a row, or a file that can be created by hand.
+"""Stop of all orders, of one account or of all accounts. It is a row, or a file that a person can create.
 
-Work for the store's thread.
+These functions run in the store's thread.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ STOP_FILE = "STOP"
 
 
 class TradingIsStopped(Exception):
-    """A claim, or an order about to be sent, while trading is stopped for its account; nothing was changed."""
+    """Rejection of a claim or of a send, because trading is stopped for the account; nothing was changed."""
 
     def __init__(self, stopped: Stopped) -> None:
         super().__init__(stopped.why)
@@ -25,12 +25,12 @@ class TradingIsStopped(Exception):
 
 
 def stopped_in(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return the stop that applies to an account: the global stop, otherwise the account's own."""
+    """Return the stop that applies to an account. The global stop comes before the account's own."""
     return own_stop(rows, store, EVERYBODY) or own_stop(rows, store, account)
 
 
 def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return the stop of this account alone. The global stop can also be a file, or a journal that is not intact."""
+    """Return the stop of this account only. The global stop can also be a stop file or a damaged journal."""
     row = rows.execute("SELECT why, since_ms, account FROM account_stop WHERE account=?", (account,)).fetchone()
     if row is not None:
         return Stopped(*row)
@@ -38,7 +38,7 @@ def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
 
 
 def stops_in(rows: Rows, store: Store) -> list[Stopped]:
-    """Return all stops: the global one first, then those of accounts, the oldest first."""
+    """Return all stops: the global one first, then the accounts' own, oldest first."""
     query = "SELECT why, since_ms, account FROM account_stop WHERE account<>? ORDER BY since_ms, account"
     everybody = own_stop(rows, store, EVERYBODY)
     own = [Stopped(*row) for row in rows.execute(query, (EVERYBODY,))]
@@ -64,7 +64,7 @@ def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str)
 
 
 def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) -> None:
-    """Lift all stops, or that of one account. Of the global stop only its row is removed; see `lift`."""
+    """Lift all stops, or only the stop of one account. For the global stop this removes only the row; see `lift`."""
     lifted = [each for each in stops_in(rows, store) if account in (None, each.account)]
     rows.executemany("DELETE FROM account_stop WHERE account=?", [(each.account,) for each in lifted])
     _note_resumed(rows, by, now_ms, account or EVERYBODY, lifted)
@@ -73,25 +73,25 @@ def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) 
 
 
 def lift_row(rows: Rows, store: Store, by: str, now_ms: int, account: str) -> None:
-    """Lift one stop that is a row. A stop file, or a journal that is not intact, still stops trading."""
+    """Lift one stop that is a row. A stop file or a damaged journal still stops trading."""
     stands = own_stop(rows, store, account)
     if stands is not None and rows.execute("DELETE FROM account_stop WHERE account=?", (account,)).rowcount:
         _note_resumed(rows, by, now_ms, account, [stands])
 
 
 def lift(rows: Rows, store: Store) -> None:
-    """Remove the causes of the global stop outside the rows; only after the resume is recorded."""
+    """Remove the stop file and accept the journal. Call it only after the resume is recorded."""
     (store.folder / STOP_FILE).unlink(missing_ok=True)
     accept(rows, store.folder)
 
 
 def is_forgiven(told: Mapping[str, Any], account: str) -> bool:
-    """Return True if a resume covers an account. A resume by an older version covers all accounts."""
+    """Return True if a resume covers an account. A resume recorded by an older version covers all accounts."""
     return told.get("account", EVERYBODY) in (EVERYBODY, account)
 
 
 def _note_resumed(rows: Rows, by: str, now_ms: int, account: str, lifted: list[Stopped]) -> None:
-    # Start time of each stop: a later stop of the same account on another machine is not lifted.
+    # Record the start time of each lifted stop. A later stop of the same account on another machine is not lifted.
     since = {each.account: each.since_ms for each in lifted}
     append(rows, now_ms, "", "RESUMED", {"by": by, "account": account, "lifted": since})
 

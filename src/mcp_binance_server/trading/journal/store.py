@@ -1,8 +1,7 @@
-"""One SQLite file and the only thread that uses it: commits are durable and never block the event loop.
+"""One SQLite file, used by one thread only. Commits are durable and never block the event loop.
 
-The rollback journal is persistent, with full syncs. WAL is not used: several clients of one user start several servers
-on one file, and SQLite before 3.51.3 can corrupt a WAL file that two of them write and checkpoint at the same time.
-
+The rollback journal is persistent, with full syncs. WAL is not used. Several clients of one user start several servers
+on one file. SQLite before 3.51.3 can corrupt a WAL file if two servers write to it and checkpoint it at the same time.
 https://www.sqlite.org/wal.html#walresetbug
 """
 
@@ -28,14 +27,14 @@ from mcp_binance_server.trading.journal.schema import NEWEST, Rows, bring_up_to_
 WorkT = TypeVar("WorkT")
 
 FILE = "trading.db"
-# Errors of work on a value that this program did not write.
+# Errors caused by a value that this program did not write.
 SENSELESS = (ArithmeticError, ValueError, TypeError, KeyError)
 BUSY_SECS = 5.0
 
 
 @dataclass(eq=False)
 class Store:
-    """The open file; `write` is one transaction, all or nothing."""
+    """The open journal file. `write` runs one transaction, all or nothing."""
 
     folder: Path
     db: Rows
@@ -49,7 +48,9 @@ class Store:
     _told: LastWritten | None = None
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run the work in one transaction that holds the write lock from its start, so that no other writer interferes.
+        """Run the work in one transaction.
+
+        It holds the write lock from its start, so no other process writes in between.
 
         Raises:
             JournalUnavailable: it cannot be written; nothing was written.
@@ -58,7 +59,7 @@ class Store:
             return await anyio.to_thread.run_sync(self._written, work, limiter=self.lock)
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run work that changes nothing.
+        """Run read-only work.
 
         Raises:
             JournalUnavailable: it cannot be read.
@@ -122,7 +123,7 @@ async def opened_store(folder: Path) -> AsyncGenerator[Store]:
 
 @asynccontextmanager
 async def read_store(folder: Path) -> AsyncGenerator[Store]:
-    """Open the journal of a folder for reading: nothing is created or migrated.
+    """Open the journal of a folder for reading. Nothing is created or migrated.
 
     Raises:
         FileNotFoundError: there is no journal.
@@ -142,7 +143,7 @@ async def _closing(store: Store) -> AsyncGenerator[Store]:
 
 
 def unavailable(folder: Path, error: sqlite3.Error) -> JournalUnavailable:
-    """Return an error with the problem of the file and its fix, in one line."""
+    """Return an error with the problem of the file and how to fix it, in one line."""
     told = str(error)
     for sign, reason, fix in (
         ("full", "the disk is full", "Free disk space; nothing is lost"),
@@ -183,7 +184,7 @@ def _open_to_read(folder: Path) -> Store:
 
 
 def _copied(store: Store) -> Store:
-    """Migrate an older journal in memory; the file is not changed."""
+    """Return a migrated copy of an older journal in memory. The file is not changed."""
     copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         store.db.backup(copy)
@@ -198,7 +199,7 @@ def _copied(store: Store) -> Store:
 
 
 def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Store:
-    # Not opened read-only: a transaction of a killed writer must be rolled back first.
+    # Do not open it read-only: the transaction of a killed writer must be rolled back first.
     uri = f"{(folder / FILE).absolute().as_uri()}?mode=rw"
     try:
         db = sqlite3.connect(uri, isolation_level=None, timeout=BUSY_SECS, check_same_thread=False, uri=True)
@@ -210,7 +211,7 @@ def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Stor
         db.close()
         if isinstance(error, sqlite3.Error):
             raise unavailable(folder, error) from error
-        if isinstance(error, SENSELESS):  # an error that quotes the damage is not valid text
+        if isinstance(error, SENSELESS):  # a message that quotes damaged data is not valid text
             raise _senseless() from error
         raise
 

@@ -1,4 +1,4 @@
-"""Open orders, unfinished cancels and recent troubles of a journal."""
+"""Open orders, unfinished cancels and recent errors of a journal."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId
 
 CancelState = Literal["CANCELLED", "CANCEL_REFUSED", "CANCEL_UNKNOWN"]
 CANCEL_ASKED = "CANCEL_ASKED"
-# Time for which an order that was not found is watched, in ms. After that it is given up.
+# Time for which an order that was not found is watched, in ms. Then the order is given up.
 WATCHED_MS = 86_400_000
 
 
@@ -30,12 +30,12 @@ class CancelLeft:
 
 @dataclass(frozen=True, slots=True)
 class OrderWatch:
-    """Records and queries of everything in one journal that is not finished."""
+    """Records and queries about the unfinished orders and cancels of one journal."""
 
     store: Store
 
     async def open_intents(self, accounts: Collection[str] | None = None) -> list[Intent]:
-        """Return orders that are or may be open, of some accounts or of all, the oldest first."""
+        """Return orders that are or may be open, oldest first. `accounts` limits them to some accounts."""
 
         def work(rows: Rows) -> list[Intent]:
             query = (
@@ -48,7 +48,7 @@ class OrderWatch:
         return await self.store.read(work)
 
     async def learn(self, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
-        """Record that the exchange has the order, or one of its list, and its state.
+        """Record the state of an order that the exchange has. It can be one order of a list.
 
         Raises:
             IllegalMove: the journal is certain that it was never placed.
@@ -56,9 +56,9 @@ class OrderWatch:
         return await self.store.write(lambda rows: _learn(rows, preview_id, order, now_ms))
 
     async def sent_ms(self, preview_id: PreviewId) -> int | None:
-        """Return the time at which it was marked as sent; None if it never was.
+        """Return the time at which the order was marked as sent, or None if it never was.
 
-        A request is signed before it passes the gate, so its timestamp is not later than this.
+        A request is signed before it passes the gate. So its timestamp is never later than the returned time.
         """
         query = "SELECT at_ms FROM event WHERE about=? AND state='SENT' ORDER BY seq DESC LIMIT 1"
         row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
@@ -72,7 +72,7 @@ class OrderWatch:
     async def end_cancel(
         self, preview_id: PreviewId, state: CancelState, facts: Mapping[str, Any], now_ms: int, *orders: Order
     ) -> Intent | None:
-        """Record the result of a cancel, and the state of its orders if known; return the intent."""
+        """Record the result of a cancel, and the state of the orders if known. Return the intent."""
 
         def work(rows: Rows) -> Intent | None:
             append(rows, now_ms, preview_id, state, facts)
@@ -98,7 +98,7 @@ class OrderWatch:
         return await self.store.read(work)
 
     async def give_up(self, preview_id: PreviewId, why: str, now_ms: int) -> None:
-        """Record that an order is no longer watched. Its charge against limits of money stays."""
+        """Record that an order is no longer watched. Its charge against money limits stays."""
 
         def work(rows: Rows) -> None:
             query = "UPDATE intent SET final_ms=?, updated_ms=? WHERE id=? AND final_ms IS NULL"
@@ -108,7 +108,7 @@ class OrderWatch:
         await self.store.write(work)
 
     async def troubled(self, now_ms: int) -> list[str]:
-        """Name the accounts with recent troubles, for the first check after a start."""
+        """Return the accounts with recent errors, for the first check after a start."""
         query = (
             "SELECT DISTINCT account FROM event JOIN intent ON intent.id=event.about "
             "WHERE event.state IN ('UNKNOWN', 'REJECTED', 'NOT_PLACED') AND at_ms>? ORDER BY account"
@@ -117,7 +117,7 @@ class OrderWatch:
         return await self.store.read(lambda rows: [row[0] for row in rows.execute(query, (since_ms,))])
 
     async def troubles(self, now_ms: int, account: str) -> TradingTroubles:
-        """Count the recent troubles of an account since it was last resumed."""
+        """Count the recent errors of an account since its last resume."""
 
         def work(rows: Rows) -> TradingTroubles:
             resumings = rows.execute("SELECT seq, facts FROM event WHERE state='RESUMED'").fetchall()

@@ -1,4 +1,4 @@
-"""Integrity of a journal up to its last event, backup of a journal, and commit time of its disk."""
+"""Integrity check and backup of a journal, and the commit time of its disk."""
 
 import os
 import sqlite3
@@ -27,7 +27,7 @@ _COMMITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Wholeness:
-    """Number of events and orders in a journal, and its problems."""
+    """Number of events and orders in a journal, with the problems found."""
 
     events: int
     orders: int
@@ -35,7 +35,7 @@ class Wholeness:
 
 
 async def examine(store: Store) -> Wholeness:
-    """Check every event and every order; a server may write at the same time.
+    """Check every event and every order. A server may write at the same time.
 
     Raises:
         JournalUnavailable: the file cannot be read to its end.
@@ -54,7 +54,7 @@ async def back_up(store: Store, file: Path) -> Wholeness:
 
 
 async def commit_ms(folder: Path, clock: Clock) -> float:
-    """Return the commit time there in ms, measured on a temporary file.
+    """Measure the commit time of the folder's disk in ms, with a temporary file.
 
     Raises:
         JournalUnavailable: nothing can be written there.
@@ -112,14 +112,15 @@ def _of_the_chain(rows: Rows) -> Iterator[str]:
 
 
 def _of_the_orders(rows: Rows) -> Iterator[str]:
-    """Compare each order with its events."""
+    """Compare each order with its events. Yield the differences."""
     query = (
         "SELECT id, client_order_id, state, status, executed, spent, legs, terms FROM intent WHERE id>? "
         "ORDER BY id LIMIT ?"
     )
     after = ""
     while True:
-        rows.execute("BEGIN")  # one snapshot for a page of orders and their events, not for all orders: writers wait
+        # one snapshot per page of orders and events: a snapshot for all orders would block writers
+        rows.execute("BEGIN")
         try:
             page = rows.execute(query, (after, PAGE // 10)).fetchall()
             for intent, name, *stands in page:
@@ -154,7 +155,7 @@ def _facts(event: Event) -> dict[str, Any]:
     try:
         return dict(event.told)
     except (ValueError, TypeError):
-        return {}  # reported by the check of the chain
+        return {}  # the check of the chain reports this
 
 
 def _words(stands: list[str]) -> str:

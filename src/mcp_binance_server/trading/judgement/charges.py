@@ -1,4 +1,4 @@
-"""Charges of an order against each limit of the operator. Pure; the ledgers that keep the counts use it."""
+"""Charges of an order against the operator's limits. Pure. The ledgers store the counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Charge:
     """Amount that an order takes of one limit: per day of exchange time, in the last minute, or while it is open.
 
     Money is in whole hundredths. With `most` None the amount is counted but not limited. Money that was not executed is
-    refunded, but the order stays counted: a refusal was a request too.
+    refunded. The order itself stays counted, because a refused request counts too.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Charge:
 
 
 def charges(terms: Terms, policy: Policy, way: Way) -> tuple[Charge, ...]:
-    """Return the charges for placing these terms, the narrowest limit first."""
+    """Return the charges of an order with these terms, narrowest limit first."""
     limits = policy.limits
     most = {AUTO: policy.confirm.auto_per_day, PER_DAY: limits.per_day}
     return (
         Charge("orders_per_minute", "minute", "count", 1, limits.orders_per_minute),
         Charge("orders_per_day", "day", "count", 1, limits.orders_per_day),
-        # A replacement takes the place of an open order.
+        # A replacement does not change the number of open orders.
         Charge("open_orders", "open", "count", 0 if terms.replaces else 1, limits.open_orders),
         *(
             Charge(name, "day", "money", terms.taken, most.get(name, limits.per_symbol_day))
@@ -56,7 +56,7 @@ def charges(terms: Terms, policy: Policy, way: Way) -> tuple[Charge, ...]:
 
 
 def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
-    """Return the limits of the account as a whole, which are shown before any order."""
+    """Return the limits of the whole account. They are shown before any order."""
     limits = policy.limits
     auto = (Charge(AUTO, "day", "money", 0, policy.confirm.auto_per_day),) if mode == "live" else ()
     return (
@@ -69,22 +69,25 @@ def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
 
 
 def daily_money(terms: Terms, way: Way) -> tuple[str, ...]:
-    """Name the daily money limits that an order is charged to and refunded to."""
+    """Return the names of the daily money limits that an order is charged to and refunded to."""
     auto = (AUTO,) if way == "policy" and terms.mode == "live" else ()
     return f"per_symbol_day:{terms.symbol}", PER_DAY, *auto
 
 
 def window_of(span: Span, now_ms: int) -> int:
-    """Return the day that a daily amount is stored under; 0 for other spans, which are counted from the orders."""
+    """Return the day number that a daily amount is stored under.
+
+    Return 0 for other spans, which are counted from the orders.
+    """
     return now_ms // DAY_MS if span == "day" else 0
 
 
 def given_back(counted: int, quantity: Decimal, executed: Decimal) -> int:
-    """Return the unused part of a charge, rounded down so that limits never count too little."""
+    """Return the unused part of a charge. It is rounded down, so that limits never count too little."""
     unused = (quantity - executed) / quantity * counted if quantity else Decimal(0)
     return int(unused.to_integral_value(ROUND_FLOOR))
 
 
 def first_broken(found: Iterable[Charge], used: dict[str, int]) -> Charge | None:
-    """Return the first charge that would pass its limit."""
+    """Return the first charge that would exceed its limit."""
     return next((each for each in found if each.breaks(used.get(each.name, 0))), None)

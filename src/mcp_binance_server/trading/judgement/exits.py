@@ -1,4 +1,4 @@
-"""Orders that end a position, placed with its entry or as a pair: their parts and the state of a list. Pure."""
+"""Exit orders, which end a position: placed with its entry or as a pair, and the state of such a list. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ SUFFIXES = (ENTRY, ABOVE, BELOW)
 
 @dataclass(frozen=True, slots=True)
 class Exits:
-    """Sale of a position: above for a profit, below to limit a loss. Each of the two ends the other.
+    """Exit orders of a position: one above for a profit, one below to limit a loss. Either one ends the other.
 
-    `stop` is the trigger price, `stop_limit` the lowest price that is then accepted. `quantity` is an upper bound if
-    the exchange sells what the entry received and that is less.
+    `stop` is the trigger price. `stop_limit` is the lowest price accepted after the trigger. `quantity` is an upper
+    bound for lists that sell what the entry received, because that can be less.
     """
 
     shape: ListShape
@@ -33,7 +33,7 @@ class Exits:
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """Suffixes of its orders in the order they are sent: entry, above, below."""
+        """Suffixes of the orders, in the order in which they are sent: entry, above, below."""
         wanted = (self.has_entry, self.take_profit is not None, self.stop is not None)
         return tuple(suffix for suffix, is_there in zip(SUFFIXES, wanted, strict=True) if is_there)
 
@@ -56,13 +56,13 @@ class Leg(NamedTuple):
         return self.client_order_id.endswith(ENTRY)
 
     def knows(self, order: Order) -> bool:
-        """Return True if the order contains nothing new: it is known, or older. A final status stays."""
+        """Return True if the order contains nothing new, because it is known or older. A final status stays."""
         is_same = (order.status, order.executed) == (self.status, self.executed)
         return is_same or self.is_final or order.executed < self.executed
 
 
 def with_leg(legs: tuple[Leg, ...], order: Order) -> tuple[Leg, ...]:
-    """Return the orders of a list, updated with one of them. The state only advances."""
+    """Return the orders of a list after an update of one order. The state only advances."""
     stands = {each.client_order_id: each for each in legs}
     known = stands.get(order.client_order_id)
     if known is not None and known.knows(order):
@@ -74,7 +74,7 @@ def with_leg(legs: tuple[Leg, ...], order: Order) -> tuple[Leg, ...]:
 
 @dataclass(frozen=True, slots=True)
 class OrderStanding:
-    """State of an order, or of a list by its entry or as a pair; `is_settled` when it can trade no more."""
+    """State of an order, or of a list: of its entry, or of the pair. `is_settled` means that it can trade no more."""
 
     status: str
     order_id: int | None
@@ -85,7 +85,7 @@ class OrderStanding:
 
 
 def standing_of(exits: Exits, legs: tuple[Leg, ...]) -> OrderStanding:
-    """Return the state of a list, from the known orders of it."""
+    """Return the state of a list, derived from its known orders."""
     is_final = len(legs) == len(exits.suffixes) and all(each.is_final for each in legs)
     if exits.has_entry:
         entry = next((each for each in legs if each.is_entry), None)

@@ -21,7 +21,7 @@ STOP_PRICE, PRECISION = "STOP_PRICE", "PRECISION"
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One rule for one amount: `amount x unit` lies between `least` and `most`; None means no limit."""
+    """One rule for one amount: `amount x unit` must be between `least` and `most`. None means no limit."""
 
     rule: str
     argument: Argument
@@ -32,7 +32,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class RoundedAmount:
-    """An amount that was rounded so that the exchange accepts it."""
+    """An amount that was rounded to satisfy the exchange."""
 
     rule: str
     argument: Argument
@@ -42,7 +42,7 @@ class RoundedAmount:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule that the order breaks: the received amount, and the limit on that side."""
+    """A rule that the order breaks, with the received amount and the limit."""
 
     rule: str
     argument: Argument
@@ -53,7 +53,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class FilterVerdict:
-    """The order as it could be sent, its rounded amounts, its broken rules, and the nearest order that breaks none."""
+    """Result of the check: the rounded order, its roundings, the broken rules, and the nearest valid order."""
 
     order: OrderIntent
     changes: tuple[RoundedAmount, ...]
@@ -63,7 +63,7 @@ class FilterVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """An order that no other amount can fix: the symbol does not trade, or not in this way."""
+    """Refusal that no other amount can fix: the symbol does not trade, or does not trade in this way."""
 
     rule: str
     received: str
@@ -76,14 +76,14 @@ class _Market:
     held: Decimal | None
 
     def room(self, rules: SymbolRules, order: OrderIntent) -> Decimal | None:
-        """Return how much more of the base asset the account may hold, by its balance only; None if unlimited."""
+        """Return how much more of the base asset the balance may grow, or None if it is unlimited."""
         if self.held is None or not rules.max_position or order.side == "SELL":
             return None
         return rules.max_position - self.held
 
 
 def closed(rules: SymbolRules, intent: OrderIntent) -> Closed | None:
-    """Return the reason why the symbol takes no such order, or None if it does. No price is needed."""
+    """Return the reason why the symbol refuses this order, or None if it accepts it. No price is needed."""
     if not rules.is_trading:
         return Closed(STATUS, rules.status, "TRADING")
     if rules.order_types and intent.kind not in rules.order_types:
@@ -94,10 +94,10 @@ def closed(rules: SymbolRules, intent: OrderIntent) -> Closed | None:
 
 
 def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal | None = None) -> FilterVerdict:
-    """Check an order that has all amounts of its type against the rules, always in the same sequence.
+    """Check an order against the rules, always in the same sequence. It must have all amounts of its type.
 
-    Quantities are rounded down. Prices are rounded in favour of the user (a buyer's down, a seller's up). Each such
-    change is listed. Only `nearest` can have a larger quantity than requested. `held` is the account's balance of the
+    Quantities are rounded down. Prices are rounded in favour of the user: down for a buyer, up for a seller. Each
+    rounding is listed. Only `nearest` can have a larger quantity than requested. `held` is the account's balance of the
     base asset, if known.
     """
     with localcontext(prec=DIGITS):
@@ -108,7 +108,7 @@ def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal |
 
 
 def unchecked(rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_account: bool) -> tuple[str, ...]:
-    """Name the rules that could not be checked: they need open orders, an account, or a price that is missing."""
+    """Return the rules that could not be checked because open orders, an account or a price is missing."""
     counted = {
         "MAX_NUM_ORDERS": rules.max_num_orders > 0,
         "MAX_NUM_ALGO_ORDERS": rules.max_num_algo_orders > 0 and intent.is_stop,
@@ -138,7 +138,7 @@ def _aligned(rules: SymbolRules, intent: OrderIntent) -> tuple[OrderIntent, tupl
 def _broken(rules: SymbolRules, asked: OrderIntent, order: OrderIntent, market: _Market) -> Iterator[Broken]:
     for bound in _bounds(rules, order, market):
         measured = order.amounts[bound.argument] * bound.unit
-        # Report the requested amount rather than its rounded value. A product exists only for the rounded value.
+        # Report the requested amount, not the rounded one. A product is only known for the rounded amount.
         received = asked.amounts[bound.argument] if bound.unit == ONE else measured
         if bound.least is not None and measured < bound.least:
             yield Broken(bound.rule, bound.argument, received, "at least", bound.least)
@@ -207,7 +207,8 @@ def _quote_quantity_bounds(rules: SymbolRules, order: OrderIntent, market: _Mark
     grid, _ = grid_of(rules, order, "quote_quantity")
     at = market.touch.met_by(order.side)
     if at is not None:
-        # The quantity depends on the trade price. Its limits are given in the quote asset, as the request was.
+        # The quantity depends on the trade price. Convert its limits to the quote asset, because the request is in that
+        # asset.
         step, _ = grid_of(rules, order, "quantity")
         least, most = _up(max(rules.min_quantity, step) * at, grid), _at_most(rules.max_quantity * at, grid)
         yield Bound("LOT_SIZE", "quote_quantity", least, most)
@@ -232,7 +233,10 @@ def _notional(rules: SymbolRules, order: OrderIntent) -> tuple[Decimal, Decimal]
 
 
 def grid_of(rules: SymbolRules, order: OrderIntent, argument: Argument) -> tuple[Decimal, str]:
-    """Return the step of an amount and the rule that sets it; without such a rule, the decimals of the asset."""
+    """Return the step of an amount and the rule that sets it.
+
+    Without such a rule, the asset's decimals are the step.
+    """
     if argument == "quote_quantity":
         return ONE.scaleb(-rules.quote_places), PRECISION
     if argument != "quantity":
@@ -262,7 +266,7 @@ def _at_most(limit: Decimal, grid: Decimal) -> Decimal | None:
 
 
 def _beyond(rule: str, argument: Argument, price: Decimal, grid: Decimal, *, above: bool) -> Bound:
-    """Return the rule that an amount lies strictly above, or strictly below, a price."""
+    """Return the rule that an amount must be strictly above, or strictly below, a price."""
     if above:
         return Bound(rule, argument, _down(price, grid) + grid, None)
     return Bound(rule, argument, None, _up(price, grid) - grid)

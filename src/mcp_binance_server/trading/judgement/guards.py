@@ -1,6 +1,6 @@
 """Guards between an order and the exchange: one function per guard, in the order they run. Pure.
 
-Each guard checks the same situation and passes or denies. A denial has the guard, the received value and the limit.
+Every guard gets the same situation and passes or denies. A denial names the guard, the received value and the limit.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ FRESH_MS = 2_000
 DUPLICATE_MS = 10_000
 PERCENT = Decimal(100)
 RESUME = "mcp-binance-server resume"
-# Account of terms that cannot be placed: the caller's key may not trade here.
+# Account name for terms that cannot be placed, because the caller's key may not trade here.
 BROUGHT = "brought"
 
 GuardName = Literal[
@@ -52,7 +52,7 @@ class RecentOrder:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Input of all guards; `used` is by the name of a charge, money in whole hundredths."""
+    """Input of all guards. `used` maps the name of a limit to its usage; money is in whole hundredths."""
 
     mode: TradingMode
     policy: Policy
@@ -95,7 +95,7 @@ def stop(at: Situation) -> Denied | None:
 
 
 def stop_denial(why: str) -> Denied:
-    """Return the denial while trading is stopped."""
+    """Return the denial for an order while trading is stopped."""
     return Denied("stop", f'trading is stopped ("{why}")', RESUME)
 
 
@@ -135,7 +135,7 @@ def limits(at: Situation) -> Denied | None:
 
 
 def denied_by(broken: Charge, used: int) -> Denied:
-    """Return the denial for a limit that would be passed."""
+    """Return the denial for a limit that the order would exceed."""
     most = broken.most or 0
     return Denied(broken.name, broken.told(broken.amount), broken.told(most), left=broken.told(max(0, most - used)))
 
@@ -185,7 +185,7 @@ def _outside(policy: Policy, side: Side, price: Price, reference: Price | None) 
 
 
 def collar_edge(policy: Policy, side: Side, reference: Price | None) -> Price | None:
-    """Return the worst allowed price, measured from the mid price, or from the trigger of a stop."""
+    """Return the worst allowed price, measured from `reference`: the mid price, or the trigger price of a stop."""
     if reference is None:
         return None
     away = policy.limits.collar_percent / PERCENT
@@ -251,7 +251,7 @@ def first_denial(at: Situation) -> Denied | None:
 
 
 def denials(at: Situation) -> tuple[Denied, ...]:
-    """Return every denial, for a preview that shows all of them."""
+    """Return every denial. A preview shows all of them."""
     return tuple(denied for guard in GUARDS if (denied := guard(at)) is not None)
 
 
@@ -267,7 +267,7 @@ def worst_price(policy: Policy, intent: OrderIntent, fill: FillWalk, mid: Price)
 
 def _is_same(one: Terms, other: Terms) -> bool:
     def order(terms: Terms) -> tuple[object, ...]:
-        # The worst price of a market order follows the book: a repeated request has a different one.
+        # The worst price of a market order follows the book, so it differs between repeated requests.
         price = None if terms.is_market else terms.price
         return terms.symbol, terms.side, terms.kind, terms.quantity, price, terms.stop_price, terms.exits
 

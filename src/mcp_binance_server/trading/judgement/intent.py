@@ -1,4 +1,4 @@
-"""A proposed order: its type and amounts, the amounts each type needs, and the market it is checked against."""
+"""A proposed order: its type and amounts, the amounts that each type needs, and the market to check it against."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,7 +20,7 @@ NEEDS: dict[Kind, tuple[Argument, ...]] = {
     "STOP_LOSS_LIMIT": ("price", "stop_price", "quantity"),
     "TAKE_PROFIT_LIMIT": ("price", "stop_price", "quantity"),
 }
-# Twenty digits on either side of the point, squared, with room for a quotient: no result below is rounded.
+# Twenty digits on each side of the decimal point, squared, plus room for a quotient. No result below is rounded.
 DIGITS = 200
 
 
@@ -41,7 +41,7 @@ class OrderIntent:
 
     @property
     def triggers_above(self) -> bool:
-        """Whether a stop waits above the market: the stop-loss of a buyer, or the profit target of a seller."""
+        """Whether a stop triggers above the market: the stop-loss of a buyer, or the profit target of a seller."""
         return (self.kind == "STOP_LOSS_LIMIT") == (self.side == "BUY")
 
     @property
@@ -60,7 +60,7 @@ class OrderIntent:
         return replace(self, **{argument: amount})
 
     def problems(self) -> dict[Argument, str]:
-        """Return the amounts that this type lacks or cannot use, with the reasons."""
+        """Return the amounts that this type lacks or cannot use, each with the reason."""
         found: dict[Argument, str] = {}
         allowed = NEEDS[self.kind]
         if self.kind == MARKET:
@@ -91,7 +91,7 @@ class Touch:
 
     @property
     def reference(self) -> Price | None:
-        """Substitute for the average price of the exchange: the mid price, otherwise the price of the only side."""
+        """Substitute for the exchange's average price: the mid price, or the only price if one side is empty."""
         return self.mid or self.bid or self.ask
 
     @property

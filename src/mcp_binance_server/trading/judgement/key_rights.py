@@ -1,4 +1,4 @@
-"""Rights of a key for trading with real money: required, forbidden and discouraged ones. Pure."""
+"""Permissions of a key for trading with real money: required, forbidden and discouraged. Pure."""
 
 from dataclasses import dataclass
 

@@ -32,7 +32,7 @@ Cancellable = Literal["own", "all"]
 
 KINDS: tuple[TermsKind, ...] = get_args(TermsKind)
 CLIENT_PER_ORDER = 100_00
-# Live trading has no default limits: the money is the operator's.
+# Live trading has no default limits, because the money is the operator's.
 REQUIRED_LIVE = ("symbols", "per_order", "per_day", "daily_loss")
 COUNTING_ASSETS = (*STABLECOINS, "EUR", "TRY", "BRL")
 START_BALANCES: Mapping[str, Decimal] = MappingProxyType({"USDT": Decimal(10_000)})
@@ -40,7 +40,10 @@ START_BALANCES: Mapping[str, Decimal] = MappingProxyType({"USDT": Decimal(10_000
 
 @dataclass(frozen=True, slots=True)
 class TradingLimits:
-    """Upper limits for orders; amounts are whole hundredths of the counting asset, None means no limit."""
+    """Upper limits for orders, in whole hundredths of the counting asset (the unit of all limits).
+
+    None means no limit.
+    """
 
     symbols: frozenset[str] | None = None
     types: frozenset[TermsKind] = frozenset(KINDS)
@@ -59,7 +62,7 @@ class TradingLimits:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """Rules for the confirmation of an order, by its charge against limits."""
+    """Rules for the confirmation of an order. They depend on its charge in hundredths of the counting asset."""
 
     ask: Ask = "default"
     auto_per_order: int = 0
@@ -72,7 +75,7 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """Rules of one key: its own lines replace the common ones."""
+    """Rules of one key. The key's own lines replace the common ones."""
 
     mode: TradingMode
     limits: TradingLimits
@@ -83,7 +86,7 @@ class KeyRules:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The parsed policy file, common or for one key; terms and journal refer to it by `digest`."""
+    """Parsed policy file, common or for one key. Terms and journal refer to it by its hash, `digest`."""
 
     counting_asset: str = "USDT"
     limits: TradingLimits = field(default_factory=TradingLimits)
@@ -95,7 +98,7 @@ class Policy:
     """The common rules, if these are the rules of a named key."""
 
     def of_key(self, key_id: str) -> "Policy":
-        """Return the rules of one key: its own lines, otherwise the common ones."""
+        """Return the rules of one key. The key's own lines replace the common ones."""
         common = self.common or self
         own = common.keys.get(key_id)
         return common if own is None else replace(common, limits=own.limits, confirm=own.confirm, common=common)
@@ -113,19 +116,19 @@ class Policy:
         return "client" if counted <= self.client_ceiling(mode, counted) else "apart"
 
     def client_ceiling(self, mode: TradingMode, counted: int = 0) -> int:
-        """Return the highest charge that the user's own client can confirm; without a limit, `counted`."""
+        """Return the highest charge that the user's own client can confirm. If there is no limit, return `counted`."""
         own = self.confirm.client_per_order
         return own if own is not None else CLIENT_PER_ORDER if mode == "live" else counted
 
     @property
     def resumers(self) -> frozenset[str]:
-        """Public keys that can resume trading after a stop: the common approver, otherwise those of single keys."""
+        """Public keys that can resume trading after a stop: the common approver, otherwise the keys' approvers."""
         if self.confirm.approver is not None:
             return frozenset({self.confirm.approver})
         return frozenset(own.confirm.approver for own in self.keys.values() if own.confirm.approver is not None)
 
     def lacks_for_live(self) -> tuple[str, ...]:
-        """Name the limits that live trading requires and this file does not set."""
+        """Return the names of the limits that live trading requires and this file lacks."""
         return tuple(name for name in REQUIRED_LIVE if getattr(self.limits, name) is None)
 
 
@@ -158,7 +161,7 @@ def read_policy(data: bytes) -> Policy:
 
 
 def cents_up(amount: Decimal) -> int:
-    """Convert an amount to whole hundredths, rounded up."""
+    """Convert an amount to whole hundredths. It is rounded up."""
     return int((amount / CENT).to_integral_value(ROUND_CEILING))
 
 
@@ -168,7 +171,7 @@ def cents_text(cents: int) -> str:
 
 
 def _limits(at: str, value: object) -> dict[str, Any]:
-    """Parse a table of limits, each line by its name."""
+    """Parse a table of limits, line by line."""
     told = table(at, value)
     only(f"{at}.", told, [each.name for each in fields(TradingLimits)])
     found: dict[str, object] = {}
@@ -195,7 +198,7 @@ def _limits(at: str, value: object) -> dict[str, Any]:
 
 
 def _confirm(at: str, value: object) -> dict[str, Any]:
-    """Parse a table of confirmation rules, each line by its name."""
+    """Parse a table of confirmation rules, line by line."""
     told = table(at, value)
     only(f"{at}.", told, [each.name for each in fields(Confirm)])
     found: dict[str, object] = {}

@@ -20,7 +20,7 @@ class PolicyProblem(ValueError):
 
 
 def step(name: str) -> str:
-    """Write one step of a path in TOML syntax, quoted unless it is a bare key."""
+    """Write one part of a dotted TOML key. It is quoted unless it is a bare key."""
     return name if _BARE.fullmatch(name) else f'"{echo(name)}"'
 
 
@@ -67,7 +67,7 @@ def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
 
 
 def symbol(name: str, given: str) -> str:
-    """Return a symbol, which must be written as at the exchange."""
+    """Return a symbol. It must be spelled as at the exchange."""
     if fold(given) != given or not is_plausible(given):
         raise PolicyProblem(f"{name}: write symbols as BTCUSDT")
     return given
@@ -86,7 +86,7 @@ def money(name: str, value: object) -> Decimal:
 
 
 def cents_down(name: str, value: object) -> int:
-    """Return an amount in whole hundredths, rounded down, from any number of digits."""
+    """Return an amount in whole hundredths, rounded down. It may have any number of digits."""
     return int(money(name, value).quantize(CENT, ROUND_FLOOR).scaleb(2))
 
 

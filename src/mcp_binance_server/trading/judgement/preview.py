@@ -25,7 +25,7 @@ USUAL = Commission(maker=Decimal("0.001"), taker=Decimal("0.001"))
 
 @dataclass(frozen=True, slots=True)
 class FillWalk:
-    """Amounts taken from a book; `unfilled` is in the requested unit, and its price is unknown."""
+    """Amounts filled from a book. `unfilled` is in the requested unit, and its price is unknown."""
 
     base: Quantity
     quote: Quantity
@@ -43,7 +43,7 @@ class FillWalk:
         return Price(self.quote / self.base) if self.base else None
 
     def slippage_bps(self, side: Side, against: Price | None) -> Decimal | None:
-        """Return the cost of the fill against a price in basis points; positive values are costs for both sides."""
+        """Return the cost of the fill against a price, in basis points. A positive value is a cost for both sides."""
         if self.average is None or not against:
             return None
         worse_by = self.average - against if side == "BUY" else against - self.average
@@ -74,7 +74,7 @@ def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """Fee that the exchange takes of the received asset; `assumed` if no account gave the rate."""
+    """Fee that the exchange takes from the received asset. `assumed` means that no account gave the rate."""
 
     amount: Quantity
     asset: str
@@ -93,7 +93,7 @@ class FundsAfter:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Full result; `value` and `fill` are None if the book does not determine them."""
+    """Full result of a preview. `value` and `fill` are None if the book does not determine them."""
 
     rules: SymbolRules
     order: OrderIntent
@@ -107,7 +107,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedOrder:
-    """A preview with its rounded amounts, the rules that could not be checked, the venue and the time."""
+    """A preview with its rounded amounts, unchecked rules, venue and time."""
 
     preview: Preview
     changes: tuple[RoundedAmount, ...]
@@ -120,7 +120,7 @@ class PreviewedOrder:
 
 @dataclass(frozen=True, slots=True)
 class _Trade:
-    """Traded amounts: taken from the book at once, and resting at the order's price."""
+    """Traded amounts: filled from the book at once, and resting at the order's price."""
 
     taken: FillWalk | None
     resting: Decimal
@@ -136,7 +136,7 @@ class _Trade:
 
 
 def preview(rules: SymbolRules, order: OrderIntent, book: BookSnapshot, account: Account | None = None) -> Preview:
-    """Return the effect of an order that keeps to the rules; without an account, no balance is checked.
+    """Return the effect of an order that satisfies the rules. Without an account, no balance is checked.
 
     Raises:
         InsufficientBalance: the free balance is less than the exchange would take or lock.
@@ -182,7 +182,7 @@ def _behaviour(order: OrderIntent, trade: _Trade) -> Behaviour:
 
 def _fee(rules: SymbolRules, order: OrderIntent, trade: _Trade, account: Account | None) -> Fee:
     rates = (account.commission if account else None) or USUAL
-    # A triggered order can rest or take, which is unknown beforehand. The higher rate is assumed.
+    # A triggered order can rest or take. This is unknown beforehand, so the higher rate is assumed.
     resting_rate = max(rates.maker, rates.taker) if order.is_stop else rates.maker
     is_buy = order.side == "BUY"
     taken = NOTHING if trade.taken is None else trade.taken.base if is_buy else trade.taken.quote

@@ -1,4 +1,4 @@
-"""Self-trade prevention: if an order meets another of the same account, ours expires, if the symbol allows it. Pure.
+"""Self-trade prevention: if the new order meets one of the same account, the new one expires, where supported. Pure.
 
 https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.domain.symbols import SymbolRules
 
-# Orders placed by hand stay, and orders placed here expire.
+# The order placed here expires; orders placed by hand stay open.
 WANTED = "EXPIRE_TAKER"
 NONE = "NONE"
 MEANS = {
@@ -22,7 +22,7 @@ MEANS = {
 
 @dataclass(frozen=True, slots=True)
 class SelfTradeMode:
-    """Mode to send, None if the symbol's default applies, and the mode in effect."""
+    """Self-trade mode to send, and the mode in effect. `sent` is None if the symbol's default applies."""
 
     sent: str | None
     holds: str

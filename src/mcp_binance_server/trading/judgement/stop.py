@@ -1,4 +1,4 @@
-"""Automatic stop of trading: signs of a problem with the exchange or with the client. Pure."""
+"""Automatic stop of trading after signs of a problem with the exchange or with the client. Pure."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ FOUND_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class TradingTroubles:
-    """Recent troubles of one account since it was last resumed. One error each of many accounts is not a loop."""
+    """Recent errors of one account since its last resume. One error each of many accounts is not a loop."""
 
     unknown: int
     rejected: int
@@ -18,7 +18,7 @@ class TradingTroubles:
 
 
 def cause(of: TradingTroubles) -> str | None:
-    """Return why trading must stop, the most serious reason first; None if there is no reason."""
+    """Return why trading must stop, or None if there is no reason. The most serious reason comes first."""
     if of.found_after_all is not None:
         return f"order {of.found_after_all} was declared not placed but was found"
     if of.unknown >= UNKNOWN_MOST:

@@ -1,4 +1,4 @@
-"""Terms that a person agrees to: one exact order, its preview ID, and its ID at the exchange. Pure."""
+"""Terms that a person agrees to: one exact order, with its preview ID and its ID at the exchange. Pure."""
 
 import hmac
 import json
@@ -23,12 +23,12 @@ PreviewId = NewType("PreviewId", str)
 PREVIEW_ID = r"^[a-z2-7]{20}$"
 ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
-# Size of the cache: terms are read again at each step of an order, and by checks of the orders in the next seconds.
+# Size of the cache. Each step of an order reads its terms again, and so do the checks of later orders.
 MOST_READ = 1_024
 LATER = ("exits", "replaces", "amends")
-# Domain separation: no other message signed with these keys can be taken for one of these.
+# Domain separation: no other message signed with these keys can pass as one of these.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
-# Prefixes that identify our orders at the exchange, even if every store is lost.
+# Prefixes that identify this server's orders at the exchange, even if every store is lost.
 _PREFIX: dict[tuple[TradingMode, str], str] = {("practice", "testnet"): "mbt-", ("practice", "demo"): "mbd-"}
 _PREFIX_OF_MODE: dict[TradingMode, str] = {"paper": "mbp-", "live": "mbl-"}
 _PREFIXES = (*_PREFIX.values(), *_PREFIX_OF_MODE.values())
@@ -36,11 +36,12 @@ _PREFIXES = (*_PREFIX.values(), *_PREFIX_OF_MODE.values())
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Everything that a person agrees to; any change makes it another order.
+    """Everything that a person agrees to. Any change makes it another order.
 
-    `price` is the limit, or the worst price of a market order. `counted` is the charge against limits, in whole
-    hundredths of the counting asset. `policy` is the hash of the rules it was shown under. `replaces` is the ID of an
-    open order that this one replaces, or only reduces (`amends`).
+    `price` is the limit price, or the worst price of a market order. `counted` is the charge against limits, in whole
+    hundredths of the counting asset (the unit of all limits). `policy` is the hash of the rules that applied when the
+    order was shown. `replaces` is the ID of an open order that this one replaces. With `amends`, that order is only
+    reduced.
     """
 
     account: str
@@ -63,12 +64,12 @@ class Terms:
 
     @property
     def value(self) -> Quantity:
-        """The most that is spent, or the least that is received, in the quote asset and without fees."""
+        """The most that is spent, or the least that is received. It is in the quote asset, without fees."""
         return Quantity(self.quantity * self.worst)
 
     @property
     def worst(self) -> Price:
-        """Worst price at which its quantity can trade; for a pair, the limit of its stop."""
+        """Worst price at which the quantity can trade. For a pair, this is the limit price of its stop."""
         is_pair = self.exits is not None and not self.exits.has_entry
         return (self.exits.stop_limit if is_pair and self.exits else None) or self.price
 
@@ -78,17 +79,17 @@ class Terms:
 
     @property
     def is_stop(self) -> bool:
-        """Whether it protects a position: its cancel must be confirmed."""
+        """Whether the order protects a position. Then its cancel must be confirmed."""
         return self.stop_price is not None or (self.exits is not None and self.exits.stop is not None)
 
     @property
     def taken(self) -> int:
-        """Charge against limits of money; 0 for a reduction, because the order was charged in full before."""
+        """Charge against money limits. It is 0 for a reduction, because the order was charged in full before."""
         return 0 if self.amends else self.counted
 
     @property
     def kinds(self) -> tuple[TermsKind, ...]:
-        """All order types that are sent for it; a pair is a type of its own."""
+        """All order types that are sent for these terms. A pair is a type of its own."""
         if self.exits is None or not self.exits.has_entry:
             return (self.kind,)
         above: tuple[TermsKind, ...] = () if self.exits.take_profit is None else ("LIMIT_MAKER",)
@@ -96,7 +97,7 @@ class Terms:
         return (self.kind, *above, *below)
 
     def order_ids(self, client_order_id: str) -> tuple[str, ...]:
-        """Return the IDs of its orders at the exchange: one, or those of its list."""
+        """Return the IDs of the orders at the exchange: one ID, or the IDs of all orders of a list."""
         if self.amends and self.replaces is not None:
             return (self.replaces,)
         if self.exits is None:
@@ -105,14 +106,14 @@ class Terms:
 
     @property
     def amounts_json(self) -> str:
-        """A part of `to_json` that a repeated order has too; it omits the worst price of a market order."""
+        """Part of `to_json` that is equal in a repeated order. It omits the worst price of a market order."""
         price = "" if self.is_market else f'"price":"{written(self.price)}",'
         return f'{price}"quantity":"{written(self.quantity)}"'
 
     def to_json(self) -> str:
-        """Write the terms so that equal terms are equal texts."""
+        """Write the terms as JSON. Equal terms give equal texts."""
         told = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        # Fields that most orders do not use are omitted: terms written before these fields existed stay equal.
+        # Omit fields that most orders do not use. So terms written before these fields existed stay equal.
         told = {name: value for name, value in told.items() if name not in LATER or value}
         return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
@@ -126,7 +127,7 @@ class Terms:
         return _read(text)
 
     def preview_id(self, key: bytes) -> PreviewId:
-        """Return the preview ID of these terms, which only a holder of the key can make."""
+        """Return the preview ID of these terms. Only a holder of the key can compute it."""
         made = hmac.new(key, _PREVIEW + self.to_json().encode(), sha256).digest()
         return PreviewId(b32encode(made).decode().lower()[:ID_CHARACTERS])
 
@@ -137,7 +138,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class KeptPreview:
-    """Terms that were shown to a visitor, and their asset."""
+    """Terms that were shown to a visitor, with the asset of the order."""
 
     preview_id: PreviewId
     terms: Terms
@@ -160,14 +161,14 @@ def _read(text: str) -> Terms:
 
 
 def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
-    """Return the order's ID at the exchange; it depends only on the preview, the mode and the network."""
+    """Return the order's ID at the exchange. It depends only on the preview, the mode and the network."""
     return f"{_prefix(terms.mode, terms.network)}{preview_id}"
 
 
 def preview_of(client_order_id: str, mode: TradingMode, network: str) -> PreviewId | None:
-    """Return the preview of an order of this mode and network; None if its ID was not made here.
+    """Return the preview ID of an order. Return None if the ID was not made here for this mode and network.
 
-    An order of a list keeps its own ID: its list may be lost, so the order is treated as a single one.
+    The ID of an order in a list keeps its suffix. Its list may be lost, so the order is treated as a single one.
     """
     prefix = _prefix(mode, network)
     rest = client_order_id.removeprefix(prefix)
@@ -176,13 +177,13 @@ def preview_of(client_order_id: str, mode: TradingMode, network: str) -> Preview
 
 
 def is_made_here(client_order_id: str) -> bool:
-    """Return True if an ID has the form of ours, in any mode. Other programs may use the form too."""
+    """Return True if an ID has the format of this server's IDs, in any mode. Other programs may use the same format."""
     name = without_suffix(client_order_id)
     return name.startswith(_PREFIXES) and re.fullmatch(PREVIEW_ID, name[4:]) is not None
 
 
 def without_suffix(client_order_id: str) -> str:
-    """Return the ID of the list that an order belongs to; for other orders, their own ID."""
+    """Return the ID of the list that an order belongs to. An order outside a list keeps its own ID."""
     return client_order_id[:-2] if client_order_id.endswith(SUFFIXES) else client_order_id
 
 
@@ -205,7 +206,7 @@ def _exits(told: object) -> Exits:
 def _amount(text: object) -> Decimal | None:
     if text is None:
         return None
-    # Longer numbers are never ours, and writing them out would exhaust the memory.
+    # This server never writes longer numbers, and formatting them would exhaust the memory.
     amount = Decimal(str(text)[:MOST_CHARACTERS])
     if not amount.is_finite() or abs(amount.adjusted()) > MOST_CHARACTERS:
         raise ValueError("no amount")

@@ -1,1 +1,1 @@
-"""Paper trading: orders are matched here with the real book and tape, never better than those allow."""
+"""Paper trading: orders fill against the real order book and trades, never on better terms."""

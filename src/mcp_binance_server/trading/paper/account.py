@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(eq=False)
 class PaperAccount:
-    """Balances by asset; every change follows the rules of the exchange."""
+    """Balances by asset. Every change follows the rules of the exchange."""
 
     free: dict[str, Quantity] = field(default_factory=dict[str, Quantity])
     locked: dict[str, Quantity] = field(default_factory=dict[str, Quantity])
@@ -41,7 +41,7 @@ class PaperAccount:
         return tuple(Balance(each, self.free.get(each, NONE), self.locked.get(each, NONE)) for each in assets)
 
     def hold(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Lock the funds that an order can need; for orders of which only one can fill, the largest need.
+        """Lock the funds that an order can need. If only one of several orders can fill, lock the largest need.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing is locked.
@@ -60,30 +60,30 @@ class PaperAccount:
         self._move(asset, free=-needed, locked=needed)
 
     def settle(self, order: PaperOrder, fill: PaperFill, pair: Pair, rates: Commission) -> Quantity:
-        """Exchange the assets of a fill; return the commission, which is taken from the received asset."""
+        """Apply a fill to the balances. Return the commission, which is taken from the received asset."""
         spent = Quantity(fill.price * fill.quantity)
         held = self._needed(order, fill.quantity)
         received = fill.quantity if order.side == "BUY" else spent
         commission = Quantity(received * (rates.maker if fill.is_maker else rates.taker))
         paid_with, got = _held_by(order.side, pair), pair.base if order.side == "BUY" else pair.quote
         given = spent if order.side == "BUY" else fill.quantity
-        # A buy below its limit gets the rest of its funds back at once.
+        # A buy that fills below its limit frees the rest of its funds at once.
         self._move(paid_with, free=Quantity(held - given), locked=-held)
         self._move(got, free=Quantity(received - commission), locked=NONE)
         return commission
 
     def release(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Release the funds still locked for an order, or for orders of which only one can fill."""
+        """Release the funds still locked for an order, or for several orders of which only one can fill."""
         if orders:
             held = self._held(orders)
             self._move(_held_by(orders[0].side, pair), free=held, locked=-held)
 
     def set_aside(self, asset: str, amount: Quantity) -> None:
-        """Lock the amount received for exits that have not started."""
+        """Lock an amount that an entry received. It is kept for exits that have not started."""
         self._move(asset, free=-amount, locked=amount)
 
     def free_again(self, asset: str, amount: Quantity) -> None:
-        """Release the amount that was set aside."""
+        """Release an amount that `set_aside` locked."""
         self._move(asset, free=amount, locked=-amount)
 
     def _held(self, orders: Iterable[PaperOrder]) -> Quantity:
@@ -98,7 +98,7 @@ class PaperAccount:
 
 
 def account_of(visitor: Visitor) -> str:
-    """Name the paper account of a visitor; a visitor without authentication has the account of the process."""
+    """Return the name of a visitor's paper account. Without authentication, it is the account of the process."""
     return f"{OWN}-{sha256(visitor.name.encode()).hexdigest()[:16]}" if visitor.is_known else OWN
 
 

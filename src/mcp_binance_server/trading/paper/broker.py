@@ -1,4 +1,4 @@
-"""Broker of one paper account: the same port as for live orders, with our own tables as the exchange."""
+"""Broker of one paper account. It has the same protocol as live orders; this server's tables replace the exchange."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from mcp_binance_server.trading.paper.lists import problem_of
 from mcp_binance_server.trading.paper.order import PENDING
 from mcp_binance_server.trading.paper.tables import PaperRow
 
-# Longest wait for an order to arrive at the market, beyond its latency, and the polling interval, in ms.
+# Longest wait for an order to reach the market, in addition to its latency, and the polling interval, in ms.
 PATIENCE_MS, LOOK_MS = 2_000, 25
 NO_ORDER, NO_LIST = "order not found", "list not found"
 WORDS = {
@@ -36,7 +36,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class PaperBroker:
-    """Orders of one paper account; the matcher decides their outcome, in this or another process."""
+    """Orders of one paper account. The matcher decides their outcome, in this or another process."""
 
     account: str
     exchange: PaperExchange

@@ -1,4 +1,4 @@
-"""Order entry of the paper exchange: orders are accepted and cancelled in tables that all processes share."""
+"""Order entry of the paper exchange. Orders are accepted and cancelled in tables that all processes share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ RESET = "reset"
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Result of a replacement: the old order, the new one, and the reason if there is no new one."""
+    """Result of a replacement: the old order, and the new one or the reason why there is none."""
 
     old: PaperRow | None
     new: PaperRow | None = None
@@ -42,7 +42,7 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class PaperExchange:
-    """Paper accounts; all start with the same balances."""
+    """Paper accounts. All start with the same balances."""
 
     store: PaperStore
     start: Mapping[str, Decimal]
@@ -52,7 +52,7 @@ class PaperExchange:
     """Message about lost accounts; "" if none were lost."""
 
     async def accept(self, account: str, order: WrittenOrder, pair: Pair) -> PaperRow:
-        """Accept an order on its way to the market and lock its funds. An order that exists already is returned.
+        """Accept an order and lock its funds. It then waits for its latency. An order that exists already is returned.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing was accepted.
@@ -60,7 +60,7 @@ class PaperExchange:
         return await self.store.write(lambda rows: self._accepted(rows, account, order, pair))
 
     async def accept_list(self, account: str, listed: WrittenList, pair: Pair) -> list[PaperRow]:
-        """Accept all orders of a list, or none. Funds that only one of them can need are locked once.
+        """Accept all orders of a list, or none. Funds that only one of the orders can need are locked once.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing was accepted.
@@ -84,7 +84,7 @@ class PaperExchange:
         return await self.store.write(work)
 
     async def replace(self, account: str, replacement: Replacement, pair: Pair) -> Replaced:
-        """Cancel an order and accept another in one step. If the cancel is impossible, nothing changes."""
+        """Cancel an order and accept another in one transaction. If the cancel is impossible, nothing changes."""
         order = replacement.order
 
         def work(rows: Rows) -> Replaced:
@@ -105,9 +105,9 @@ class PaperExchange:
         return await self.store.write(work)
 
     async def amend(self, account: str, amendment: Amendment, pair: Pair) -> PaperRow | None:
-        """Reduce an open order in place and release the difference; None if there is no such order.
+        """Reduce an open order in place and release the difference. Return None if there is no such order.
 
-        An order that is finished, in a list, or already filled as far is returned unchanged.
+        An order is returned unchanged if it is finished, in a list, or already filled to the new quantity.
         """
         target = amendment.target
 
@@ -129,9 +129,9 @@ class PaperExchange:
         return await self.store.write(work)
 
     async def cancel(self, account: str, target: Target, pair: Pair) -> list[PaperRow]:
-        """Cancel an open order, with the list that it belongs to, and release its funds.
+        """Cancel an open order, with its whole list, and release the funds.
 
-        Return the new state of the order, or of all orders of a list; nothing if there is no such order.
+        Return the new state of the order, or of all orders of its list. The result is empty if there is no such order.
         """
 
         def find(rows: Rows) -> list[PaperRow]:
@@ -175,7 +175,10 @@ class PaperExchange:
         write_account(rows, account, holds)
 
     async def reset(self, account: str) -> int:
-        """Restart with the start balances; return the number of cancelled orders. Orders and fills stay as history."""
+        """Reset the account to its start balances. Return the number of cancelled orders.
+
+        Orders and fills stay as history.
+        """
 
         def work(rows: Rows) -> int:
             open_now = open_rows(rows, account)
@@ -199,7 +202,7 @@ class PaperExchange:
     async def orders(
         self, account: str, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> list[PaperRow]:
-        """Return the newest orders of a symbol, or with a start those after it; newest last."""
+        """Return the newest orders of a symbol, or with `start_ms` the first ones from then on. The newest is last."""
         return await self.store.read(
             lambda rows: orders_between(rows, account, symbol, limit, start_ms=start_ms, end_ms=end_ms)
         )
@@ -214,7 +217,10 @@ class PaperExchange:
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> list[Fill]:
-        """Return the newest fills of a symbol, or of one order, or with a start those after it; newest last."""
+        """Return the newest fills of a symbol or order, or with `start_ms` the first ones from then on.
+
+        The newest is last.
+        """
         return await self.store.read(
             lambda rows: fills_between(
                 rows, account, symbol, limit, order_id=order_id, start_ms=start_ms, end_ms=end_ms

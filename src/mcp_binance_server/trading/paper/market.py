@@ -1,7 +1,7 @@
-"""Orders of one account on one paper symbol, matched with the real book and tape, never better than those allow. Pure.
+"""Orders of one account on one paper symbol, matched against the real book and trades, never on better terms. Pure.
 
-Takers walk the book at the time of their arrival. The quantity taken is gone until the exchange updates that level.
-Resting orders queue behind everything displayed at their price when they arrived. Only trades move the queue, because
+A taker walks the book at the time it arrives. The quantity that it takes is gone until the exchange updates that level.
+A resting order queues behind the quantity displayed at its price when it arrived. Only trades move the queue, because
 cancels ahead of an order are invisible. A trade fills at most its own quantity.
 """
 
@@ -33,7 +33,7 @@ class PaperBook(Protocol):
 
 @dataclass(eq=False)
 class PaperMarket:
-    """Orders of one account on one symbol; events must be fed in the order in which the exchange sent them."""
+    """Orders of one account on one symbol. Feed events in the order in which the exchange sent them."""
 
     book: PaperBook
     waiting: list[PaperOrder] = field(default_factory=list[PaperOrder])
@@ -49,14 +49,14 @@ class PaperMarket:
     """Displayed quantity at the time of a take, and the quantity taken since, by level."""
 
     def advance(self, now_ms: int) -> Iterator[PaperFill]:
-        """Let due orders arrive. Stops become active and wait for their trigger."""
+        """Move orders whose latency has passed into the market. Stops become active and wait for their trigger."""
         for order in [each for each in self.waiting if each.is_on_its_way and each.arrives_ms <= now_ms]:
             if not order.is_on_its_way:
-                continue  # arrived with the other order of its list
+                continue  # it arrived with the other order of its list
             if order.part is not None and not order.part.is_entry:
                 self._place_together([order, *rest_of(order, self.waiting)], now_ms, takes=True)
                 continue
-            # the order may have waited for the market: trades before this time are not for it
+            # The order may have waited for the next match. Earlier trades must not fill it.
             order.arrives_ms = now_ms
             if order.stop_price is not None:
                 order.status = "NEW"
@@ -70,24 +70,24 @@ class PaperMarket:
     def start(self, at_ms: int, *, takes: bool) -> None:
         """Put the exits of filled entries in the market.
 
-        The caller must check their quantity and whether the account can pay for them.
+        Before this, the caller must check their quantity and whether the account can pay for them.
         """
         entries, self.filled_entries = self.filled_entries, []
         for entry in entries:
             self._place_together(rest_of(entry, self.waiting), at_ms, takes=takes)
 
     def end_unwatched(self, reason: str) -> None:
-        """End orders that were in the market while it was not watched, and the orders that depend on them."""
+        """Expire orders that were in the market while it was not watched, and the orders that depend on them."""
         for order in [each for each in (*self.waiting, *self.resting) if each.is_in_market]:
             self._end([order, *rest_of(order, (*self.waiting, *self.resting))], "EXPIRED", reason)
 
     def drop_over(self) -> None:
-        """Drop orders that were ended from outside."""
+        """Remove orders that the caller has ended."""
         self.waiting = [each for each in self.waiting if each.is_open]
         self.resting = [each for each in self.resting if each.is_open and each.left]
 
     def shown(self) -> None:
-        """Process a change of the book: the queue ahead of an order cannot exceed its displayed level."""
+        """Handle a change of the book. The queue ahead of an order is at most the quantity displayed at its price."""
         for order in self.resting:
             displayed = self.book.displayed(order.side, order.price)
             if displayed is not None and (order.ahead is None or displayed < order.ahead):
@@ -99,10 +99,10 @@ class PaperMarket:
     def trade(
         self, at_ms: int, tape_id: int, price: Price, quantity: Quantity, *, buyer_is_maker: bool, takes: bool = True
     ) -> Iterator[PaperFill]:
-        """Match one trade of the tape with the resting orders of the side it took from, then trigger stops.
+        """Match one trade with the resting orders of its passive side, then trigger stops.
 
-        If the book of that moment is unknown, a triggered order `takes` nothing: it waits for trades at its limit, the
-        worst price it may have.
+        `takes` is False if the book at that time is unknown. Then a triggered order does not take from the book. It
+        waits for trades at its limit, which is the worst price it may have.
         """
         yield from self._give(at_ms, tape_id, price, quantity, "BUY" if buyer_is_maker else "SELL")
         stops = [each for each in self.waiting if each.status == "NEW" and each.arrives_ms <= at_ms]
@@ -116,7 +116,7 @@ class PaperMarket:
                 self.resting.append(order)
 
     def cancel(self, order_id: int) -> PaperOrder | None:
-        """Cancel an open order and return it; None if it is not open."""
+        """Cancel an open order and return it. Return None if it is not open."""
         for orders in (self.waiting, self.resting):
             for order in orders:
                 if order.order_id == order_id:
@@ -126,7 +126,7 @@ class PaperMarket:
         return None
 
     def _give(self, at_ms: int, tape_id: int, price: Price, quantity: Quantity, side: Side) -> Iterator[PaperFill]:
-        """Fill the orders that one trade reaches, best price first, then in the order of arrival."""
+        """Fill the orders that one trade reaches: best price first, then earliest arrival."""
         given = NONE
         is_buy = side == "BUY"
         best_first = sorted(
@@ -139,7 +139,7 @@ class PaperMarket:
             is_through = price < order.price if is_buy else price > order.price
             if not is_through and (price != order.price or order.ahead is None):
                 continue
-            # The queue ahead of one order is also ahead of those behind it: each order counts the trade for itself.
+            # The queue ahead of one order is also ahead of the orders behind it. So each order counts the whole trade.
             passed = NONE if is_through else min(order.ahead or NONE, quantity)
             order.ahead = NONE if is_through else Quantity((order.ahead or NONE) - passed)
             if (got := min(Quantity(quantity - passed - given), order.left)) > 0:
@@ -148,7 +148,10 @@ class PaperMarket:
         self.resting = [order for order in self.resting if order.left]
 
     def _place_together(self, orders: list[PaperOrder], at_ms: int, *, takes: bool) -> None:
-        """Put orders that end each other in the market, or none. Without the book, their queue position is unknown."""
+        """Put orders that end each other in the market, all or none.
+
+        Without the book, their queue position is unknown.
+        """
         makers = [each for each in orders if each.stop_price is None]
         refusal = misplaced(orders, self.last)
         if takes and any(self._would_take(each) for each in makers):
@@ -173,7 +176,7 @@ class PaperMarket:
         self.drop_over()
 
     def _end_others(self, order: PaperOrder) -> None:
-        """End the other orders of a list when one of them was filled, in part or in full, or triggered."""
+        """End the other orders of a list after one of them was triggered or filled, even in part."""
         if order.part is not None and not order.part.is_entry:
             self._end(rest_of(order, (*self.waiting, *self.resting)), "EXPIRED", OTHER_FIRST)
 
@@ -210,7 +213,10 @@ class PaperMarket:
         self.resting.append(order)
 
     def _meets_own(self, order: PaperOrder, price: Price) -> bool:
-        """Return True if it meets an order of the same account first: the exchange then expires the taker's rest."""
+        """Return True if it would first meet an order of the same account.
+
+        The exchange then expires the rest of the taker.
+        """
         is_buy = order.side == "BUY"
         own = (each.price for each in self.resting if each.side != order.side)
         return any(each <= price if is_buy else each >= price for each in own)

@@ -1,8 +1,8 @@
-"""Matching of paper orders with trades and book of the exchange: in one process for all, one transaction per match.
+"""Matching of paper orders with the exchange's trades and book. One process matches for all, one transaction per match.
 
-Fills and the position on the tape are written together: if a process dies at any moment, the next one continues from
-the written state, and no trade is used twice. Queue positions are written with the next match, or once a second: the
-trades since then are matched again.
+Fills and the tape position (the last matched trade) are written together. If a process dies, the next one continues
+from the written state, and no trade is used twice. Queue positions are written with the next match, or once a second.
+After a crash, the trades since then are matched again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,17 +39,17 @@ from mcp_binance_server.trading.paper.tables import (
 )
 
 LEASE_MS = 2_000
-# Checkpoint interval for queue positions of idle orders, in ms; they are not written with each trade.
+# Checkpoint interval for the queue positions of idle orders, in ms. Writing them with each trade would be too much.
 FLUSH_MS = 1_000
 NOT_WATCHED = "not_watched"
 
 
 class TookOver(Exception):
-    """Another process matches now; the results found here are dropped."""
+    """Loss of the lease: another process matches now. The results found here are dropped."""
 
 
 class _Mark(NamedTuple):
-    """Written state of an order: the part that its owner sees, and its position in the queue."""
+    """Written state of an order: the part that its owner sees, and its queue position."""
 
     told: tuple[str, Quantity, bool]
     ahead: Quantity | None
@@ -61,9 +61,9 @@ class _Mark(NamedTuple):
 
 @dataclass(eq=False)
 class SymbolMatcher:
-    """Orders of all accounts on one symbol, in the process that matches.
+    """Orders of all accounts on one symbol, in the process that matches them.
 
-    After a failed write, the state here is ahead of the written state: it must be loaded again.
+    After a failed write, the state here is ahead of the written state. Then it must be loaded again.
     """
 
     symbol: Symbol
@@ -90,7 +90,7 @@ class SymbolMatcher:
 
     @property
     def is_watching(self) -> bool:
-        """Whether an order is in the market, so that no trade may be missed."""
+        """Whether an order is in the market. Then no trade may be missed."""
         return any(each.is_in_market for each in self._orders())
 
     @property
@@ -99,7 +99,7 @@ class SymbolMatcher:
         return min((each.arrives_ms for each in self._orders() if each.is_on_its_way), default=None)
 
     async def load(self) -> None:
-        """Load the orders, and the position on the tape up to which they were matched."""
+        """Load the open orders and the tape position up to which they were matched."""
 
         def work(rows: Rows) -> tuple[list[PaperRow], SeenPrint | None]:
             return open_rows(rows, symbol=self.symbol), tape_seen(rows, self.symbol)
@@ -112,24 +112,24 @@ class SymbolMatcher:
         self._learn(found)
 
     async def look(self) -> frozenset[str]:
-        """Add new orders and remove cancelled ones; return the accounts of the cancelled ones."""
+        """Add new orders and remove cancelled ones. Return the accounts of the cancelled orders."""
         return self._learn(await self.store.read(lambda rows: open_rows(rows, symbol=self.symbol)))
 
     def skip_to(self, newest: Trade) -> None:
-        """Move the tape position to a trade without matching it with orders."""
+        """Move the tape position to a trade without matching that trade."""
         self.seen = SeenPrint(newest.trade_id, newest.time_ms)
         self.last_was(newest)
 
     def last_was(self, newest: Trade) -> None:
-        """Set the last price; the orders of a list lie on both sides of it."""
+        """Set the last price. The orders of a list must lie on both sides of it."""
         self._last = newest.price
         for market in self._markets.values():
             market.last = newest.price
 
     async def meet(self, trades: Sequence[Trade], now_ms: int, *, is_replay: bool = False) -> frozenset[str]:
-        """Match trades and the current book with all orders, record the result, and return the accounts with changes.
+        """Match trades and the current book with all orders, and write the result. Return the accounts with changes.
 
-        A replay has trades that were missed. The book of their time is gone, so that no order takes from the book.
+        A replay contains trades that were missed. The book at their time is gone, so no order takes from the book.
 
         Raises:
             TookOver: another process matches now; nothing was written.
@@ -143,7 +143,7 @@ class SymbolMatcher:
         return changed
 
     async def expire_unwatched(self, newest: Trade, now_ms: int) -> frozenset[str]:
-        """End orders in the market after too much of the tape was missed; return their accounts.
+        """Expire the orders in the market after too much of the tape was missed. Return their accounts.
 
         Raises:
             TookOver: another process matches now; nothing was written.
@@ -179,7 +179,7 @@ class SymbolMatcher:
         del self._known[order_id], self._written[order_id]
 
     def _met(self, tape: Iterator[Trade], now_ms: int, *, is_replay: bool) -> tuple[list[PaperFill], bool]:
-        """Match trades until an entry of a list is filled: its exits are paid for before the next trade.
+        """Match trades until an entry of a list is filled. Its exits must be paid for before the next trade.
 
         Return the fills, and whether all trades were matched.
         """
@@ -220,8 +220,8 @@ class SymbolMatcher:
         def work(rows: Rows) -> None:
             if not is_matcher(rows, self.token):
                 raise TookOver
-            set_back()  # the work can run again, on rows that changed in between
-            # An order that was cancelled in between is gone, and so is the rest of its list: the cancel was first.
+            set_back()  # the work can run again, on rows that have changed
+            # An order that was cancelled in the meantime is gone, with the rest of its list: the cancel came first.
             with localcontext(prec=EXACT_DIGITS):
                 for together in _together(open_rows(rows, symbol=self.symbol)):
                     if any(row.order.order_id in changed for row in together):
@@ -248,7 +248,7 @@ class SymbolMatcher:
         fills: list[PaperFill],
         now_ms: int,
     ) -> None:
-        """Move the money of an order, or of the orders of a list, and record their state."""
+        """Settle the funds of an order, or of all orders of a list, and record their state."""
         account, found = together[0].account, [row.to_paper() for row in together]
         now = [changed.get(each.order_id, each) for each in found]
         holds = read_account(rows, account, self.start)
@@ -277,7 +277,10 @@ class SymbolMatcher:
                 write_order(rows, order, _spent(row, given[order.order_id]), now_ms)
 
     def _cannot_pay(self, rows: Rows, entry_id: int, exits: list[PaperOrder], holds: PaperAccount) -> str:
-        """Set the quantity of the exits of a filled entry; return the reason if they cannot be paid for."""
+        """Set the quantity of the exits of a filled entry.
+
+        Return the reason if they cannot be paid for, otherwise "".
+        """
         quantity = exit_quantity(exits, received_by(rows, entry_id), self.step)
         if not quantity:
             return TOO_LITTLE
@@ -292,7 +295,7 @@ class SymbolMatcher:
 
 
 def _setting_back(orders: Sequence[PaperOrder]) -> Callable[[], None]:
-    """Return a function that restores the present state of the orders, from before any payment."""
+    """Return a function that restores the present state of the orders. Call it before any payment."""
     now = [(each.quantity, each.filled, each.status, each.reason) for each in orders]
 
     def set_back() -> None:
@@ -303,7 +306,7 @@ def _setting_back(orders: Sequence[PaperOrder]) -> Callable[[], None]:
 
 
 def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
-    """Group the orders of each list, the entry first; any other order is alone in its group."""
+    """Group the orders by list, the entry first. An order outside a list is a group of its own."""
     found: dict[tuple[str, str | int], list[PaperRow]] = {}
     for row in rows:
         found.setdefault((row.account, row.part.list_id if row.part else row.order.order_id), []).append(row)
@@ -311,7 +314,7 @@ def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
 
 
 def _given(order: PaperOrder, row: PaperRow, fills: Iterable[PaperFill]) -> list[PaperFill]:
-    """Return the fills of an order; if it was reduced in between, no more than it still takes."""
+    """Return the fills of an order. If it was reduced in the meantime, drop fills beyond its remaining quantity."""
     own = [each for each in fills if each.order_id == order.order_id]
     if row.part is not None or row.order.quantity == order.quantity:
         return own
@@ -331,20 +334,23 @@ def _spent(row: PaperRow, fills: list[PaperFill]) -> Quantity:
 
 
 class MatchingRight(Protocol):
-    """Right to match for all, held by one process at a time; its token increases with each new holder."""
+    """Lease to match orders for all processes.
+
+    One process holds it; its fencing token increases with each new holder.
+    """
 
     async def take(self, owner: str, now_ms: int, /) -> int | None:
-        """Take or renew the right; None while another process holds it."""
+        """Acquire or renew the lease. Return None while another process holds it."""
         ...
 
     async def give_back(self, token: int, /) -> None:
-        """Release the right, so that another process need not wait until it expires."""
+        """Release the lease, so that another process need not wait until it expires."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RowRight:
-    """Right to match as a row, for processes that share one file and the clock of one machine."""
+    """Matching lease stored in a table, for processes that share one file and the clock of one machine."""
 
     store: PaperStore
 
@@ -356,10 +362,10 @@ class RowRight:
 
 
 async def matcher_token(store: PaperStore, owner: str, now_ms: int) -> int | None:
-    """Take or renew the right to match; None while another process holds it."""
+    """Acquire or renew the matching lease. Return None while another process holds it."""
     return await store.write(lambda rows: take_matcher(rows, owner, now_ms, LEASE_MS))
 
 
 async def let_go(store: PaperStore, token: int) -> None:
-    """Release the right, so that another process need not wait until it expires."""
+    """Release the matching lease, so that another process need not wait until it expires."""
     await store.write(lambda rows: release_matcher(rows, token))

@@ -1,4 +1,4 @@
-"""A paper order, its fills, and its part in a list of orders. Pure."""
+"""A paper order, its fills, and its role in a list of orders. Pure."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +13,7 @@ OPEN = frozenset({PENDING, "NEW", "PARTIALLY_FILLED"})
 
 @dataclass(frozen=True, slots=True)
 class PaperFill:
-    """Fill of a part of an order; for a maker, `tape_id` is the trade that filled it."""
+    """Fill of an order, in part or in full. For a maker, `tape_id` is the trade that filled it."""
 
     order_id: int
     price: Price
@@ -25,7 +25,7 @@ class PaperFill:
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """Part of an order in a list: the entry that starts the others, or one of the orders that end each other."""
+    """Role of an order in a list: the entry that starts the others, or one of the exits that end each other."""
 
     list_id: str
     shape: ListShape
@@ -34,7 +34,7 @@ class ListPart:
 
 @dataclass(slots=True)
 class PaperOrder:
-    """A paper order; a stop waits for its trigger."""
+    """A paper order. A stop waits for its trigger."""
 
     order_id: int
     side: Side
@@ -64,13 +64,13 @@ class PaperOrder:
 
     @property
     def awaits_entry(self) -> bool:
-        """Whether it starts when the entry of its list is filled; the exchange's status for that is PENDING_NEW."""
+        """Whether the order waits for the entry of its list to fill. The exchange calls this status PENDING_NEW."""
         part = self.part
         return self.status == PENDING and part is not None and part.shape != "OCO" and not part.is_entry
 
     @property
     def is_on_its_way(self) -> bool:
-        """Whether it has not arrived at the market yet; its status here is PENDING_NEW too."""
+        """Whether the order has not reached the market yet. In paper trading this status is PENDING_NEW too."""
         return self.status == PENDING and not self.awaits_entry
 
     @property
@@ -79,10 +79,10 @@ class PaperOrder:
 
     @property
     def level(self) -> Price:
-        """Price that the market must reach."""
+        """Price that the market must reach: the trigger price of a stop, otherwise the limit price."""
         return self.stop_price or self.price
 
     @property
     def waits_above(self) -> bool:
-        """Whether the market must rise to reach it."""
+        """Whether the market must rise to reach the order's level."""
         return self.triggers_above if self.stop_price is not None else self.side == "SELL"

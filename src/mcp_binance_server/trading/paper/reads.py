@@ -1,4 +1,4 @@
-"""Reads of a paper account, with the methods and answers of the exchange's account."""
+"""Queries of a paper account, with the same methods and answers as for an account at the exchange."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -20,7 +20,7 @@ HOST = "paper"
 
 @dataclass(frozen=True, slots=True)
 class PaperReads:
-    """Reads of one paper account; without a visitor there is no account."""
+    """Queries of one paper account. Without a visitor there is no account."""
 
     exchange: PaperExchange
     network: str
@@ -28,7 +28,7 @@ class PaperReads:
     rates: Commission = USUAL
 
     def of_visitor(self, visitor: Visitor | None) -> "PaperReads":
-        """Return the reads of a visitor's own account; without a visitor, reads of no account."""
+        """Return the queries of a visitor's own account. If the visitor is None, there is no account."""
         return replace(self, account_id=None if visitor is None else account_of(visitor))
 
     @property
@@ -72,7 +72,7 @@ class PaperReads:
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of every status, oldest first: the newest, or with a start those after it."""
+        """Return orders of every status, oldest first: the newest, or with `start_ms` the first ones from then on."""
         rows = await self.exchange.orders(self.require_key(), symbol, limit, start_ms, end_ms)
         return self._read(tuple(each.order for each in rows))
 
@@ -99,9 +99,10 @@ class PaperReads:
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first: the newest, the newest up to an end, or those after a start.
+        """Return trades of the account, oldest first.
 
-        Only one filter at a time: an order, a start or an end.
+        Without times, these are the newest trades. `end_ms` gives the newest trades up to that time, and `start_ms` the
+        first trades from that time on. Use only one of `order_id`, `start_ms` and `end_ms`.
         """
         found = await self.exchange.fills(self.require_key(), symbol, limit, order_id, start_ms=start_ms, end_ms=end_ms)
         return self._read(tuple(found))

@@ -1,7 +1,7 @@
 """Tables of paper accounts in the memory of one worker, built from a log that all workers share.
 
-Writes are recorded statement by statement. All workers start from equal rows and so get equal rows, including the
-numbers of orders and fills.
+Each write is recorded as SQL statements. All workers start from equal rows and apply the same statements. So they get
+equal rows, with equal order and fill numbers.
 """
 
 import sqlite3
@@ -22,17 +22,19 @@ WorkT = TypeVar("WorkT")
 Statement = tuple[str, list[Any]]
 
 SHARED = ("paper_account", "paper_order", "paper_fill", "paper_matcher", "paper_tape", "paper_life")
-# Generation of the accounts: a new one means that the accounts before it were lost with the engine's memory.
+# Generation of the accounts. A new generation means that the engine's memory was lost, and the earlier accounts with
+# it.
 LIFE = """CREATE TABLE paper_life (
   one INTEGER PRIMARY KEY CHECK (one = 1), life TEXT NOT NULL, began_ms INTEGER NOT NULL, follows INTEGER NOT NULL)"""
-# Only these statements may be in an entry. Others would let any writer of the state open files of this machine.
+# A log entry may contain only these statements. Others would let any writer of the shared state open files of this
+# machine.
 WRITES = ("INSERT ", "UPDATE ", "DELETE ")
 BEGIN = LogMark()
 
 
 @dataclass(frozen=True, slots=True)
 class PaperLife:
-    """Start of this generation of paper accounts, and whether accounts before it were lost."""
+    """Start of this generation of paper accounts. `follows_lost` means that earlier accounts were lost."""
 
     life: str
     began_ms: int
@@ -40,7 +42,7 @@ class PaperLife:
 
 
 class _RecordedRows(sqlite3.Connection):
-    """Connection that records its writes while recording is on."""
+    """SQLite connection that can record its writes."""
 
     told: list[Statement] | None = None
     _changes: int = 0
@@ -58,7 +60,7 @@ class _RecordedRows(sqlite3.Connection):
         self.told, self._changes, self._before = [], 0, self.total_changes
 
     def has_changed(self) -> bool:
-        """Return True if rows were written since recording started.
+        """Return True if rows were written since the recording started.
 
         Raises:
             RuntimeError: a write was not recorded, so other workers could not repeat it.
@@ -70,7 +72,7 @@ class _RecordedRows(sqlite3.Connection):
 
 @dataclass(eq=False)
 class PaperReplica:
-    """Rows at a position of the log. A transaction is committed in the same step that moves the position."""
+    """Rows at one position of the log. Each commit also moves the position."""
 
     mark: LogMark = BEGIN
     life: PaperLife | None = None
@@ -90,7 +92,7 @@ class PaperReplica:
         self._db.close()
 
     def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run work that changes nothing.
+        """Run read-only work.
 
         Raises:
             JournalUnavailable: a row is invalid.
@@ -101,7 +103,7 @@ class PaperReplica:
     def attempt(self, work: Callable[[Rows], WorkT], now_ms: int) -> tuple[WorkT, bytes]:
         """Run work that writes, and return the log entry for other workers. Then call `keep` or `undo`.
 
-        Work that failed or wrote nothing leaves nothing to undo: the entry is empty.
+        The entry is empty if the work wrote nothing. After empty or failed work there is nothing to undo.
 
         Raises:
             JournalUnavailable: a row is invalid.
@@ -129,7 +131,7 @@ class PaperReplica:
         self.mark, self.life = end, self._life()
 
     def undo(self) -> None:
-        """Roll back the writes of an attempt, also of an abandoned one."""
+        """Roll back the writes of an attempt, even of an abandoned one."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -184,7 +186,7 @@ class PaperReplica:
                 self._db.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(found[0]))})", found)
 
     def _tell_life(self, now_ms: int) -> None:
-        """Record the generation with the first entry, and with the next entry that older accounts were lost."""
+        """Record the generation with the first entry. If older accounts were lost, record that with the next entry."""
         if self.life is None:
             self._db.execute("INSERT INTO paper_life VALUES (1,?,?,?)", (uuid4().hex, now_ms, self.has_lost))
         elif self.has_lost and not self.life.follows_lost:

@@ -1,8 +1,8 @@
-"""Paper accounts that the workers of a fleet share: one log in the state engine, and rows in the memory of each.
+"""Paper accounts shared by the workers of a fleet: one log in the state engine, and tables in each worker's memory.
 
-A write exists only if it is in the log. It is added only at the end that this worker has seen, and committed here once
-it is in the log. A worker that was late applies the earlier entries and repeats its own work. Only the engine's memory
-keeps the log.
+A write exists only if it is in the log. An entry is appended only if this worker has read the log to its end. The
+worker commits a write after it is in the log. If another worker wrote first, this worker applies the earlier entries
+and repeats its own work. The log is kept only in the engine's memory.
 """
 
 import logging
@@ -31,25 +31,26 @@ LOG = logging.getLogger(__name__)
 WorkT = TypeVar("WorkT")
 GivenT = TypeVarTuple("GivenT")
 
-# The number is the version of the tables: another version uses another log.
+# The number is the version of the tables. Each version uses its own log.
 NAME = "paper:1"
 MATCHER = "paper-matcher"
 DAY_MS = 86_400_000
 KEEP_MS = 30 * DAY_MS
 HOUR_MS = 3_600_000
-# Entries that trigger a snapshot (the next snapshot drops them), and the most entries without one.
+# Number of entries that triggers a snapshot, and the most entries without a snapshot. The next snapshot drops the
+# entries.
 TRIM_AT, MOST_ENTRIES = 1_000, 20_000
 LOST = (
     "paper accounts started again on {:%Y-%m-%d at %H:%M} UTC: the shared state was emptied, "
     "and all earlier paper orders and balances are gone"
 )
-# Most attempts of a write; an attempt fails if another worker wrote first.
+# Most attempts of a write. An attempt fails if another worker wrote first.
 TRIES = 50
 
 
 @dataclass(eq=False)
 class SharedTables:
-    """Tables of a worker, updated from the log by each operation. Operations run one at a time."""
+    """Tables of a worker. Each operation first applies the new entries of the log. Operations run one at a time."""
 
     engine: StateEngine
     replica: PaperReplica = field(default_factory=PaperReplica)
@@ -67,7 +68,7 @@ class SharedTables:
     """Whether one of our entries may still arrive."""
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run work that changes nothing, on everything that was written before the call.
+        """Run read-only work on everything that was written before the call.
 
         Raises:
             EngineUnavailable: the writes of other workers cannot be read.
@@ -75,12 +76,12 @@ class SharedTables:
         """
         came = self._begun
         async with self.turns.turn():
-            if self._ended <= came:  # one read of the log serves all callers that wait for it
+            if self._ended <= came:  # one read of the log serves all waiting callers
                 await self._catch_up()
             return await self._in_thread(self.replica.read, work)
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run the work in one transaction of all workers; it is repeated while other workers write first.
+        """Run the work in one transaction of all workers. Repeat it while other workers write first.
 
         Raises:
             EngineUnavailable: the write failed; whether it is in the log is known when the engine answers again.
@@ -99,7 +100,7 @@ class SharedTables:
                 part = await self._added(entry)
                 if part.is_appended:
                     if part.kept % self.trim_at == 0:
-                        with suppress(EngineUnavailable):  # the work is done; the log is trimmed another time
+                        with suppress(EngineUnavailable):  # the write is done; the log is trimmed another time
                             await self._trim()
                     return done
                 await self._in_thread(self.replica.apply, part)
@@ -107,7 +108,7 @@ class SharedTables:
 
     @property
     def loss(self) -> str:
-        """Message that all accounts were lost, for as long as orders are kept; "" if none. As of the last read."""
+        """Message that all accounts were lost, otherwise "". It is shown for `keep_ms` and is as of the last read."""
         life, now_ms = self.replica.life, self.engine.now_ms()
         began_ms = now_ms if life is None else life.began_ms
         is_told = self.replica.has_lost or (life is not None and life.follows_lost)
@@ -119,7 +120,7 @@ class SharedTables:
         self._begun += 1
         number = self._begun
         if self._is_in_doubt:
-            # After this entry, the doubtful one can no longer be appended: its mark is outdated.
+            # This entry moves the end of the log, so the entry in doubt can no longer be appended.
             part = await self._append(b"")
             self._is_in_doubt = False
             if part.is_appended:
@@ -131,7 +132,10 @@ class SharedTables:
         self._kept, self._ended = part.kept, number
 
     async def _added(self, entry: bytes) -> LogPart:
-        """Append the entry of an attempt; commit the attempt if it was appended, otherwise undo it."""
+        """Append the entry of an attempt to the log.
+
+        Then commit the attempt, or undo it if the entry was not appended.
+        """
         try:
             part = await self._append(entry)
         except BaseException:
@@ -148,7 +152,7 @@ class SharedTables:
         return await self.engine.append_log(NAME, entry, after=self.replica.mark, tag=uuid4().hex, ttl_ms=self.keep_ms)
 
     async def _trim(self) -> None:
-        """Replace old entries with a snapshot. If it is too large, finished orders are deleted sooner."""
+        """Replace old entries with a snapshot. If the snapshot is too large, delete finished orders sooner."""
         keep_ms = self.keep_ms
         while True:
             await self._forget(self.engine.now_ms() - keep_ms)
@@ -175,7 +179,10 @@ class SharedTables:
 
 @dataclass(eq=False)
 class LeaseRight:
-    """Right to match as a lease of the engine. A new holder writes its token first; then no other process can match."""
+    """Matching lease of the state engine.
+
+    A new holder first records its token, which keeps all other processes from matching.
+    """
 
     tables: SharedTables
     _lease: Lease | None = None
@@ -196,7 +203,7 @@ class LeaseRight:
 
 @asynccontextmanager
 async def opened_shared_tables(engine: StateEngine) -> AsyncGenerator[SharedTables]:
-    """Open the tables that all servers on one engine share. Nothing is queried before the first read."""
+    """Open the tables that all servers on one engine share. The engine is not queried before the first read."""
     tables = SharedTables(engine)
     try:
         yield tables

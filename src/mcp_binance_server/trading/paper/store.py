@@ -9,10 +9,10 @@ WorkT = TypeVar("WorkT")
 
 
 class PaperStore(Protocol):
-    """Tables for units of work; work that writes can run again if another writer was first."""
+    """Tables of the paper accounts. Work that writes runs again if another writer was first."""
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run work that changes nothing, on the current rows."""
+        """Run read-only work on the current rows."""
         ...
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:

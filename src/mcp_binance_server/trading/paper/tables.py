@@ -1,4 +1,7 @@
-"""Rows of paper accounts: balances, orders, fills, and the matching process. Work for the store's thread."""
+"""Tables of paper accounts: balances, orders, fills and the matching lease.
+
+These functions run in the store's thread.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +31,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """Stored order: its state as the exchange would report it, and its position in the queue."""
+    """Stored order: the state that the exchange would report, and its queue position."""
 
     account: str
     order: Order
@@ -69,7 +72,7 @@ class SeenPrint:
 
 
 def read_account(rows: Rows, account: str, start: Mapping[str, Decimal]) -> PaperAccount:
-    """Return the balances; a new account has the start balances."""
+    """Return the balances of an account. A new account has the start balances."""
     found = rows.execute("SELECT asset, free, locked FROM paper_account WHERE account=?", (account,)).fetchall()
     if not found:
         return PaperAccount.starting_with(start)
@@ -91,9 +94,9 @@ def forget_account(rows: Rows, account: str) -> None:
 
 
 def forget_old(rows: Rows, before_ms: int) -> None:
-    """Delete orders that ended before a time, with their fills, and accounts that have no orders left.
+    """Delete orders that ended before a time, their fills, and accounts without any orders.
 
-    The newest order and the newest fill stay, so that their numbers continue.
+    The newest order and the newest fill stay, so that the numbering continues.
     """
     rows.execute(
         f"DELETE FROM paper_order WHERE status NOT IN ({_OPEN}) AND updated_ms<? "
@@ -110,7 +113,7 @@ def forget_old(rows: Rows, before_ms: int) -> None:
 def insert_order(
     rows: Rows, account: str, order: WrittenOrder, now_ms: int, arrives_ms: int, *, part: ListPart | None = None
 ) -> PaperRow:
-    """Insert a new order, which is on its way."""
+    """Insert a new order. It has not reached the market yet."""
     rows.execute(
         "INSERT INTO paper_order (account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, "
         "quantity, executed, spent, status, reason, ahead, triggered, arrives_ms, created_ms, "
@@ -153,7 +156,7 @@ def insert_fill(rows: Rows, row: PaperRow, fill: PaperFill, commission: Quantity
 def find_order(
     rows: Rows, account: str, symbol: Symbol, client_order_id: str | None = None, order_id: int | None = None
 ) -> PaperRow | None:
-    """Return one order by either of its IDs; the exchange's ID comes first."""
+    """Return one order by either of its IDs. The exchange's ID takes precedence."""
     where, given = ("order_id=?", order_id) if order_id is not None else ("client_order_id=?", client_order_id)
     row = rows.execute(
         f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND {where}", (account, symbol, given)
@@ -162,24 +165,24 @@ def find_order(
 
 
 def list_rows(rows: Rows, account: str, symbol: Symbol, list_id: str) -> list[PaperRow]:
-    """Return the orders of a list, in the order they were written."""
+    """Return the orders of a list in the order of insertion."""
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND list_id=? ORDER BY order_id"
     return [_row(row) for row in rows.execute(query, (account, symbol, list_id))]
 
 
 def received_by(rows: Rows, order_id: int) -> Quantity:
-    """Return the quantity bought by the fills of an order, less commission."""
+    """Return the quantity that an order has bought, less commission."""
     found = rows.execute("SELECT quantity, commission FROM paper_fill WHERE order_id=?", (order_id,))
     return Quantity(sum((amount_in(quantity) - amount_in(commission) for quantity, commission in found), ZERO))
 
 
 def set_aside(rows: Rows, orders: Iterable[PaperOrder]) -> Quantity:
-    """Return the amount that entries, not filled yet, have received for their exits."""
+    """Return the amount that unfinished entries have received and keep for their exits."""
     return Quantity(sum((received_by(rows, each.order_id) for each in paying_entries(orders)), ZERO))
 
 
 def open_rows(rows: Rows, account: str | None = None, *, symbol: Symbol | None = None) -> list[PaperRow]:
-    """Return the open orders of one account or symbol, or all open orders, the oldest first."""
+    """Return open orders, oldest first: of one account, of one symbol, or all."""
     given = {"account": account, "symbol": symbol}
     where = "".join(f" AND {name}=:{name}" for name, value in given.items() if value is not None)
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE status IN ({_OPEN}){where} ORDER BY order_id"
@@ -193,21 +196,24 @@ def open_symbols(rows: Rows) -> frozenset[Symbol]:
 
 
 def open_marks(rows: Rows) -> frozenset[tuple[str, int, str, str]]:
-    """Return account, number, status and executed quantity of each open order; owners are notified of changes."""
+    """Return account, number, status and executed quantity of each open order.
+
+    Changes of this set are sent to the owners.
+    """
     return frozenset(
         rows.execute(f"SELECT account, order_id, status, executed FROM paper_order WHERE status IN ({_OPEN})")
     )
 
 
 def file_version(rows: Rows) -> tuple[int, int]:
-    """Return a value that changes when this or another process has written to the file."""
+    """Return a value that changes when any process writes to the file."""
     return rows.execute("PRAGMA data_version").fetchone()[0], rows.total_changes
 
 
 def orders_between(
     rows: Rows, account: str, symbol: Symbol, limit: int, *, start_ms: int | None, end_ms: int | None
 ) -> list[PaperRow]:
-    """Return the newest orders, or with a start those after it; oldest first in both cases."""
+    """Return the newest orders, or with `start_ms` the first ones from then on. Both are oldest first."""
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND created_ms BETWEEN ? AND ?"
     given = account, symbol, start_ms or 0, LAST_MS if end_ms is None else end_ms, limit
     if start_ms is not None:
@@ -225,7 +231,7 @@ def fills_between(
     start_ms: int | None = None,
     end_ms: int | None = None,
 ) -> list[Fill]:
-    """Return the newest fills, of one order if it is named, or with a start those after it; oldest first."""
+    """Return the newest fills, or with `start_ms` the first ones from then on. Both are oldest first."""
     where, of_order = ("", ()) if order_id is None else (" AND order_id=?", (order_id,))
     query = (
         "SELECT trade_id, order_id, symbol, price, quantity, commission, commission_asset, at_ms, is_buyer, is_maker "
@@ -238,10 +244,10 @@ def fills_between(
 
 
 def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None:
-    """Take or renew the right to match; return its token, or None while another process holds it."""
+    """Acquire or renew the matching lease. Return its token, or None while another process holds it."""
     row = rows.execute("SELECT owner, token, until_ms FROM paper_matcher").fetchone()
     holder, token, until_ms = row or (owner, 0, 0)
-    # A time further ahead was written before the machine's clock was set back.
+    # An expiry beyond the TTL was written before the machine's clock was set back.
     is_held = now_ms < until_ms <= now_ms + ttl_ms
     if is_held and holder != owner:
         return None
@@ -251,7 +257,7 @@ def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None
 
 
 def name_matcher(rows: Rows, owner: str, token: int) -> bool:
-    """Record the holder of a right that is granted elsewhere; False if a newer token is recorded."""
+    """Record the holder of a lease that is granted elsewhere. Return False if a newer token is recorded."""
     row = rows.execute("SELECT token FROM paper_matcher").fetchone()
     if row is not None and row[0] > token:
         return False
@@ -260,12 +266,12 @@ def name_matcher(rows: Rows, owner: str, token: int) -> bool:
 
 
 def release_matcher(rows: Rows, token: int) -> None:
-    """Release the right, unless another process has taken it."""
+    """Release the lease, unless another process has acquired it."""
     rows.execute("UPDATE paper_matcher SET until_ms=0 WHERE token=?", (token,))
 
 
 def is_matcher(rows: Rows, token: int) -> bool:
-    """Return True if no other process has taken over."""
+    """Return True if no other process has acquired the lease since."""
     row = rows.execute("SELECT token FROM paper_matcher").fetchone()
     return row is not None and row[0] == token
 
