@@ -1,1 +1,1 @@
-"""Use cases, one per method; the only callers of the lower layers."""
+"""Use cases, one per method. Only this package calls the lower layers."""

@@ -8,9 +8,9 @@ from mcp_binance_server.errors import AppError
 
 @dataclass(kw_only=True, eq=False)
 class OrderRuleBroken(AppError):
-    """A broken order rule.
+    """Violation of an order rule of the exchange.
 
-    `nearest` holds amounts that pass every rule; `nearest_note` warns if they exceed the request.
+    `nearest` holds amounts that pass every rule. `nearest_note` warns if they exceed the request.
     """
 
     code: ClassVar[int] = -32602

@@ -1,4 +1,4 @@
-"""Concurrent reads with partial failure: a page is still useful if some of its parts are missing."""
+"""Concurrent reads with partial failure. A page is still useful if some of its parts are missing."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ Read = Callable[[], Awaitable[ValueT]]
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[ValueT]):
-    """A part of a page: its value, or the error in its place."""
+    """A part of a page: its value, or its error."""
 
     value: ValueT | None
     failure: AppError | None = None
 
     def required(self) -> ValueT:
-        """Return the value of a part that the page requires, or raise the part's error."""
+        """Return the value, or raise the part's error. Use it for a part that the page requires."""
         if self.value is None:
             raise self.failure or AssertionError("a read that neither failed nor answered")
         return self.value
@@ -66,7 +66,9 @@ async def gather(*reads: Read[Any]) -> tuple[Part[Any], ...]:
 
 
 async def gather_in_turns(reads: Sequence[Read[ValueT]], *, at_once: int) -> list[Part[ValueT]]:
-    """Run many reads in batches of `at_once`; waiting for a free connection would use up a read's deadline.
+    """Run many reads in batches of `at_once`.
+
+    In one large batch, waiting for a free connection would use up a read's deadline.
 
     Raises:
         RateLimited: as in `gather`; later batches are not sent.

@@ -21,7 +21,7 @@ from mcp_binance_server.state.pace import LoopPace
 
 # Disk reads run in threads, so that they do not block other callers. Each extra thread competes with the event loop.
 MOST_READERS = 2
-# Time during which requests share one read. On a slower disk, later requests start a new read.
+# Time in ms during which requests share one read. If the disk is slower, later requests start a new read.
 READ_MS = 5_000
 ResultT = TypeVar("ResultT")
 Names = Literal["categories", "collections", "contexts"]
@@ -49,7 +49,7 @@ class GuideList:
 
 
 class GuideService:
-    """Reader of guide content in worker threads. Answers show the current files; concurrent requests share a read."""
+    """Reader of guide content in worker threads. Answers show the current files. Concurrent requests share a read."""
 
     def __init__(self, library: Library, clock: Clock, pace: LoopPace) -> None:
         self._library = library
@@ -76,7 +76,7 @@ class GuideService:
         return await self._shared(f"read {uri}", lambda: self._read(uri))
 
     async def content(self, context: str, pattern: str | None = None) -> GuideContent:
-        """Return a category's documents or, failing that, a collection's."""
+        """Return the documents of a category. If there is no such category, return the documents of the collection."""
         uri = address_of("category", context, *_some(pattern))
         return await self._shared(
             f"context {uri}", lambda: self._chosen(uri, lambda asked: asked.context(context, pattern))
@@ -95,7 +95,7 @@ class GuideService:
         )
 
     async def listed(self, context: str | None, limit: int, offset: int) -> GuideList:
-        """Return documents ordered by category and path, only those of `context` if it is given."""
+        """Return documents ordered by category and path. `context` limits them to one context."""
 
         def run() -> GuideList:
             snapshot = self._library.snapshot()
@@ -125,7 +125,7 @@ class GuideService:
         return await self._in_thread(run)
 
     async def doc_ids(self, context: str) -> list[str]:
-        """Return the document ids of a context; empty for an unknown context."""
+        """Return the document ids of a context. The list is empty for an unknown context."""
 
         def run() -> list[str]:
             try:
@@ -137,9 +137,9 @@ class GuideService:
         return await self._in_thread(run)
 
     async def _shared(self, asked: str, run: Callable[[], GuideContent]) -> GuideContent:
-        # Answers can be megabytes, so concurrent requests share one read. A request after its end starts a new one.
+        # Answers can be megabytes, so concurrent requests share one read. A request after its end starts a new read.
         content = await self.flights.join(asked, lambda: self._in_thread(run), lock_ms=READ_MS)
-        await self._pace.step()  # all waiting requests were woken at once
+        await self._pace.step()  # all waiting requests have been woken at once
         return content
 
     async def _in_thread(self, run: Callable[[], ResultT]) -> ResultT:
@@ -156,7 +156,7 @@ class GuideService:
         return self._chosen(uri, lambda asked: asked.resolve(address))
 
     def _help_on(self, snapshot: LibrarySnapshot) -> GuideContent:
-        # Any change creates a new snapshot object, so the page is never older than the files.
+        # Any change creates a new snapshot object. So the page is never older than the files.
         if self._help is None or self._help[0] is not snapshot:
             self._help = snapshot, GuideContent(Framed(MARKDOWN, help_page(snapshot)))
         return self._help[1]

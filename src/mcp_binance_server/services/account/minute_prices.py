@@ -1,4 +1,4 @@
-"""USDT prices of assets in past minutes, from candle closes; a minute that has ended is read once."""
+"""USDT prices of assets in past minutes, from candle closes. A finished minute is read only once."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ def minute_of(time_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PastPrices:
-    """The known prices of requested minutes, the calls made, and the calls still needed for the rest."""
+    """Known prices of the requested minutes, the calls made, and the calls that the other minutes still need."""
 
     known: Mapping[Moment, Price]
     calls: int
@@ -52,17 +52,17 @@ class _Window:
 
 @dataclass
 class MinutePrices:
-    """Reader and cache of minute closes; they are public, so all callers share them."""
+    """Reader and cache of minute closes. All callers share it, because the closes are public."""
 
     client: SpotClient
     time: ServerTime
     _kept: dict[Moment, Price] = field(default_factory=dict[Moment, Price], init=False, repr=False)
 
     async def read(self, wanted: Iterable[tuple[str, int]], table: SymbolTable, most_calls: int) -> PastPrices:
-        """Return the known prices of the moments; if the calls do not suffice, the newest moments have priority.
+        """Return the known prices of the moments. If the calls do not suffice, the newest moments have priority.
 
-        An asset without a market against USDT has no price here: a route over a third asset would combine two closes,
-        neither of them from the trade.
+        An asset without a market against USDT has no price here. A route over a third asset would combine two closes,
+        and neither would come from the trade.
 
         Raises:
             RateLimited: the rate limit allows no request now.

@@ -37,7 +37,7 @@ QUOTES = (*STABLE, "BTC", "ETH", "BNB")
 
 @dataclass(frozen=True, slots=True)
 class OrdersService:
-    """Orders of one principal; a missing key is reported before any request."""
+    """Orders of one principal. A missing key is reported before any request is sent."""
 
     client: AccountReader
     directory: Directory
@@ -58,7 +58,7 @@ class OrdersService:
     async def all(
         self, text: str, limit: int, start: Written | None = None, end: Written | None = None
     ) -> OrdersOfSymbol:
-        """Return the newest orders of a symbol in any status, inside a period if one is given.
+        """Return the newest orders of a symbol in any status. A period limits them.
 
         Raises:
             InvalidArguments: the period is malformed, or the exchange would refuse it.
@@ -66,7 +66,8 @@ class OrdersService:
         self.client.require_key()
         period = _day_at_most(read_period(start, end, self.time.now_ms()))
         rules = await self.directory.find(text)
-        # With a start the exchange returns the oldest rows up to its limit: request the most rows, keep the newest.
+        # With a start, the exchange returns the oldest rows up to its limit. So request the most rows and keep the
+        # newest.
         asked_for = min(limit + 1, MOST_ROWS) if period.start_ms is None else MOST_ROWS
         reading = await self._asked(
             lambda: self.client.order_history(rules.symbol, asked_for, period.start_ms, period.end_ms)
@@ -92,9 +93,9 @@ class OrdersService:
     async def fills(
         self, texts: Sequence[str], limit: int, start: Written | None = None, end: Written | None = None
     ) -> AccountFills:
-        """Return a page of the account's trades on some symbols: the newest, or with a start the first since then.
+        """Return a page of the account's trades on some symbols: the newest, or with `start` the first from then on.
 
-        One call per symbol is enough for a page: the first trades overall are among the first of each symbol.
+        One call per symbol is enough: the first trades overall are among the first trades of each symbol.
 
         Raises:
             InvalidArguments: the period is malformed.
@@ -103,7 +104,7 @@ class OrdersService:
         period = read_period(start, end, self.time.now_ms())
         rules = {each.symbol: each for each in [await self.directory.find(text) for text in texts]}
         parts = await gather(*(partial(self._fills_of, symbol, period) for symbol in rules))
-        # A history with a gap looks complete, so one failed symbol fails the whole page.
+        # A history with a gap would look complete. So one failed symbol fails the whole page.
         readings = [part.required() for part in parts]
         until_ms = LATEST_MS if period.end_ms is None else period.end_ms
         found = [[fill for fill in each.value if fill.time_ms <= until_ms] for each in readings]
@@ -134,7 +135,7 @@ class OrdersService:
         )
 
     async def history(self) -> OrderHistory:
-        """Return the newest orders over a few symbols; the exchange returns the history of one symbol per call."""
+        """Return the newest orders of a few symbols. The exchange returns the history of only one symbol per call."""
         account = await self.client.account()
         open_now = (await self.client.open_orders()).value
         table = await self.directory.table()
@@ -163,7 +164,7 @@ class OrdersService:
         )
 
     async def _fills_of(self, symbol: Symbol, period: Period) -> Sourced[tuple[Fill, ...]]:
-        # The exchange allows both ends only within one day: request the start alone and apply the end afterwards.
+        # The exchange accepts both times only within one day. So send the start alone and apply the end here.
         end_ms = period.end_ms if period.start_ms is None else None
         return await self._asked(lambda: self.client.fills(symbol, MOST_ROWS, start_ms=period.start_ms, end_ms=end_ms))
 
@@ -200,7 +201,10 @@ def _listed(table: SymbolTable, orders: Iterable[Order]) -> dict[Symbol, SymbolR
 def _symbols_of_interest(
     table: SymbolTable, open_orders: Iterable[Order], holdings: Iterable[Balance]
 ) -> tuple[Symbol, ...]:
-    """Return the symbols with open orders, newest first, then the best market of each holding, stablecoins last."""
+    """Return the symbols with open orders, newest first, then the best market of each holding.
+
+    Stablecoins come last.
+    """
     ordered = [order.symbol for order in reversed(_newest_last(open_orders))]
     risky_first = sorted((each.asset for each in holdings), key=lambda asset: asset in STABLE)
     held = (_market_of(asset, table) for asset in risky_first)

@@ -17,7 +17,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.gathering import gather
 
-# Ninety closes give eighty-nine returns; one more row for today's unfinished candle.
+# Ninety closes give eighty-nine returns. The extra row is today's unfinished candle.
 DAYS = 91
 INVERSE = "1/"
 
@@ -34,7 +34,7 @@ class ValuedAccount:
 
 @dataclass(frozen=True, slots=True)
 class AccountService:
-    """Balances and rights of one principal, and the value of the balances."""
+    """Balances and key permissions of one principal, and the value of the balances."""
 
     client: AccountReader
     market: SpotClient
@@ -44,18 +44,18 @@ class AccountService:
         return self.client.has_key
 
     async def account(self) -> AccountView:
-        """Return the account, dated by the exchange's clock because its answer has no timestamp."""
+        """Return the account, dated by the exchange's clock. The answer itself has no timestamp."""
         reading = await self.client.account()
         return AccountView(reading.value, self.client.venue(reading.host), reading.at_ms)
 
     async def with_key_rights(self) -> tuple[AccountView, KeyRights | None]:
-        """Return the account and, if the exchange reports them, the rights of its key; both are read concurrently."""
+        """Return the account, and the key's permissions if the exchange reports them. Both are read concurrently."""
         self.client.require_key()
         told, rights = await gather(self.account, self.client.key_rights)
         return told.required(), rights.value
 
     async def valued(self) -> ValuedAccount:
-        """Return the holdings valued at the last prices; both are read concurrently."""
+        """Return the holdings, valued at the last prices. Balances and prices are read concurrently."""
         self.client.require_key()
         held, priced = await gather(self.client.account, self.market.prices)
         reading, prices = held.required(), priced.required()

@@ -17,7 +17,7 @@ from mcp_binance_server.trading.judgement.filters import STOP_PRICE, Broken, Fil
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import NOTHING, PreviewedOrder, preview, written
 
-# Levels per side: the most that the cheapest depth call returns.
+# Levels per side, as many as the cheapest depth call returns.
 LEVELS = 100
 REASONS = {LIMIT_MAKER: "it would immediately match and take", STOP_PRICE: "it would trigger immediately"}
 
@@ -33,7 +33,9 @@ class PreviewService:
     async def preview(
         self, text: str, intent: OrderIntent, released: Mapping[str, Quantity] = MappingProxyType({})
     ) -> PreviewedOrder:
-        """Preview an order on a symbol in the caller's spelling; `released` are amounts freed by the order it replaces.
+        """Preview an order on a symbol in the caller's spelling.
+
+        `released` has the funds that the replaced order frees.
 
         Raises:
             InvalidArguments: an amount is missing, zero or not allowed for this type; raised before any request.

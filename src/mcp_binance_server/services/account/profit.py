@@ -1,4 +1,4 @@
-"""Profit explained by the account's own trades, which are read back as far as the bounds allow."""
+"""Profit computed from the account's own trades, which are read back as far as the limits below allow."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,14 +39,16 @@ class _PairHistory:
 
 @dataclass(frozen=True, slots=True)
 class ProfitService:
-    """Profit from the trades of one principal; prices of past minutes are shared by all callers."""
+    """Profit from the trades of one principal. All callers share the prices of past minutes."""
 
     client: AccountReader
     directory: Directory
     prices: MinutePrices
 
     async def of(self, valued: ValuedAccount, named: Sequence[str] = ()) -> AccountProfit:
-        """Return the profit of a just valued account, from the trades on its pairs and on the `named` pairs.
+        """Return the profit of an account that was just valued.
+
+        It is computed from the trades on the account's pairs and on the `named` pairs.
 
         Raises:
             InvalidSymbol: a named pair does not exist.
@@ -92,7 +94,10 @@ class ProfitService:
         return histories
 
     async def _before(self, symbol: Symbol, page: tuple[Fill, ...], room: int) -> _PairHistory:
-        """Read the pages before a full page. The shared millisecond of two pages is read twice and counted once."""
+        """Read the pages before a full page.
+
+        Two pages share one millisecond; its trades are read twice and counted once.
+        """
         known = {each.trade_id: each for each in page}
         calls = 1
         while len(page) >= MOST_ROWS and calls <= room:
@@ -107,7 +112,10 @@ class ProfitService:
 
 
 def _pairs_of(assets: Iterable[str], table: SymbolTable) -> list[SymbolRules]:
-    """Return pairs on which the assets were likely bought: the likeliest pair of each asset before any second pair."""
+    """Return the pairs on which the assets were likely bought.
+
+    The likeliest pair of every asset comes before any second pair.
+    """
     coins = [each for each in assets if each not in CASH]
     found = (table.find(f"{asset}{quote}") for quote in QUOTES for asset in coins)
     return [each for each in found if each is not None]

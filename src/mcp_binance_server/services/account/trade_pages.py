@@ -1,17 +1,17 @@
-"""Pages of the account's trades over several pairs, cut so that no trade is skipped or repeated. Pure."""
+"""Pages of the account's trades over several pairs. No trade is skipped or repeated. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.orders import Fill
 
-# Most rows of one answer; the weight does not depend on the number of rows.
+# Most rows of one answer. The weight does not depend on the number of rows.
 MOST_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class TradePage:
-    """Trades ordered by time; `goes_on` is True if more exist in the direction of paging."""
+    """Trades ordered by time. `goes_on` is True if more exist in the direction of paging."""
 
     fills: tuple[Fill, ...]
     goes_on: bool
@@ -24,11 +24,11 @@ def oldest_first(fill: Fill) -> tuple[int, str, int]:
 def cut_page(found: Sequence[Sequence[Fill]], limit: int, *, forward: bool) -> TradePage:
     """Return the first trades of several pairs or, when paging backward, the last ones.
 
-    An order often has several trades in one millisecond. The next page starts at a different millisecond, so this page
-    holds all trades of its last one. Only a millisecond with more trades than the limit makes a page longer.
+    An order often has several trades in one millisecond. The next page starts at a different millisecond. So this page
+    holds all trades of its last millisecond. Only a millisecond with more trades than the limit makes a page longer.
     """
     rows = sorted((fill for each in found for fill in each), key=oldest_first, reverse=not forward)
-    # A full answer can leave out more trades of that pair, some of them in the millisecond of its last row.
+    # A full answer may lack more trades of that pair, even trades in the millisecond of its last row.
     ends = {each[-1 if forward else 0].time_ms for each in found if len(each) >= MOST_ROWS}
     known = next((place for place, fill in enumerate(rows) if fill.time_ms in ends), len(rows))
     cut = min(limit, known)

@@ -1,1 +1,1 @@
-"""The guided analyses."""
+"""Guided analyses of a market."""

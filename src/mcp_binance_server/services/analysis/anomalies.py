@@ -1,4 +1,4 @@
-"""Anomalies in the last whole minutes of a live market; the feed has judged them, this module collects them."""
+"""Anomalies in the last whole minutes of a live market. The feed detects them, and this module collects them."""
 
 from dataclasses import dataclass
 
@@ -13,24 +13,24 @@ from mcp_binance_server.services.live.service import BookView, LiveService, Watc
 
 SECOND_MS = 1_000
 MINUTE_MS = 60_000
-# Without a stream the book only provides a timestamp; a small book costs a tenth of the weight.
+# Without a stream, the book only provides a timestamp. A small book costs a tenth of the weight.
 COLD_LEVELS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class AnomalyService:
-    """Anomalies of a symbol, judged by its own past."""
+    """Anomalies of a symbol, compared with its own past."""
 
     live: LiveService
 
     async def detect(self, text: str, window_secs: int) -> AnomalyReport:
-        """Return the judgements of the last whole minutes; the symbol is streamed from now on."""
+        """Return the judgements of the last whole minutes. The symbol is streamed from now on."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, COLD_LEVELS)
             return self.assess(watch, view, window_secs * SECOND_MS)
 
     def assess(self, watch: Watch, view: BookView, window_ms: int) -> AnomalyReport:
-        """Collect the last whole minutes of a watched symbol; their number is the window rounded up."""
+        """Collect the last whole minutes of a watched symbol. The window is rounded up to whole minutes."""
         now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         feed = watch.feed
         if feed is None:
@@ -56,7 +56,7 @@ class AnomalyService:
 
 
 def _reference(feed: SymbolFeed, view: BookView) -> ReferenceClass | None:
-    """Return the class of a market by its tick size and trades per minute; None before its first minute."""
+    """Return the class of a market by its tick size and trades per minute, or None before its first minute."""
     mid, trades = top_of_book(view.snapshot.bids, view.snapshot.asks).mid, feed.pasts.rates.trades_per_minute()
     if mid is None or trades is None:
         return None

@@ -1,4 +1,4 @@
-"""Cheap size of a market order: from the current book, the seconds before, and the value of its quote asset."""
+"""Cheap size of a market order. It depends on the current book, the seconds before, and the quote asset's value."""
 
 from mcp_binance_server.analytics.book.cost import MarketOrderCost, market_order_cost
 from mcp_binance_server.domain.money import STABLECOINS
@@ -9,7 +9,7 @@ DOLLAR = "USDT"
 
 
 async def order_cost(live: LiveService, watch: Watch, view: BookView) -> MarketOrderCost | None:
-    """Measure the cost of a market order by the smallest depth of the last half minute, if the symbol was watched.
+    """Measure the cost of a market order. If the symbol was watched, use the smallest depth of the last half minute.
 
     Raises:
         RateLimited: the price request for the quote asset hit the rate limit.
@@ -21,7 +21,7 @@ async def order_cost(live: LiveService, watch: Watch, view: BookView) -> MarketO
 
 
 async def _dollars(live: LiveService, asset: str) -> float | None:
-    """Return the value of an asset in USDT from its own market, direct or inverse; None without one."""
+    """Return the value of an asset in USDT from its own market, direct or inverse. Return None if it has no market."""
     table = await live.market.directory.table()
     for text, is_inverse in ((f"{asset}{DOLLAR}", False), (f"{DOLLAR}{asset}", True)):
         rules = table.find(text)

@@ -1,4 +1,4 @@
-"""Order flow of takers: from candles and REST at first, from the live tape as soon as it covers the window."""
+"""Order flow of takers: from candles and REST at first, then from the live trades once they cover the window."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -57,7 +57,7 @@ MOST_KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class OrderFlowService:
-    """Order flow in windows of whole seconds, up to the newest second that is final."""
+    """Order flow in windows of whole seconds, up to the newest final second."""
 
     live: LiveService
     client: SpotClient
@@ -68,7 +68,7 @@ class OrderFlowService:
     )
 
     async def flow(self, text: str, window_secs: int) -> FlowReport:
-        """Measure the last seconds from the data at hand; the symbol is streamed from now on."""
+        """Measure the last seconds from the data at hand. The symbol is streamed from now on."""
         async with self.live.watching(text) as watch:
             symbol, now_ms = watch.rules.symbol, self.live.time.now_ms()
             report, led = await gather(
@@ -78,7 +78,7 @@ class OrderFlowService:
             return replace(report.required(), vpin=led.required())
 
     async def signal(self, text: str, window_minutes: int) -> FlowReport:
-        """Measure the last minutes, and the reference levels for a trade."""
+        """Measure the last minutes, with the reference levels for a trade."""
         async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
             report, traded, touch, quoted = await gather(
                 lambda: self._report(watch, window_minutes * MINUTE_MS),
@@ -104,7 +104,7 @@ class OrderFlowService:
         past = await self._past(watch, flow, asked)
         now_ms = self.live.time.now_ms()
         quotes = quote_flow(watch, now_ms)
-        # A tenth of a second of arithmetic: in a thread, so that book events do not wait.
+        # This computation takes a tenth of a second. It runs in a thread, so that book events do not wait.
         judged = self._judged.get((watch.rules.symbol, flow.window, past))
         direction, queues = await anyio.to_thread.run_sync(
             partial(_judge, flow, judged, past, quotes, self.live.thresholds)
@@ -128,13 +128,13 @@ class OrderFlowService:
         )
 
     async def _past(self, watch: Watch, flow: FlowSample, asked: Window) -> FlowPast | WhyNull:
-        """Return earlier windows of equal length; a window that is known only in part cannot be compared."""
+        """Return earlier windows of equal length. A window that is known only in part cannot be compared with them."""
         if flow.window != asked:
             return "insufficient_history"
         return await self.pasts.before(watch.rules.symbol, asked, self.live.thresholds)
 
     async def _measured(self, watch: Watch, asked: Window) -> tuple[FlowSample, LargeTrades | Unknown]:
-        """Use the tape if it reaches at least as far back as one call for candles would, else send requests."""
+        """Use the live trades if they reach at least as far back as one call for candles. Otherwise send requests."""
         window = Window(max(asked.from_ms, asked.to_ms - CANDLES_MS), asked.to_ms)
         covered_ms = covered_from_ms(watch)
         if covered_ms is not None and covered_ms <= window.from_ms:

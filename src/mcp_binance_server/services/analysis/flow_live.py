@@ -30,7 +30,7 @@ from mcp_binance_server.services.live.service import Watch
 
 SECOND_MS = 1_000
 OFI_MS = 10_000
-# A quarter of an hour is long enough for a slope and short enough to be current.
+# A quarter of an hour in ms: long enough for a slope and short enough to be current.
 KYLE_MS = 900_000
 
 
@@ -43,7 +43,7 @@ class QuoteFlow:
     seconds: tuple[TouchSecond, ...]
 
     def queues(self) -> QueueFlow:
-        """Rank the imbalance within the hour; takes some milliseconds."""
+        """Rank the imbalance within the last hour. This takes some milliseconds."""
         return queue_flow(self.ofi, self.states, self.seconds)
 
 
@@ -59,7 +59,7 @@ def quote_flow(watch: Watch, now_ms: int) -> QuoteFlow | Unknown:
             need_n=watch.thresholds.min_events,
         )  # fmt: skip
         return Unknown("collecting", progress)
-    # The first change in the window starts from the state before the window.
+    # The first change in the window needs the state before the window.
     before = sum(each.time_ms < now_ms - OFI_MS for each in seen)
     states = tuple(each.state for each in seen[max(0, before - 1) :])
     hour = tuple(
@@ -69,7 +69,7 @@ def quote_flow(watch: Watch, now_ms: int) -> QuoteFlow | Unknown:
 
 
 def level_rates(watch: Watch, asked: Window, now_ms: int) -> LevelRates | Unknown:
-    """Return the rate of newly set levels per side and second."""
+    """Return the number of level additions per side and second."""
     if watch.feed is None:
         return watch.unknown
     rows = watch.feed.seconds.since(asked.from_ms)
@@ -81,7 +81,7 @@ def level_rates(watch: Watch, asked: Window, now_ms: int) -> LevelRates | Unknow
 
 
 def takers_paid(watch: Watch, asked: Window) -> PaidSpread | Unknown:
-    """Measure the spread that trades of a window paid against the mid price, and the spread quoted in it."""
+    """Measure the spread that the trades of a window paid against the mid price, and the quoted spread."""
     if watch.feed is None:
         return watch.unknown
     rows = watch.feed.seconds.since(asked.from_ms)
@@ -90,7 +90,7 @@ def takers_paid(watch: Watch, asked: Window) -> PaidSpread | Unknown:
 
 
 def price_impact(watch: Watch, to_ms: int) -> KyleLambda | Unknown:
-    """Fit moves of the mid price to the signed volume per second, over the time in which the tape is complete."""
+    """Fit moves of the mid price to the signed volume per second. Use only the time with a complete tape."""
     if watch.feed is None:
         return watch.unknown
     covered_ms = covered_from_ms(watch)
@@ -109,7 +109,7 @@ def _with_later(trades: Sequence[PaidTrade], rows: Sequence[Second]) -> list[Mid
     for each in trades:
         due_ms = each.time_ms + REALISED_HORIZON_MS
         at = bisect_left(times, due_ms)
-        # The book is sampled once a second: the mid price at the horizon is the first sample from then on.
+        # The book is sampled once a second. The mid price at the horizon is the first sample from then on.
         later = rows[at].mid if at < len(rows) and times[at] - due_ms < SECOND_MS else None
         found.append(MidTrade(each.price, "sell" if each.is_sale else "buy", each.mid, later))
     return found

@@ -1,4 +1,4 @@
-"""Past flow of a symbol from candles: windows for ranking the current one, and a week for VPIN."""
+"""Past order flow of a symbol, from candles: earlier windows to rank the current one, and a week for VPIN."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ from mcp_binance_server.services.analysis.tape_window import (
 )
 
 MINUTE_MS = 60_000
-# Step in which the past of a window advances; repeated requests within a step cost nothing.
+# Time step for the past of a window. Within a step, repeated requests use the cache.
 STEP_MS = 300_000
 VPIN_STEP_MS = 900_000
 WEEK_MS = 7 * 86_400_000
@@ -28,14 +28,14 @@ MOST_KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class FlowPasts:
-    """Cache of earlier windows by symbol and length, and of VPIN, until the next time step."""
+    """Cache of VPIN and of earlier windows by symbol and length. An entry is used until the next time step."""
 
     client: SpotClient
     _pasts: RecentResults[FlowPast] = field(default_factory=lambda: RecentResults[FlowPast](MOST_KEPT), repr=False)
     _vpins: RecentResults[Vpin] = field(default_factory=lambda: RecentResults[Vpin](MOST_KEPT), repr=False)
 
     async def before(self, symbol: Symbol, window: Window, thresholds: Thresholds) -> FlowPast | WhyNull:
-        """Return the windows of equal length before this one, or the reason for their absence.
+        """Return the windows of equal length before this one, or the reason why there are none.
 
         Raises:
             RateLimited: a partial answer would only cause more requests.
@@ -46,7 +46,7 @@ class FlowPasts:
         kept = self._pasts.get(key)
         if kept is not None:
             return kept
-        # Whole minutes take one call where seconds would take many; 1 s candles reach as far as four calls.
+        # Whole minutes take one call where seconds would take many. The 1 s candles reach as far as four calls allow.
         interval = "1s" if length_ms % MINUTE_MS else "1m"
         page_ms = A_PAGE * INTERVAL_MS[interval]
         pages = min(MOST_PAGES, -(-MOST_WINDOWS * length_ms // page_ms))
@@ -61,7 +61,7 @@ class FlowPasts:
         return self._pasts.keep(key, past_windows(candles, length_ms, until_ms, minimum=thresholds.min_events))
 
     async def vpin(self, symbol: Symbol, now_ms: int, thresholds: Thresholds) -> Vpin | Unknown:
-        """Return VPIN of the last week, as of the last quarter of an hour.
+        """Return the VPIN of the last week. It changes every quarter of an hour.
 
         Raises:
             RateLimited: a partial answer would only cause more requests.

@@ -1,4 +1,4 @@
-"""Volume by price, and the prices at which a book can absorb size."""
+"""Volume by price, and the prices at which a book can absorb a large order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -49,18 +49,18 @@ from mcp_binance_server.services.market.service import MarketService
 
 MINUTE_MS = 60_000
 MOST_PAGES = 5
-# Longest window for 1 s bars, fifteen calls at most; 1 min bars are enough for longer windows.
+# Longest window for 1 s bars, in minutes. It takes fifteen calls at most. Longer windows use 1 min bars.
 SECOND_BARS_MINUTES = 239
 PROMPT_WAIT_MS = 1_500
 LIVE_LEVELS = 1_000
-# Half the weight of a thousand levels, for a book without a stream.
+# Levels requested for a book without a stream. A thousand levels would cost twice the weight.
 ASKED_LEVELS = 500
 MOST_KEPT = 20
 
 HOUR_MS = 3_600_000
-# Longest span for 1 min bars: a day of them is two calls, a week of 5 min bars three.
+# Longest span for 1 min bars, in hours. A day of them takes two calls; a week of 5 min bars takes three.
 MINUTE_HOURS = 24
-# More rows do not help a reader; a narrower bin is widened, and the answer states it.
+# More rows do not help a reader. A bin that is too narrow is widened, and the answer says so.
 MOST_BINS = 200
 
 
@@ -86,7 +86,7 @@ class LiquidityService:
     async def thin_ranges(
         self, text: str, minutes: int, percentile: int | None, *, side: StopSide = "long", horizon_ms: int = DAY_MS
     ) -> ThinRangeReport:
-        """Find thin ranges in past trading; large standing sizes also count for the stop."""
+        """Find price ranges with little past trading. Large resting sizes in the book also count for the stop."""
         async with self.live.watching(text) as watch:
             quoted, traded, noise = await gather(
                 lambda: self.live.quoted(watch), lambda: self._traded(watch, minutes), lambda: self._noise(watch)
@@ -107,7 +107,7 @@ class LiquidityService:
             )
 
     async def map(self, text: str, minutes: int) -> LiquidityReport:
-        """Collect thin ranges, standing sizes and costs; a failed part is marked and the rest is kept."""
+        """Collect thin ranges, large resting sizes and costs. A failed part is marked, and the rest is returned."""
         async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
             quoted, traded, book, noise = await gather(
                 lambda: self.live.quoted(watch),
@@ -144,12 +144,12 @@ class LiquidityService:
             )
 
     async def _noise(self, watch: Watch) -> Noise | None:
-        """Measure the usual price move from the bars of a day; None if hardly anything trades."""
+        """Measure the usual price move from the bars of one day. Return None if there is hardly any trading."""
         to_ms = settled_ms(self.live.time.now_ms(), INTERVAL_MS["5m"])
         return noise_of(await closed_candles(self.client, watch.rules.symbol, "5m", to_ms - DAY_MS, to_ms))
 
     async def _traded(self, watch: Watch, minutes: int) -> _TradedNow:
-        """Use every trade if few calls suffice, else bars as fine as the window allows."""
+        """Use every trade if a few calls suffice. Otherwise use the finest bars that the window allows."""
         now_ms, span_ms = self.live.time.now_ms(), minutes * MINUTE_MS
         to_ms = settled_ms(now_ms)
         window = Window(to_ms - span_ms, to_ms)
@@ -168,7 +168,7 @@ class LiquidityService:
         bars = await closed_candles(self.client, symbol, "1m", window.from_ms, window.to_ms)
         count = sum(each.trade_count for each in bars)
         coverage = len(bars) / minutes
-        # Candles count every fill, so their count bounds the number of aggregate trades, and of pages.
+        # Candles count every fill. So their count is an upper bound for the number of aggregate trades, and of pages.
         if count <= MOST_PAGES * A_PAGE:
             trades = await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)
             if trades is not None:
@@ -188,12 +188,12 @@ class LiquidityService:
     ) -> _TradedNow:
         profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
         path = path_of_trades(trades, tick, thresholds=self.live.thresholds)
-        # Counted like the page's other figures: an aggregate is one trade.
+        # An aggregate trade counts as one trade, as in the other figures of the page.
         flow = replace(flow_of_tape(trades, window.to_ms - window.from_ms, window.to_ms), trades=len(trades))
         return _TradedNow(profile, path, window, coverage, len(trades), source, flow)
 
     def _judge(self, watch: Watch, traded: _TradedNow, quoted: Quoted) -> ThinRanges:
-        """Compare a window with its shuffles, the most expensive step here, or return the cached result."""
+        """Compare a window with its shuffles, or return the cached result. This is the most expensive step here."""
         key = watch.rules.symbol, traded.window, traded.source, quoted.spread
         made = self._judged.get(key)
         if made is not None:
@@ -329,7 +329,7 @@ class VolumeProfileService:
     async def _traded(
         self, rules: SymbolRules, interval: Interval, window: Window, bin_size: Price | None, rows: Rows
     ) -> _Traded:
-        """Return the profile of a finished window, from the cache if it was made before."""
+        """Return the profile of a finished window. A repeated request is served from the cache."""
         key = rules.symbol, window, bin_size, rows
         made = self._made.get(key)
         if made is not None:
@@ -349,7 +349,7 @@ class VolumeProfileService:
         return (await self.market.priced(symbol)).reading
 
     async def _trades(self, symbol: Symbol, window: Window, bars: Sequence[Candle]) -> tuple[Trade, ...] | None:
-        # Candles count every fill, so their count bounds the number of aggregate trades, and of pages.
+        # Candles count every fill. So their count is an upper bound for the number of aggregate trades, and of pages.
         if sum(each.trade_count for each in bars) > MOST_PAGES * A_PAGE:
             return None
         return await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)

@@ -39,7 +39,7 @@ BOOK_LEVELS = 1_000
 PAID_MS = 300_000
 FLOW_MS = 60_000
 DAY_MS = 86_400_000
-# Window of whole minutes by analysis depth, in ms; the deepest analysis also reads a day of bars.
+# Window in ms for each analysis depth, in whole minutes. The deepest analysis also reads a day of bars.
 WINDOW_MS: dict[AnalysisDepth, int] = {"quick": 60_000, "standard": 180_000, "deep": 300_000}
 RESILIENCE_MS = 300_000
 
@@ -51,7 +51,7 @@ class MarketHealthService:
     live: LiveService
 
     async def measure(self, text: str, window_secs: int) -> HealthReport:
-        """Return the current health, and the book's recoveries in the last seconds; the symbol stays streamed."""
+        """Return the current health, and the book's recoveries in the last seconds. The symbol stays streamed."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, COLD_LEVELS if watch.live is None else MOST_LEVELS)
             return self.assess(watch, view, window_secs * SECOND_MS)
@@ -104,7 +104,10 @@ def _recoveries(rows: Sequence[Second], thresholds: Thresholds) -> Recoveries:
 
 
 def _unknown(watch: Watch, view: BookView, top: TopOfBook) -> Unknown | None:
-    """Return the reason why a book has no health: broken, without a stream, or silent for too long; else None."""
+    """Return why a book has no health score: it is broken, has no stream, or is silent for too long.
+
+    Otherwise return None.
+    """
     if (why := NO_SCORE.get(top.state)) is not None:
         return Unknown(why)
     if watch.feed is None:
@@ -119,7 +122,7 @@ def _is_truncated(band: BandImbalance) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MicrostructureService:
-    """Microstructure page of one market, from several services."""
+    """Microstructure page of one market, combined from several services."""
 
     live: LiveService
     client: SpotClient
@@ -128,7 +131,7 @@ class MicrostructureService:
     health: MarketHealthService
 
     async def analyse(self, text: str, hours: int, depth: AnalysisDepth) -> MicrostructureReport:
-        """Collect the page; wait briefly for the first book, and leave out a part that fails.
+        """Collect the page. Wait briefly for the first book, and leave out parts that fail.
 
         Raises:
             RateLimited: a partial page would only cause more requests.
@@ -175,7 +178,7 @@ class MicrostructureService:
             )
 
     async def _day_volatility(self, symbol: Symbol) -> float | None:
-        """Return the usual move of a minute from a day of bars; None if they cannot be read, then the hour is used."""
+        """Return the usual move of one minute, from a day of bars. If it is None, the caller uses the last hour."""
         step_ms = INTERVAL_MS["5m"]
         to_ms = settled_ms(self.live.time.now_ms(), step_ms)
         try:
@@ -188,7 +191,7 @@ class MicrostructureService:
 
 
 def _taped_flow(watch: Watch, now_ms: int) -> TakerFlow | None:
-    """Return the takers' flow in the last sixty whole seconds; None while the tape does not cover them."""
+    """Return the takers' flow of the last sixty whole seconds, or None while the tape does not cover them."""
     to_ms = settled_ms(now_ms)
     trades = taped(watch, Window(to_ms - FLOW_MS, to_ms))
     return None if trades is None else flow_of_tape(trades, FLOW_MS, to_ms)

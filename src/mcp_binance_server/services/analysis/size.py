@@ -31,13 +31,16 @@ from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import USUAL
 
 ROUND_SUM = Decimal(10_000)
-# Quote assets that count as dollars; they need no price list.
+# Quote assets that count as dollars. They need no price list.
 DOLLAR_QUOTES = frozenset({"USDT", "USDC", "FDUSD"})
 
 
 @dataclass(frozen=True, slots=True)
 class SizeReadings:
-    """Inputs of a size, read at one moment; account, orders and prices are None without a usable key."""
+    """Inputs for the size of a trade, read at one moment.
+
+    Account, orders and prices are None without a usable key.
+    """
 
     book: BookSnapshot
     account: Account | None
@@ -48,14 +51,14 @@ class SizeReadings:
 
 @dataclass(frozen=True, slots=True)
 class SizeService:
-    """Trade sizes from the book and, with a key, the account and its open orders on the symbol."""
+    """Trade sizes from the book. With a key, they also use the account and its open orders on the symbol."""
 
     client: SpotClient
     account: AccountReader
     thresholds: Thresholds = DEFAULTS
 
     async def read(self, symbol: Symbol) -> SizeReadings:
-        """Read the inputs of a size; `missing` names an account that cannot be read.
+        """Read the inputs for a size. `missing` lists the inputs that cannot be read, with the errors.
 
         Raises:
             AppError: the book cannot be read.
@@ -72,9 +75,9 @@ class SizeService:
         return SizeReadings(book, account.value, orders.value, prices.value, missing)
 
     async def size(self, view: MarketView, outlook: Outlook, read: SizeReadings | None) -> SizeReport:
-        """Size the trade of the first rule, or return the reason for no order.
+        """Size the trade of the first rule, or return why there is no order.
 
-        A size from here is accepted by preview_order.
+        preview_order accepts each size that is returned here.
         """
         basis = None if read is None else await self._basis(view.rules, read)
         return SizeReport(self._verdict(view, outlook, basis), basis.funds if basis else None)
@@ -120,14 +123,14 @@ class SizeService:
         return (await self.account.account()).value if self.account.has_key else None
 
     async def _orders(self, symbol: Symbol) -> tuple[Order, ...] | None:
-        # Only orders of this symbol: a request for all symbols costs thirteen times as much.
+        # Request only this symbol's orders: a request for all symbols costs thirteen times as much.
         return (await self.account.open_orders(symbol)).value if self.account.has_key else None
 
 
 def _kept(
     rules: SymbolRules, levels: TradeLevels, sized: SizedOrder, touch: Touch, funds: OwnFunds | None
 ) -> SizedOrder | NoOrder:
-    """Return the order if the exchange accepts it at both ends of the band, else the rule that it breaks."""
+    """Return the order if the exchange accepts it at both ends of the price band. Otherwise return the broken rule."""
     if funds is not None and rules.max_num_orders and funds.open_orders >= rules.max_num_orders:
         return NoOrder("orders_full")
     for price in (levels.entry_high, levels.entry_low):

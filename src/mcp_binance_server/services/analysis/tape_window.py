@@ -1,4 +1,4 @@
-"""Trades of a window, from the stream if it reaches back far enough, and a cache of recent results."""
+"""Trades of a window, from the stream if it reaches back far enough. Also a cache of recent results."""
 
 from collections.abc import Hashable
 from functools import partial
@@ -23,14 +23,14 @@ SECOND_MS = 1_000
 
 
 def settled_ms(now_ms: int, step_ms: int = 1_000) -> int:
-    """Return the end of the newest whole time step that is final."""
+    """Return the end of the newest time step that is final."""
     return (now_ms - SETTLE_MS) // step_ms * step_ms
 
 
 async def closed_candles(
     client: SpotClient, symbol: Symbol, interval: Interval, from_ms: int, to_ms: int
 ) -> tuple[Candle, ...]:
-    """Return the candles between two settled moments, oldest first; long spans take several calls."""
+    """Return the candles between two settled moments, oldest first. Long spans take several calls."""
     step_ms = INTERVAL_MS[interval]
     ends = [*range(to_ms, from_ms, -A_PAGE * step_ms)][::-1]
     parts = await gather(
@@ -46,7 +46,7 @@ async def closed_candles(
 async def trades_between(
     client: SpotClient, symbol: Symbol, from_ms: int, to_ms: int, most_pages: int
 ) -> tuple[Trade, ...] | None:
-    """Return every aggregate trade between two moments, page by page; None if there are more pages."""
+    """Return every aggregate trade between two moments, or None if they need more than `most_pages` pages."""
     page = (await client.aggregate_trades_since(symbol, from_ms)).value
     trades = list(page)
     for _ in range(most_pages - 1):
@@ -59,7 +59,7 @@ async def trades_between(
 
 
 class RecentResults(Generic[ValueT]):
-    """Cache of the newest `most` results; the oldest result is evicted."""
+    """FIFO cache of at most `most` results."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -76,7 +76,7 @@ class RecentResults(Generic[ValueT]):
 
 
 def covered_from_ms(watch: Watch) -> int | None:
-    """Return the first whole second from which the tape has every trade; None while that is uncertain."""
+    """Return the first whole second from which the tape is complete, or None while that is uncertain."""
     feed = watch.live
     newest = feed.tape.newest if feed is not None else None
     if feed is None or newest is None or feed.unbroken_ms is None:
@@ -89,7 +89,7 @@ def covered_from_ms(watch: Watch) -> int | None:
 
 
 def taped(watch: Watch, window: Window) -> tuple[Trade, ...] | None:
-    """Return the trades of a window from the tape; None if the tape does not hold all of them."""
+    """Return the trades of a window from the tape, or None if the tape lacks some of them."""
     covered_ms = covered_from_ms(watch)
     if watch.feed is None or covered_ms is None or covered_ms > window.from_ms:
         return None
@@ -107,6 +107,6 @@ def tape_progress(watch: Watch, need_ms: int, now_ms: int) -> Unknown:
 
 
 def collecting(have_ms: int, need_ms: int, now_ms: int) -> Unknown:
-    """Return the progress of a measure that is still collecting."""
+    """Return the progress of a measure that still collects data."""
     progress = Progress(have_ms=have_ms, need_ms=need_ms, ready_ms=now_ms + need_ms - have_ms)
     return Unknown("collecting", progress)

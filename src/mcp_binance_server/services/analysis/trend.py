@@ -1,4 +1,4 @@
-"""Trend analysis: concurrent reads of its inputs, judged by pure functions."""
+"""Trend analysis: its inputs are read concurrently, then judged by pure functions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from mcp_binance_server.services.analysis.size import SizeService
 from mcp_binance_server.services.gathering import Part, gather
 from mcp_binance_server.services.market.service import MarketService
 
-# A day in bars of three minutes is one call; bars of one minute would be two.
+# A day of 3-minute bars takes one call. A day of 1-minute bars would take two.
 PROFILE_INTERVAL: Interval = "3m"
 PROFILE_BARS = 480
 
@@ -29,7 +29,7 @@ class AnalysisService:
     thresholds: Thresholds = DEFAULTS
 
     async def trading(self, text: str, strategy: Strategy, risk: RiskTolerance) -> TradingReport:
-        """Judge a symbol for one long trade; without candles only the day is judged, and the page states it."""
+        """Judge a symbol for one long trade. Without candles, only the day is judged, and the page says so."""
         symbol = await self.market.directory.expect(text)
         ticker, hourly, day, sizing = await gather(
             lambda: self.market.priced(text),

@@ -1,1 +1,1 @@
-"""Charts from words to picture."""
+"""Charts, from a description in words to the picture."""

@@ -1,4 +1,4 @@
-"""Chart data for the page that draws a chart live."""
+"""Data of the live chart's page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ MOST_READY: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class BarsReading:
-    """Data of a chart, the time of its candles, and warnings about missing parts ("code: sentence")."""
+    """Data of a chart, the time of its candles, and warnings about missing parts. A warning is a "code: sentence"."""
 
     request: "Request"
     as_of_ms: int
@@ -38,9 +38,10 @@ class BarsReading:
 
 @dataclass(frozen=True, slots=True)
 class ChartBars:
-    """Chart data without a picture, from candles that are cached while a client watches.
+    """Chart data without a picture. The candles are cached while a client watches.
 
-    Equal requests within a second share one answer. One chart is computed at a time, and parties take turns.
+    Equal requests within a second share one answer. One chart is computed at a time. The parties (clients) get their
+    turns in round-robin order.
     """
 
     local: LocalCharts

@@ -1,4 +1,4 @@
-"""Chart configurations from words, and validation of chart configurations."""
+"""Construction of chart configurations from words, and their validation."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 LOG = logging.getLogger(__name__)
-# Longest wait for the symbol list; loading goes on for later requests.
+# Longest wait for the symbol list, in ms. Loading continues for later requests.
 LONGEST_WAIT_MS: Final = 300
 
 
 @dataclass
 class ChartLanguageService:
-    """Reader of chart descriptions, with an index of the exchange's symbols; it is cached until they change."""
+    """Reader of chart descriptions. Its index of the exchange's symbols is cached until the symbols change."""
 
     directory: Directory
     time: ServerTime
@@ -65,14 +65,14 @@ class ChartLanguageService:
         return made
 
     def _obstacles(self, config: Mapping[str, object], in_use: PlanInUse) -> tuple[str, ...]:
-        """Return the obstacles to drawing a chart, in the validator's words."""
+        """Return the reasons why a chart cannot be drawn, in the validator's words."""
         if not self.plans.has_key:
             symbol = config.get("symbol")
             return () if is_binance_spot(symbol) else (key_needed(str(symbol)),)
         return () if in_use.binds else doubts(usage_of(config, in_use.default_size), in_use.plan)
 
     async def _symbols(self) -> SymbolTable | None:
-        # Words can be read without the symbol list; every pair is then marked as unverified.
+        # Words can be read without the symbol list. Then every pair is marked as unverified.
         clock, found = self.directory.clock, self.directory.loaded
         async with anyio.create_task_group() as waiting:
 
@@ -96,7 +96,8 @@ class ChartLanguageService:
 
         catalogue = self.catalogue()
         if self._arranged is None or self._arranged[0] is not catalogue or self._arranged[1] is not table:
-            # Indexes thousands of names, each by all of its words: in a thread, so that other requests do not wait.
+            # This indexes thousands of names by all of their words. It runs in a thread, so that other requests do not
+            # wait.
             known = await anyio.to_thread.run_sync(Knowledge.of, catalogue, table)
             self._arranged = (catalogue, table, known)
         return self._arranged[2]
@@ -104,7 +105,7 @@ class ChartLanguageService:
 
 @dataclass(frozen=True, slots=True)
 class JudgedChart:
-    """A verdict, and the plan that it is based on."""
+    """A verdict, and the chart-img.com plan that it is based on."""
 
     verdict: "ConfigVerdict"
     by: PlanInUse
@@ -112,7 +113,7 @@ class JudgedChart:
 
 @dataclass(frozen=True, slots=True)
 class ChartValidationService:
-    """Validation by the requested plan or this server's plan, and by the symbol list if it is loaded."""
+    """Validation by the requested plan, or by this server's plan. The symbol list is used if it is loaded."""
 
     directory: Directory
     time: ServerTime

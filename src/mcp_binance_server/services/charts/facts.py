@@ -1,4 +1,4 @@
-"""Drawable content: the documentation of chart-img.com, its exchanges, and the symbols of each exchange."""
+"""Facts about charts: the documentation of chart-img.com, its exchanges, and the symbols of each exchange."""
 
 import re
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _QUOTE_NAMES: Final = {"USDT": "TetherUS"}
 
 @dataclass(frozen=True, slots=True)
 class ChartFactsService:
-    """Cached chart facts; facts about Binance need no key."""
+    """Cached chart facts. Facts about Binance need no key."""
 
     docs: DocumentationSource
     listings: Listings
@@ -65,7 +65,7 @@ class ChartFactsService:
         held = await self.listings.symbols(place, wanted.upper())
         found = _closest((_symbol(each, kind) for each in held.value), wanted)
         if wanted and not found:
-            # The service searches names only; descriptions are searched in the whole list.
+            # The service searches names only. Descriptions are searched in the whole list.
             held = await self.listings.symbols(place)
             found = _closest((_symbol(each, kind) for each in held.value), wanted)
         return Held(SymbolList(place, found), held.source, held.at_ms, held.warning)

@@ -1,4 +1,4 @@
-"""Cache of candles for watched pairs; after the first load only the newest candles are requested."""
+"""Cache of candles for watched pairs. After the first load, only the newest candles are requested."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -17,14 +17,14 @@ NEWEST: Final = 3
 FRESH_MS: Final = 1_000
 KEPT_MS: Final = 5 * 60_000
 MOST_SERIES: Final = 32
-# Candles in the cache; about a kilobyte each.
+# Most candles in the cache. A candle takes about a kilobyte.
 MOST_KEPT: Final = 32_000
 LONGEST_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedPair:
-    """Key of a candle series: the newest candles, or those opened until a moment."""
+    """Key of a candle series: the newest candles, or with `until_ms` those opened until then."""
 
     symbol: Symbol
     interval: Interval
@@ -33,7 +33,7 @@ class WatchedPair:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSeries:
-    """Candles, oldest first, and the exchange's time at the request for the newest of them."""
+    """Candles, oldest first. `as_of_ms` is the exchange's time when the newest of them was requested."""
 
     candles: tuple[Candle, ...]
     as_of_ms: int
@@ -43,13 +43,13 @@ class LoadedSeries:
         return bool(self.candles) and self.candles[-1].close_time_ms < self.as_of_ms
 
     def followed_by(self, newest: "LoadedSeries") -> "LoadedSeries | None":
-        """Return the series with its newest candles updated; None if they do not continue the series."""
+        """Return the series with its newest candles updated, or None if they do not continue the series."""
         if not newest.candles:
             return None
         first_ms = newest.candles[0].open_time_ms
         before = [each for each in self.candles[-NEWEST - 1 :] if each.open_time_ms >= first_ms]
         now = {each.open_time_ms: each for each in newest.candles}
-        # The last known candle must be among the new ones: its final value is unknown otherwise.
+        # The last known candle must be among the new ones. Otherwise its final value is unknown.
         if not before or any(self._changed(each, now.get(each.open_time_ms)) for each in before):
             return None
         older = self.candles[: len(self.candles) - len(before)]
@@ -63,7 +63,7 @@ class LoadedSeries:
 
 
 async def load_series(client: SpotClient, pair: WatchedPair, count: int) -> LoadedSeries:
-    """Request `count` candles; a young market has fewer."""
+    """Request `count` candles. A young market has fewer."""
     asked = min(count, MOST_CANDLES)
     page = await client.candles(pair.symbol, pair.interval, asked, until_ms=pair.until_ms)
     candles = page.value
@@ -88,10 +88,10 @@ class _KeptSeries:
 
 @dataclass
 class KeptCandles:
-    """Cache that loads a series once and then its newest candles, at most once a second, for all clients.
+    """Cache for all clients. It loads a series once, and then its newest candles at most once a second.
 
-    A series is kept for five minutes after its last request. If space is short, a series of the party with the largest
-    share is evicted: reading many pairs does not make other parties load theirs again.
+    A series is kept for five minutes after its last request. If space is short, the cache evicts a series of the party
+    with the largest share. So a party that reads many pairs does not evict the series of other parties.
     """
 
     client: SpotClient
@@ -126,7 +126,7 @@ class KeptCandles:
         return found.series.last(count)
 
     def _is_current(self, pair: WatchedPair, kept: _KeptSeries, now_ms: float) -> bool:
-        # Past candles do not change, but the last one may still be open.
+        # Past candles do not change. But the last one may still be open.
         is_over = pair.until_ms is not None and (kept.series.last_closed or not kept.series.candles)
         return is_over or now_ms - kept.read_ms < FRESH_MS
 

@@ -1,4 +1,4 @@
-"""Charts of Binance pairs drawn locally from own candles: two at a time, equal ones once, parties in turn."""
+"""Charts of Binance pairs, drawn here from candles. Two run at a time, and parties get turns in round-robin order."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -55,7 +55,7 @@ class LocalCharts:
         return self.market.client.caller.network
 
     async def draw(self, chart: "LocalChart") -> LocalPicture:
-        """Draw a chart; concurrent requests for an equal chart share one picture.
+        """Draw a chart. Concurrent requests for an equal chart share one picture.
 
         Raises:
             InvalidSymbol: the exchange does not list the pair.
@@ -118,7 +118,7 @@ class LocalCharts:
 
 
 def name_of(chart: "LocalChart") -> str:
-    """Return a key of the chart without the request time, which differs between equal requests."""
+    """Return the cache key of a chart. It omits the request time, which differs between equal requests."""
     asked = replace(chart, spec=replace(chart.spec, as_of_ms=None))
     return msgspec.json.encode(asked, order="deterministic").decode()
 

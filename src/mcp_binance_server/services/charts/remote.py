@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ImageFormat = Literal["png", "jpeg"]
 
 MINUTE_MS: Final = 60_000
-# Half a minute for the requested size, and half a minute for a size that fits the plan.
+# Half a minute for the requested size and half a minute for a size that fits the plan, with a margin, in ms.
 LONGEST_MS: Final = 70_000
 
 
@@ -40,10 +40,10 @@ class ChartOrder:
 
 @dataclass(frozen=True, slots=True)
 class ChartImage:
-    """An image, or its URL and expiry; its renderer, and warnings for the user ("code: sentence").
+    """An image or its URL, its renderer, and warnings for the user. A warning is a "code: sentence".
 
-    A locally drawn image has its legend in words, and the time of its candles. `status` is chart-img.com's HTTP status,
-    0 without a request or an answer.
+    A locally drawn image has its legend in words, and the time of its candles. `status` is chart-img.com's HTTP status.
+    It is 0 without a request or an answer.
     """
 
     renderer: Literal["chart-img", "local"]
@@ -103,7 +103,10 @@ class RemoteCharts:
         return Translated(wire.body, wire.notes)
 
     def over_plan(self, order: ChartOrder) -> str | None:
-        """Return the excess over the key's plan; None if there is none, or if the key may allow more."""
+        """Return by how much the chart exceeds the key's plan.
+
+        Return None if it does not, or if the key may allow more than the plan.
+        """
         from mcp_binance_server.charts.plans import usage_of  # noqa: PLC0415
 
         in_use = self.client.plans.current()
@@ -113,13 +116,13 @@ class RemoteCharts:
         return f"{usage.resolution} with {usage.count} studies and drawings exceeds the {in_use.plan.name} plan"
 
     async def draw(self, order: ChartOrder, asked: Translated) -> ChartImage:
-        """Draw the chart at chart-img.com; concurrent equal requests share one image.
+        """Draw the chart at chart-img.com. Concurrent equal requests share one image.
 
         Raises:
             ChartServiceError: chart-img.com did not draw the chart.
             InvalidChartConfig: chart-img.com rejected the configuration.
         """
-        # A range that ends now has a different end in every request; the key uses the range as requested.
+        # A range that ends now has a different end in every request. So the key has the range as requested.
         same = {**asked.body, "range": order.config.get("range"), "storage": order.storage}
         key = f"{self.time.now_ms() // MINUTE_MS} {msgspec.json.encode(same, order='deterministic').decode()}"
         post = self._stored if order.storage else self._drawn

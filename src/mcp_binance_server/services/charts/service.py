@@ -1,4 +1,4 @@
-"""Chart images: from chart-img.com if key, plan and symbol allow, else drawn locally."""
+"""Chart images: from chart-img.com if key, plan and symbol allow it, otherwise drawn locally."""
 
 import logging
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _SERVICE_ONLY: Final = frozenset({"symbol", "interval"})
 
 @dataclass(frozen=True, slots=True)
 class ChartingService:
-    """Choice between both renderers; the answer names the renderer and the reason."""
+    """Choice between the two renderers. The answer names the renderer and the reason."""
 
     remote: RemoteCharts
     local: LocalCharts
@@ -97,7 +97,7 @@ class ChartingService:
     async def _drawn_instead(
         self, order: ChartOrder, chart: "LocalChart", failure: ChartServiceError | InvalidChartConfig
     ) -> ChartImage:
-        # A rejection is final unless it is about the symbol: the service does not know every Binance pair.
+        # A rejection is final unless it concerns the symbol: the service does not know every Binance pair.
         if isinstance(failure, InvalidChartConfig) and {each["field"] for each in failure.details} != {"symbol"}:
             raise failure
         if order.wants_jpeg and self.jpeg is None:

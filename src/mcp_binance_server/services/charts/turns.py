@@ -1,4 +1,4 @@
-"""Chart work with limited concurrency: equal requests run once, and parties take turns."""
+"""Chart work with limited concurrency. Equal requests run once, and parties get turns in round-robin order."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
@@ -7,9 +7,9 @@ from mcp_binance_server.charts.errors import ChartNotDrawn
 from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 from mcp_binance_server.state.flight import Flights
 
-# Longer than fifty pictures in a row; a longer wait is refused.
+# Longer than fifty pictures in a row take. A longer wait is refused.
 LONGEST_WAIT_SECS: Final = 30.0
-# Limit of waiting, loading and drawing together, with a margin.
+# Limit of waiting, loading and drawing together, in ms, with a margin.
 LONGEST_MS: Final = 90_000
 
 ValueT = TypeVar("ValueT")
@@ -23,7 +23,7 @@ async def in_turn(
     turns: FairTurns,
     longest_wait_secs: float = LONGEST_WAIT_SECS,
 ) -> ValueT:
-    """Run work when its turn comes; concurrent requests with an equal `name` share the result.
+    """Run work when its turn comes. Concurrent requests with an equal `name` share the result.
 
     Raises:
         ChartNotDrawn: too many charts are waiting, of this party or in total.
@@ -43,7 +43,7 @@ async def in_turn(
         # Work in one party's long queue runs sooner if another party wants it too.
         turns.join(name)
         return await flights.join(name, lambda: do(_asked(turns, name)), lock_ms=LONGEST_MS)
-    # Queue before joining: only the party with a full queue is refused, not every party that wants this chart.
+    # Queue before joining. Then only the party with a full queue is refused, not every party that wants this chart.
     turn = _asked(turns, name)
     return await flights.join(name, lambda: do(turn), lock_ms=LONGEST_MS)
 

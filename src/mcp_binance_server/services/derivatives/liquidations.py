@@ -1,4 +1,4 @@
-"""Observed liquidations of one symbol, as a sample with its observation time."""
+"""Observed liquidations of one symbol. They are a sample, and the observation time is included."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class LiquidationService:
     setting: str | None = None
 
     async def heard(self, symbol: Symbol) -> LiquidationReport:
-        """Return a symbol's liquidations of at most the last hour; the first call starts the stream."""
+        """Return a symbol's liquidations of at most the last hour. The first call starts the stream."""
         if self.watch is None:
             return LiquidationReport("off", NOTHING, self.setting)
         told = await self.watch.ask()

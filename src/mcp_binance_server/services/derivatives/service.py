@@ -53,7 +53,7 @@ SHARE_NAMES: dict[ShareKind, str] = {
 }
 ValueT = TypeVar("ValueT")
 
-# Timeout of a glance: a page about a spot pair must not wait for its perpetual.
+# Timeout of a glance in seconds. A page about a spot pair must not wait for its perpetual.
 GLANCE_SECS = 2.0
 BPS = 10_000
 ZERO = Decimal(0)
@@ -61,7 +61,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class _SpotSeen:
-    """The likely spot pair of the contract, its quote, and the interval in which the quote was valid."""
+    """The contract's likely spot pair, its quote, and the interval in which the quote was valid."""
 
     pair: SpotPair
     quote: Quote
@@ -74,7 +74,7 @@ class _SpotSeen:
 
 @dataclass(frozen=True, slots=True)
 class DerivativesService:
-    """Public futures data; without a futures side each call is refused with the missing setting."""
+    """Public futures data. Without a configured futures host, each call is refused with the missing setting."""
 
     side: FuturesSide | None
     market: MarketService
@@ -177,7 +177,10 @@ class DerivativesService:
         )
 
     async def glance(self, text: str) -> PerpetualGlance | None:
-        """Return a summary of a spot pair's perpetual within 2 s, or None if it does not exist or cannot be read."""
+        """Return a summary of a spot pair's perpetual within 2 s.
+
+        Return None if it does not exist or cannot be read.
+        """
         if self.side is None:
             return None
         with anyio.move_on_after(GLANCE_SECS), suppress(AppError):
@@ -233,7 +236,7 @@ class DerivativesService:
         clock = self.market.client.caller.clock
         began_ms = clock.monotonic_ms()
         reading = await self.market.client.quote(pair.symbol)
-        # The answer has no timestamp: the quote was valid between request and response.
+        # The answer has no timestamp. The quote was valid between request and response.
         took_ms = round(clock.monotonic_ms() - began_ms)
         return _SpotSeen(pair, reading.value, reading.at_ms, reading.at_ms + took_ms)
 
@@ -249,7 +252,7 @@ def _rows(part: Part[Sourced[tuple[ValueT, ...]]]) -> tuple[ValueT, ...]:
 
 
 def _confirmed(seen: _SpotSeen | None, perpetual: FuturesQuote | None, index: PremiumIndex | None) -> _SpotSeen | None:
-    """Return the spot pair unless prices contradict the contract's multiplier or are missing to confirm it."""
+    """Return the spot pair. Return None if prices contradict the contract's multiplier, or are missing."""
     if seen is None:
         return None
     price = index.mark if index else (perpetual.bid + perpetual.ask) / 2 if perpetual else ZERO

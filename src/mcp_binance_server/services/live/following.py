@@ -1,4 +1,4 @@
-"""Live updates of symbols: a reader is woken and takes the newest state when it is ready. There is no queue."""
+"""Live updates of symbols. A reader is woken and takes the newest state when it is ready, without a queue."""
 
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -19,13 +19,13 @@ from mcp_binance_server.services.live.service import LiveService
 
 Kind = Literal["ticker", "book", "trades"]
 
-# Trades of one symbol per turn; then the other symbols have their turn.
+# Trades of one symbol per turn. Then the other symbols get their turn.
 TRADES_A_TURN = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TickerNews:
-    """The latest 24-hour ticker, and the number of stream losses until then."""
+    """The latest 24-hour ticker, and how often the stream was lost before it."""
 
     view: MarketView
     lost: int
@@ -43,7 +43,7 @@ class BookNews:
 
 @dataclass(frozen=True, slots=True)
 class TradeNews:
-    """The next trade; `missed` counts earlier trades that this reader does not get."""
+    """The next trade. `missed` counts earlier trades that this reader does not get."""
 
     rules: SymbolRules
     trade: Trade
@@ -74,7 +74,7 @@ class Wish:
 
 @dataclass(eq=False)
 class _Followed:
-    """One symbol, and the state that this reader has seen last."""
+    """One symbol, and the state of it that this reader saw last."""
 
     rules: SymbolRules
     feed: SymbolFeed
@@ -90,7 +90,7 @@ class _Followed:
         self._trade_id = newest.trade_id if newest else None
 
     def news(self) -> Generator[News]:
-        """Yield new events; each state is read when the reader takes it."""
+        """Yield new events. Each state is read only when the reader takes it."""
         if "ticker" in self.wish.kinds:
             yield from self._ticker()
         if "trades" in self.wish.kinds:
@@ -101,14 +101,14 @@ class _Followed:
 
     @property
     def may_have_news(self) -> bool:
-        """Whether to wake the reader: most events concern the book and the tape, which not every reader wants."""
+        """Whether to wake the reader. Most events concern the book and the tape, and not every reader wants them."""
         if "book" in self.wish.kinds or "trades" in self.wish.kinds:
             return True
         return self._has_new_ticker or self._shown_state() != self._state
 
     @property
     def has_more(self) -> bool:
-        """Whether trades are left over after a turn."""
+        """Whether trades remain after a turn."""
         newest = self.feed.tape.newest
         return "trades" in self.wish.kinds and newest is not None and newest.trade_id != self._trade_id
 
@@ -153,7 +153,7 @@ class _Followed:
 
 @dataclass(eq=False)
 class Following:
-    """The symbols of one reader: a set of those with news, and a way to wait for more."""
+    """The symbols that one reader follows. It collects the symbols with news and waits for more."""
 
     clock: Clock
     pause_ms: int
@@ -163,7 +163,7 @@ class Following:
     _closed: anyio.Event = field(default_factory=anyio.Event)
 
     def hear(self, followed: _Followed) -> None:
-        """Handle an event of a symbol: wake the reader if the event may be news."""
+        """Handle an event of a symbol. Wake the reader if the event may be news."""
         if followed.feed.state == "closed":
             self._closed.set()
         if followed not in self._due and followed.may_have_news:
@@ -174,7 +174,7 @@ class Following:
         self._woken.set()
 
     def news(self) -> Generator[News]:
-        """Yield the news of each symbol; a slow reader gets fewer updates, and always the newest.
+        """Yield the news of each symbol. A slow reader gets fewer updates, but always the newest.
 
         Raises:
             StreamsFull: the place of a symbol was given to another party.
@@ -188,7 +188,7 @@ class Following:
                 self.touch(followed)
 
     async def wait(self) -> None:
-        """Wait until there may be news, at least for the requested pause."""
+        """Wait until there may be news, and at least for the requested pause."""
         await (self._pause() if self.pause_ms else anyio.lowlevel.checkpoint())
         if not self._due:
             self._woken = anyio.Event()

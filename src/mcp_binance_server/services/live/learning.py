@@ -1,4 +1,4 @@
-"""Symbols streamed without a reader, so that the first question about them finds a history."""
+"""Symbols that are streamed without a reader, so that the first question about them finds a history."""
 
 import logging
 from collections.abc import AsyncGenerator
@@ -25,8 +25,9 @@ LEASE_MS = 3 * LOOK_MS
 class LearningService:
     """Streams of configured symbols, open while the server runs.
 
-    Of the processes on one engine, the lease holder streams; another process takes over when it is gone. The learned
-    history is stored where all of them read it. A symbol refused by the exchange or for lack of a place is retried.
+    Of all processes on one engine, only the lease holder streams. If it dies, another process takes over. The learned
+    history is stored where all processes can read it. A symbol is retried if the exchange refuses it, or if there is no
+    free place.
     """
 
     live: LiveService
@@ -39,12 +40,12 @@ class LearningService:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["LearningService"]:
-        """Stream the symbols until the block ends."""
+        """Stream the symbols while the context is open."""
         if self.live.hub is None or not self.symbols:
             yield self
             return
         async with anyio.create_task_group() as tasks:
-            with acting_for(""):  # on behalf of this process, not of a client
+            with acting_for(""):  # for this process, not for a client
                 tasks.start_soon(self._learn, self.live.hub)
             try:
                 yield self
@@ -56,7 +57,7 @@ class LearningService:
         lease: Lease | None = None
         try:
             while True:
-                with suppress(EngineUnavailable):  # the leader goes on; a new leader starts after recovery
+                with suppress(EngineUnavailable):  # the leader continues; a new leader starts after the engine recovers
                     lease = await self.engine.lease(name, owner, ttl_ms=LEASE_MS)
                 if lease is None:
                     await self._let_go()

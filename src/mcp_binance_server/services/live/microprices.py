@@ -1,4 +1,4 @@
-"""Microprices of watched symbols: fitted to the hour that a feed holds, at most once a minute."""
+"""Microprices of watched symbols. They are fitted to the feed's last hour, at most once a minute."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,12 +26,12 @@ class Microprices:
     _kept: dict[Symbol, _Fitted] = field(default_factory=dict[Symbol, _Fitted], repr=False)
 
     async def of(self, rules: SymbolRules, feed: SymbolFeed, now_ms: int) -> Microprice:
-        """Return the fit of the last minute from the cache, or a new one."""
+        """Return the cached fit of the last minute, or a new fit."""
         kept = self._kept.get(rules.symbol)
         if kept is not None and 0 <= now_ms - kept.at_ms < KEPT_MS:
             return kept.microprice
         moments = [TouchMoment(each.time_ms, each.mid, each.lean) for each in feed.seconds.since(0)]
-        # Counts thousands of pairs: in a thread, so that book events do not wait.
+        # This counts thousands of pairs. It runs in a thread, so that book events do not wait.
         fitted = await anyio.to_thread.run_sync(partial(fit_microprice, moments, float(rules.tick)))
         self._kept[rules.symbol] = _Fitted(now_ms, fitted)
         while len(self._kept) > MOST_KEPT:

@@ -28,16 +28,16 @@ from mcp_binance_server.services.market.service import MarketService
 
 Status = Literal["ok", "degraded", "error"]
 
-# Levels per side: the most that the cheapest depth call returns. Levels of a live book cost nothing.
+# Levels per side, as many as the cheapest depth call returns. The levels of a live book cost nothing.
 CHEAP_LEVELS = 100
 DEEP_LEVELS = 1_000
-# Same count as the portfolio's request, so that both share an answer: 90 whole days and the current day.
+# The portfolio requests the same count, so that both share an answer: 90 whole days and the current day.
 DAILY_ROWS = 91
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A symbol in use by a reader: its rules, and its feed if it has one."""
+    """A symbol in use by a reader: its rules, and its feed if there is one."""
 
     rules: SymbolRules
     feed: SymbolFeed | None
@@ -48,7 +48,7 @@ class Watch:
 
     @property
     def unknown(self) -> Unknown:
-        """Reason for the absence of measures that need a stream."""
+        """Reason why measures that need a stream are missing."""
         return Unknown("stream_late" if self.no_feed == "late" else "upstream_unavailable")
 
     @property
@@ -61,7 +61,7 @@ class Watch:
 
 
 class Quoted(NamedTuple):
-    """The reference price, None if nothing was traded, and the spread between bid and ask."""
+    """The reference price, and the spread between bid and ask. `reading` is None if nothing was traded."""
 
     reading: PriceReading | None
     spread: Price | None
@@ -73,7 +73,7 @@ class Quoted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiveService:
-    """Feeds for readers of the live market; without streams each book is requested.
+    """Feeds for readers of the live market. Without streams, each book is requested.
 
     Its thresholds apply to every analysis of the live market.
     """
@@ -87,7 +87,7 @@ class LiveService:
 
     @asynccontextmanager
     async def watching(self, text: str, *, wait_ms: int = 0, needs: Need = "events") -> AsyncGenerator[Watch]:
-        """Hold the feed of a symbol in the caller's spelling; wait up to `wait_ms` for its first book."""
+        """Keep the feed of a symbol open while the context is open. Wait up to `wait_ms` for its first book."""
         rules = await self.market.rules(text)
         if self.hub is None or not rules.is_trading:
             yield Watch(rules, None, "off", self.time.now_ms(), self.thresholds)
@@ -97,7 +97,7 @@ class LiveService:
                 opened.minutes.measure_in(PriceGrid.of(rules))
             if opened is not None and wait_ms:
                 await self.hub.wait_until_live(rules.symbol, wait_ms)
-            # Another party can have taken the place during the wait.
+            # Another party may have taken the place during the wait.
             feed = None if opened is None or opened.state == "closed" else opened
             if feed is not None and feed.is_late(self.thresholds.dead_ms):
                 yield Watch(rules, None, "late", self.time.now_ms(), self.thresholds, feed.lag_ms)
@@ -105,7 +105,7 @@ class LiveService:
             yield Watch(rules, feed, None if feed else "full", self.time.now_ms(), self.thresholds)
 
     async def book(self, watch: Watch, levels: int) -> BookView:
-        """Return the symbol's book: the local copy if it is fresh, else a snapshot requested now."""
+        """Return the symbol's book: the local copy if it is fresh, otherwise a snapshot requested now."""
         feed = watch.live
         if feed is not None:
             return self._live_view(watch.rules, feed, levels)
@@ -123,7 +123,7 @@ class LiveService:
         )
 
     async def quoted(self, watch: Watch) -> Quoted:
-        """Return the last trade, or the mid price if that trade is outdated; from the stream or requested now."""
+        """Return the last trade, or the mid price if that trade is outdated. It is streamed or requested now."""
         feed = watch.live
         newest = feed.tape.newest if feed else None
         if feed is None or newest is None:
@@ -191,7 +191,9 @@ class OrderBookService:
     _microprices: Microprices = field(default_factory=Microprices, repr=False)
 
     async def metrics(self, text: str) -> tuple[BookView, BookReport]:
-        """Describe the book of a symbol in the caller's spelling: a hundred levels at first, later all known levels.
+        """Describe the book of a symbol in the caller's spelling.
+
+        Without a live book it has a hundred levels; a live book has all known levels.
 
         Raises:
             RateLimited: a partial answer would only cause more requests.
@@ -205,7 +207,7 @@ class OrderBookService:
         return view, replace(report, microprice=fitted, illiquidity=await self._illiquidity(view.rules.symbol))
 
     async def _illiquidity(self, symbol: Symbol) -> IlliquidityRank | Unknown:
-        """Measure illiquidity over the whole days of three months, without the current day."""
+        """Measure illiquidity over the whole days of three months. The current day is excluded."""
         try:
             days = (await self.live.client.daily_candles(symbol, DAILY_ROWS)).value
         except RateLimited:
@@ -220,7 +222,7 @@ class OrderBookService:
             return await self.live.book(watch, count)
 
     async def cost(self, text: str, amount: Decimal, side: Taker, unit: AmountUnit) -> tuple[BookView, CostReport]:
-        """Price a market order; if a hundred levels cannot fill it, request a thousand."""
+        """Price a market order. If a hundred levels cannot fill it, request a thousand."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, DEEP_LEVELS if watch.live else CHEAP_LEVELS)
             report = cost_of(view.snapshot, float(amount), side, unit)

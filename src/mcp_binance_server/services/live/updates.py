@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# Shortest interval between two notifications of a page.
+# Shortest interval between two notifications of a page, in ms.
 PAUSE_MS = 1_000
 _TICKER = Wish(frozenset({"ticker"}), book_levels=0)
 Shown = tuple[Decimal | int, ...]
@@ -36,12 +36,15 @@ End = Callable[[AppError], None]
 """Callback with the reason for the end of notifications; called once, brief, and it never raises."""
 
 MOST_STREAMS = 200
-# Limit over all clients; each page can cause one notification per second.
+# Limit over all clients. Each page can cause one notification per second.
 MOST_PAGES = 2_000
 
 
 def shown(ticker: Ticker) -> Shown:
-    """Return the fields of a ticker that the page shows, without times: a moved 24-hour window is not a change."""
+    """Return the fields of a ticker that the page shows.
+
+    Times are omitted, because a moved 24-hour window is not a change.
+    """
     return (
         ticker.last_price, ticker.change, ticker.change_percent, ticker.high, ticker.low, ticker.volume,
         ticker.quote_volume, ticker.weighted_average, ticker.trade_count,
@@ -50,20 +53,20 @@ def shown(ticker: Ticker) -> Shown:
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """A subscriber of a page: callbacks for a change and for the end of notifications."""
+    """A subscriber of a page, with callbacks for a change and for the end of notifications."""
 
     tell: Tell
     end: End
 
 
 class PageNews(Protocol):
-    """Source of changes of one page, open while the page has subscribers."""
+    """Source of changes of one page. It is open while the page has subscribers."""
 
     @property
     def clock(self) -> Clock: ...
 
     def has_changed(self) -> bool:
-        """Return True, once per change, if the page differs from the last report.
+        """Return True if the page differs from the last report. A change is reported once.
 
         Raises:
             StreamsFull: another party took the place of the source.
@@ -78,7 +81,7 @@ class PageNews(Protocol):
 
 
 class ToldPage(Protocol):
-    """A page that reports its changes; pages with equal keys change together."""
+    """A page that reports its changes. Pages with equal keys change together."""
 
     @property
     def key(self) -> str: ...
@@ -95,7 +98,7 @@ class ToldPage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MarketPage:
-    """The page of one symbol, which changes with its ticker."""
+    """The page of one symbol. It changes with the symbol's ticker."""
 
     live: LiveService
     rules: SymbolRules
@@ -128,7 +131,7 @@ class MarketNews:
         """
         held = ExitStack()
         news = cls(held.enter_context(following_known(live, (rules,), _TICKER)), held)
-        news.has_changed()  # discards the current state: a new subscriber can read it
+        news.has_changed()  # discards the current state, which a new subscriber can read
         return news
 
     @property
@@ -136,13 +139,16 @@ class MarketNews:
         return self.reader.clock
 
     def has_changed(self) -> bool:
-        """Return True, once per change, if the page differs from the last report; a lost stream counts as a change."""
+        """Return True if the page differs from the last report. A change is reported once.
+
+        A lost stream is a change.
+        """
         for news in self.reader.news():
             if isinstance(news, TickerNews):
                 self._newest = news.lost, shown(news.view.ticker)
             elif isinstance(news, FeedNews):
                 self._state = news.state
-        # Until the book is synchronised, the page is read from the exchange and could be older than its notification.
+        # Until the book is synchronised, the page is read from the exchange. It could be older than its notification.
         if self._state != "live" or self._newest == self._told:
             return False
         self._told = self._newest
@@ -164,7 +170,7 @@ class PageWatch:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     async def run(self) -> StreamsFull | None:
-        """Notify subscribers until stopped; return the error if another party took the symbol's place."""
+        """Notify subscribers until stopped. Return the error if another party took the symbol's place."""
         with self.scope:
             while True:
                 try:
@@ -215,7 +221,7 @@ class UpdateService:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["UpdateService"]:
-        """Accept subscriptions until the block ends; then close all of them."""
+        """Accept subscriptions while the context is open. Then close all of them."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -232,7 +238,7 @@ class UpdateService:
         return MarketPage(self.live, rules)
 
     def watch(self, page: ToldPage, tell: Tell, end: "End") -> Release:
-        """Call back after each change of the page, at most once a second, until released.
+        """Notify the caller after each change of the page, at most once a second, until released.
 
         `end` is called with the reason if another party needs the place more.
 
@@ -245,7 +251,7 @@ class UpdateService:
         if give_back is None:
             raise StreamsFull(what="Too many pages are watched", most=self._watched.most)
         try:
-            # Each party has its own watch, so that the hub can assign the symbol to a party.
+            # Each party has its own watch, so that the hub can attribute the symbol to a party.
             watch = self._pages.get((page.key, party)) or self._open(page, party)
         except AppError:
             give_back()
@@ -261,15 +267,15 @@ class UpdateService:
         return release
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a delivery task; it ends with the server or when its client leaves."""
+        """Run a delivery task. It ends with the server, or when its client leaves."""
         if self._tasks is not None:
             self._tasks.start_soon(work)
 
     @contextmanager
     def streaming(self, close: Tell, end: Tell) -> Generator[None]:
-        """Hold a place for a client's own stream; `close` is called when the server shuts down.
+        """Hold a place for a client's own stream. `close` is called when the server shuts down.
 
-        `end` is called at once if the current party holds the most places and another party needs one.
+        `end` is called as soon as another party needs a place and the current party holds the most places.
 
         Raises:
             StreamsFull: all places are taken, and no party holds too many.
@@ -286,7 +292,7 @@ class UpdateService:
             del self._closers[key]
 
     def wind_down(self) -> None:
-        """Close every stream: none has an end of its own to wait for."""
+        """Close every stream, because a stream never ends by itself."""
         for close in tuple(self._closers.values()):
             close()
 

@@ -1,4 +1,4 @@
-"""Snapshot of every pair of a market: read on request, shared by all requests, and cached for seconds."""
+"""Snapshot of every pair of a market. It is read on request, shared by all requests, and cached for seconds."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -22,14 +22,14 @@ from mcp_binance_server.services.market.board_parts import OpenBoard, packed, pe
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.flight import Flights
 
-# Largest distance in time between three answers that form one snapshot.
+# Longest time between three answers that form one snapshot, in ms.
 APART_MS = 2_000
 ROUNDS = 2
-# A board up to this age is better than an error, as long as the answer states its age.
+# A board up to this age in ms is better than an error, because the answer states its age.
 OLDEST_MS = 120_000
-# Longest wait for a new board if an old one exists; shorter than the deadline of a call.
+# Longest wait for a new board if an old one exists, in seconds. It is shorter than the deadline of a call.
 PATIENCE_SECS = 5.0
-# Two rounds of calls, each within its own deadline.
+# Two rounds of calls, each within its own deadline, in ms.
 LONGEST_MS = 45_000
 
 Made = tuple[Board, Origin]
@@ -38,9 +38,9 @@ Make = Callable[[], Awaitable[Made]]
 
 @dataclass
 class BoardService:
-    """Boards by market; each process caches the unpacked board and asks the engine when it is too old.
+    """Boards by market. Each process caches the unpacked board, and asks the engine when the board is too old.
 
-    There is no background task: without requests nothing is sent.
+    There is no background task, so without requests nothing is sent.
     """
 
     client: SpotClient
@@ -63,7 +63,7 @@ class BoardService:
         self.flights = Flights(self.clock)
 
     async def read(self, market: BoardMarket) -> BoardView:
-        """Return a fresh board; if the exchange fails, return an older board with the reason.
+        """Return a fresh board. If the exchange fails, return an older board with the reason.
 
         Raises:
             FuturesNotOffered: the server has no futures, so no board of perpetuals.
@@ -105,7 +105,7 @@ class BoardService:
         return await self.flights.join(market, lambda: self._renew(market), lock_ms=LONGEST_MS)
 
     async def _renew(self, market: BoardMarket) -> OpenBoard:
-        # The board is shared, so its cost counts for no party.
+        # The board is shared, so no party is charged for it.
         with acting_for(""):
             make = await (self._spot() if market == "spot" else self._perpetual())
             content = await self.engine.single_flight(
@@ -144,7 +144,7 @@ class BoardService:
                 read = await gather(client.all_days, client.all_premiums, client.all_quotes)
                 days, premiums, quotes = (part.required() for part in read)
                 if _apart_ms(days, premiums, quotes) <= APART_MS:
-                    # Takes ten milliseconds: in a thread, so that other requests do not wait.
+                    # This takes ten milliseconds. It runs in a thread, so that other requests do not wait.
                     made = await anyio.to_thread.run_sync(perpetual_board, days, premiums, quotes, table, rules)
                     return made, days.origin
             raise ExchangeUnavailable(reason=f"the parts of an answer are more than {APART_MS // 1000} s apart")
@@ -163,6 +163,6 @@ def _apart_ms(*parts: BoardPart) -> int:
 
 
 def _moment_ms(part: BoardPart) -> int:
-    """Return the time of an answer from its newest row; the answer can be a copy that is some seconds old."""
+    """Return the time of an answer from its newest row. The answer may be a copy that is some seconds old."""
     told = part.columns.get("marked_ms") or part.columns.get("closed_ms")
     return max(map(int, told), default=part.at_ms) if told else part.at_ms

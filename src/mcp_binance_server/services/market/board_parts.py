@@ -1,4 +1,4 @@
-"""Boards from answers of the exchange, and their packing for other processes."""
+"""Boards built from answers of the exchange, and their encoding for other processes."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from mcp_binance_server.domain.market import Origin
 from mcp_binance_server.domain.symbols import Symbol, SymbolTable
 from mcp_binance_server.exchange.board_part import BoardPart
 
-# Half the size of no compression, and three times as fast as the default level.
+# Compression level: half the size of no compression, and three times as fast as the default level.
 QUICK = 1
 
 
 class PackedBoard(msgspec.Struct, array_like=True, frozen=True):
-    """A board in transfer between processes, with the engine's time of the request and of the result."""
+    """A board in transfer between processes, with the engine's time at the request and at the result."""
 
     market: BoardMarket
     host: str
@@ -32,7 +32,7 @@ class PackedBoard(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class OpenBoard:
-    """A board, its origin, and the engine's time of the request and of the result."""
+    """A board and its origin, with the engine's time at the request and at the result."""
 
     board: Board
     origin: Origin
@@ -72,7 +72,7 @@ def unpack(content: bytes) -> OpenBoard:
 
 
 def spot_board(part: BoardPart, table: SymbolTable) -> Board:
-    """Return a board of the pairs in the symbol list; only the list knows the assets in a name."""
+    """Return a board of the pairs in the symbol list. Only the list knows the assets in a symbol's name."""
     symbols = part.columns["symbol"]
     listed = [(place, rules) for place, each in enumerate(symbols) if (rules := table.find(each)) is not None]
     columns = _chosen(part, [place for place, _ in listed])
@@ -89,7 +89,7 @@ def perpetual_board(
     table: ContractTable,
     rules: Mapping[Symbol, FundingRule],
 ) -> Board:
-    """Join three answers by symbol; contracts that are not perpetuals or do not trade now are left out."""
+    """Join three answers by symbol. Contracts that are not perpetuals or do not trade now are left out."""
     listed = [
         (place, contract)
         for place, each in enumerate(days.columns["symbol"])
@@ -112,7 +112,7 @@ def _chosen(part: BoardPart, places: Sequence[int]) -> dict[BoardField, list[str
 
 
 def _beside(symbols: Sequence[str], part: BoardPart) -> dict[BoardField, list[str]]:
-    """Return the columns of another answer in the order of these symbols; empty texts for missing rows."""
+    """Return the columns of another answer in the order of these symbols. Missing rows get empty texts."""
     rows = {symbol: place for place, symbol in enumerate(part.columns["symbol"])}
     places = [rows.get(symbol) for symbol in symbols]
     return {

@@ -1,4 +1,4 @@
-"""Indicators of a symbol, from as many candles as they need."""
+"""Indicators of a symbol, computed from as many candles as they need."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from mcp_binance_server.errors import InvalidArguments, echo
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.market.service import MarketService
 
-# Three requests: two days of minutes, a year of four-hour bars.
+# Three requests. They reach back two days in 1-minute bars, and a year in 4-hour bars.
 MOST_OLDER_BARS: Final = 3000
 _WRITTEN = re.compile(r"([a-z]+) ?(?:\(([a-z0-9., ]*)\)|([0-9]*))")
 _ALIASES = {"bb": "bollinger", "bbands": "bollinger", "stoch": "stochastic"}
@@ -34,7 +34,7 @@ _ALIASES = {"bb": "bollinger", "bbands": "bollinger", "stoch": "stochastic"}
 async def candles_before(
     client: SpotClient, symbol: Symbol, interval: Interval, missing: int, *, until_ms: int | None
 ) -> tuple[Candle, ...]:
-    """Return `missing` candles that opened until a moment, oldest first; fewer if the market is younger."""
+    """Return `missing` candles that opened until a moment, oldest first. A younger market has fewer."""
     candles: tuple[Candle, ...] = ()
     while missing > 0:
         asked = min(missing, MOST_CANDLES)
@@ -48,7 +48,7 @@ async def candles_before(
 
 @dataclass(frozen=True, slots=True)
 class AskedIndicator:
-    """An entry of the indicator table, its arguments, and the anchor at which it restarts."""
+    """A requested indicator with its arguments. `anchor` is the time at which it restarts."""
 
     indicator: Indicator
     arguments: Mapping[str, float]
@@ -61,7 +61,10 @@ class AskedIndicator:
         return f"{self.indicator.name}({told})" if told else self.indicator.name
 
     def lines(self, candles: Sequence[Candle], shown: int) -> dict[str, list[float | None]]:
-        """Return each line, as long as the candles, by the indicator's label and, among several lines, its name."""
+        """Return each line by name, as long as the candles.
+
+        The name is the indicator's label. If there are several lines, the line's own name is added.
+        """
         if self.indicator.anchored and candles:
             anchor = self.anchor or usual_anchor(span_of(candles[-1]))
             return {f"{self.indicator.name}({anchor})": vwap(candles, anchor)}
@@ -71,13 +74,13 @@ class AskedIndicator:
         return {self._named(name): line for name, line in self.indicator.compute(candles, self.arguments).items()}
 
     def seed_weights(self, bars: Sequence[int]) -> dict[str, tuple[float, ...]]:
-        """Return the remaining weight of each line's seed value at these bars, counted from one."""
+        """Return the remaining weight of each line's seed value at these bars. Bars are counted from one."""
         seeds = self.indicator.seeds(self.arguments)
         return {self._named(name): tuple(map(seed.weight, bars)) for name, seed in seeds.items()}
 
     @property
     def reaches_back(self) -> bool:
-        """Whether the indicator starts at an anchor, which can be before the window."""
+        """Whether the indicator starts at an anchor. The anchor can be before the window."""
         return self.indicator.anchored or self.anchor is not None
 
     def _named(self, line: str) -> str:
@@ -87,7 +90,7 @@ class AskedIndicator:
 async def read_indicators(
     market: MarketService, text: str, interval: Interval, written: Sequence[str], last_n: int
 ) -> Observation[IndicatorReading]:
-    """Compute the last values of indicators in a caller's spelling; each value is independent of the others.
+    """Compute the last values of indicators in a caller's spelling. Each value is independent of the others.
 
     Raises:
         InvalidArguments: an indicator is unknown, its numbers are out of range, or its anchor is too far away.
@@ -99,7 +102,7 @@ async def read_indicators(
     lines: dict[str, tuple[float | None, ...]] = {}
     weights: dict[str, tuple[float, ...]] = {}
     for each in asked:
-        await market.client.pace.step()  # ten of them would block other requests for too long
+        await market.client.pace.step()  # ten indicators in a row would block other requests for too long
         bars = await _since_anchor(market, seen, candles, shown, each) if each.reaches_back else candles
         lines |= {name: tuple(line[len(line) - len(shown) :]) for name, line in each.lines(bars, len(shown)).items()}
         weights |= each.seed_weights(range(len(candles) - len(shown) + 1, len(candles) + 1))
@@ -121,7 +124,7 @@ async def _since_anchor(
     missing = -((anchor_of(shown[0], asked.anchor) - first.open_time_ms) // span_of(first))
     if missing > MOST_OLDER_BARS:
         name = asked.anchor or usual_anchor(span_of(first))
-        # Volume over volume is equal on every interval; a sum of signed volumes is not.
+        # A ratio of two volumes is equal on every interval. A sum of signed volumes is not.
         same = ", where the value is the same" if asked.indicator.anchored else ""
         raise _refused(
             f"{asked.indicator.name}({name}) needs {missing:,} older bars of {seen.value.interval}; "
@@ -134,7 +137,7 @@ async def _since_anchor(
 
 
 def asked_indicator(written: str) -> AskedIndicator:
-    """Parse one indicator; missing numbers have their defaults."""
+    """Parse one indicator. Missing numbers get their defaults."""
     match = _WRITTEN.fullmatch(" ".join(written.lower().split()))
     name = _ALIASES.get(match[1], match[1]) if match else ""
     indicator = INDICATORS.get(name)

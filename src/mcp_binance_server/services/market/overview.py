@@ -1,4 +1,4 @@
-"""Overview of the market, from the boards of spot and perpetuals alone."""
+"""Overview of the market, computed only from the boards of spot and perpetuals."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from mcp_binance_server.exchange.futures.side import FuturesNotOffered
 from mcp_binance_server.services.market.board import BoardService
 from mcp_binance_server.services.market.scan import ScanService, least_volume, no_such_quote
 
-# Timeout of the perpetual part, which is secondary on a page about spot.
+# Timeout in seconds of the perpetual part, which is secondary on a page about spot.
 PERPETUAL_SECS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewService:
-    """Summary of all pairs; a failure of the futures host affects only its own part of the page."""
+    """Summary of all pairs. A failure of the futures host affects only its own part of the page."""
 
     boards: BoardService
     scans: ScanService

@@ -1,4 +1,4 @@
-"""Scans of a whole market in stages: by the board at first, then by the candles of the pairs that pass it."""
+"""Scans of a whole market in stages: first by the board, then by the candles of the pairs that pass."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,25 +18,25 @@ from mcp_binance_server.services.market.scan_columns import ColumnStore
 from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.state.flight import Flights
 
-# Chat clients cut long calls.
+# Time limit of an answer in ms. Chat clients cut long calls.
 ANSWER_MS = 8_000
-# Scans that no client polls for this long are dropped.
+# Time in ms after which a scan is dropped if no client polls it.
 WANTED_MS = 60_000
 AT_A_TIME = 8
-# Limit per party; one scan more drops the party's oldest scan.
+# Most running scans of one party. One more scan drops the party's oldest scan.
 MOST_UNDER_WAY = 4
 LONGEST_TURN_SECS = 30.0
 LONGEST_MS = 24 * 60 * 60 * 1000
 DOLLARS = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "DAI", "USD1", "BUSD", "USD"})
 DOLLAR_VOLUME = 1_000_000.0
 MOST_NAMED = 8
-# Cached reports. Most clients send equal questions; a client with a thousand questions gains nothing.
+# Most cached reports. Most clients send equal questions. A client with a thousand questions gains nothing.
 MOST_MOVERS = 16
 
 
 @dataclass(eq=False)
 class _UnderWay:
-    """A scan whose missing data is read while clients poll it."""
+    """A scan. Its missing data is read while clients poll it."""
 
     party: str
     screen: Screen
@@ -47,7 +47,7 @@ class _UnderWay:
 
 @dataclass
 class ScanService:
-    """Market scans, answered within seconds; reading of missing data goes on for the next poll."""
+    """Market scans, answered within seconds. Missing data is read in the background for the next poll."""
 
     boards: BoardService
     store: ColumnStore
@@ -72,7 +72,7 @@ class ScanService:
         return len(self._under_way)
 
     async def scan(self, question: ScanQuestion) -> ScanReport:
-        """Judge every pair of the question, or as many as eight seconds and the scans' share of the weight allow.
+        """Judge every pair of the question. Eight seconds and the scans' share of the weight limit how many are judged.
 
         Raises:
             InvalidArguments: no pair is traded against that asset.
@@ -110,7 +110,7 @@ class ScanService:
         return None if numbers is None else numbers.board
 
     async def _read_on(self, screen: Screen, question: ScanQuestion) -> None:
-        """Read missing data for eight seconds, together with an equal scan of this party if one is running."""
+        """Read missing data for eight seconds. If this party already runs an equal scan, wait for that one."""
         now_ms, party = self.clock.monotonic_ms(), PARTY.get()
         key = f"{party} {replace(question, limit=0)!r}"
         under_way = self._under_way.get(key)
@@ -163,7 +163,7 @@ class ScanService:
                 step = await self._read(under_way, screen, place, step)
 
     async def _read(self, under_way: _UnderWay, screen: Screen, place: int, step: ScanStep) -> ScanStep | None:
-        """Read one step of a pair in this party's turn; return the next step, or None."""
+        """Read one step of a pair in this party's turn. Return the next step, or None."""
         market, symbol = screen.question.market, screen.numbers.symbols[place]
         try:
             turn = self.turns.ask(f"{market} {step} {symbol}")
@@ -193,12 +193,12 @@ class ScanService:
 
 
 def least_volume(quote: str) -> float:
-    """Return the default minimum of a day's volume: a million for dollar assets, else zero."""
+    """Return the default minimum of daily volume: a million for dollar assets, otherwise zero."""
     return DOLLAR_VOLUME if quote in DOLLARS else 0.0
 
 
 def no_such_quote(market: BoardMarket, quote: str, board: Board) -> InvalidArguments:
-    """Return the error for an asset without pairs; it names the most common quote assets."""
+    """Return the error for an asset without pairs. It names the most common quote assets."""
     quotes = Counter(board.texts("quote"))
     shown = ", ".join(name for name, _ in quotes.most_common(MOST_NAMED))
     problem = f"no {market} pair of that kind is traded against {echo(quote)}; most are against {shown}"

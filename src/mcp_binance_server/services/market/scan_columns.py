@@ -1,4 +1,4 @@
-"""Derived columns of pairs: read once per candle for all processes, stored without their candles."""
+"""Derived columns of pairs. They are read once per candle for all processes, and stored without the candles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,14 +26,14 @@ from mcp_binance_server.exchange.futures.rest import FuturesClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.state.engine import StateEngine
 
-# One request; enough rows for an average of 200.
+# One request. It has enough rows for an average of 200.
 SERIES_ROWS = 250
 SERIES_WEIGHT = 2
-# Delay in ms after which a closed candle is final; it is not requested before.
+# Delay in ms after which a closed candle is final. It is not requested earlier.
 SETTLING_MS = 3_000
 INTEREST_MS = 300_000
 INTEREST_HOURS = 30
-# Less than three thousand pairs by four intervals; no client needs all of them at once.
+# Fewer than three thousand pairs times four intervals. No client needs all of them at once.
 MOST_AT_HAND = 8_000
 SeriesOutcome = Literal["fetched", "shared", "limited", "failed"]
 """Requested from the exchange; shared with an earlier request; over the limit of that minute; not answered."""
@@ -42,7 +42,7 @@ _DAYS = tuple(DayColumns.__dataclass_fields__)
 
 
 def pack_columns(columns: PairColumns) -> bytes:
-    """Encode the numbers of a series without their names: an eighth of a kilobyte."""
+    """Encode the numbers of a series without their names. The result has an eighth of a kilobyte."""
     days = columns.days
     written = [getattr(columns.series, name) for name in _SERIES]
     written += [] if days is None else [getattr(days, name) for name in _DAYS]
@@ -61,7 +61,7 @@ def open_columns(content: bytes) -> PairColumns:
 
 @dataclass
 class ColumnStore:
-    """Columns by market, step and symbol: a cache of this process, with loading of missing columns."""
+    """Columns by market, step and symbol. They are cached in this process, and loaded if missing."""
 
     spot: SpotClient
     futures: FuturesClient | None
@@ -81,7 +81,9 @@ class ColumnStore:
         return columns if self.engine.now_ms() < until_ms else None
 
     async def load(self, market: BoardMarket, step: ScanStep, symbol: str) -> None:
-        """Load columns into the cache, from another process or from the exchange within the scans' allowance.
+        """Load columns into the cache, from another process or from the exchange.
+
+        Requests to the exchange stay within the scans' allowance of weight.
 
         Raises:
             RateLimited: the allowance of this minute is used up.

@@ -1,4 +1,4 @@
-"""Prices, trades, candles and symbols, streamed if a stream has them."""
+"""Prices, trades, candles and symbols. They come from a stream if one has them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ Stream = Callable[[SymbolRules], Observation[ValueT] | None]
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """Values from feeds that other readers opened, while they are as fresh as an answer of the exchange."""
+    """Values from feeds that other readers opened. They are used only while as fresh as an answer of the exchange."""
 
     hub: Hub | None
     network: Network
@@ -63,14 +63,14 @@ class Streamed:
         return None if feed is None else feed.last_trade_ms
 
     def book(self, rules: SymbolRules, levels: int) -> Observation[BookSnapshot] | None:
-        """Return the best levels of a synchronised book, or None."""
+        """Return the best levels of a synchronised book, or None without such a book."""
         feed = self._fresh(rules)
         if feed is None or (feed.is_finished and levels > FINISHED_LEVELS):
             return None
         return self._told(feed.book.top(levels), rules, feed.book_ms)
 
     def trades(self, rules: SymbolRules, count: int) -> Observation[tuple[Trade, ...]] | None:
-        """Return the newest aggregate trades, or None if fewer than `count` are held or one is missing."""
+        """Return the newest aggregate trades. Return None if fewer than `count` are held or one is missing."""
         feed = self._fresh(rules)
         newest = None if feed is None else feed.tape.last(count)
         if feed is None or newest is None:
@@ -92,7 +92,7 @@ class Streamed:
 
 
 def matching(query: str, quote: str | None, table: SymbolTable) -> list[SymbolRules]:
-    """Return every symbol that matches: trading symbols first, then the closest match, then the table's order."""
+    """Return every symbol that matches. Trading symbols come first, then closer matches, then the table's order."""
     wanted = _bare(query)
     named = _named(wanted)
     against = None if quote is None else fold(quote)
@@ -170,7 +170,10 @@ class MarketService:
         return self._view(seen.value, seen.rules, seen.host, seen.origin)
 
     async def priced(self, text: str) -> MarketView:
-        """Return the 24-hour ticker with a reference price: the last trade, or the mid price if that is outdated."""
+        """Return the 24-hour ticker with a reference price.
+
+        The reference price is the last trade, or the mid price if that trade is outdated.
+        """
         seen, traded = await gather(lambda: self.ticker(text), lambda: self._last_trade_ms(text))
         view = seen.required()
         ticker = view.ticker
@@ -191,7 +194,7 @@ class MarketService:
             streamed = self.streamed.last_trade_ms(await self.directory.find(text))
             if streamed is not None:
                 return streamed
-        # The average price is the cheapest answer with the time of the last trade.
+        # The average price is the cheapest answer that contains the time of the last trade.
         return (await self.average(text)).value.last_trade_ms
 
     async def tickers(self, texts: Sequence[str]) -> TickerBoard:
@@ -203,7 +206,7 @@ class MarketService:
         except InvalidSymbol:
             await self.directory.doubt()
             raise InvalidSymbol(provided_symbol=", ".join(asked)) from None
-        # The exchange silently leaves out a symbol that was just delisted.
+        # The exchange silently omits a symbol that was just delisted.
         there = [each for each in asked if each in reading.value]
         missing = tuple(each for each in asked if each not in reading.value)
         views = tuple(self._view(reading.value[each], asked[each], reading.host, reading.origin) for each in there)
@@ -222,7 +225,10 @@ class MarketService:
         )
 
     async def trades(self, text: str, limit: int) -> Observation[tuple[Trade, ...]]:
-        """Return the newest trades, newest last: aggregates, one taker at one price each, streamed or requested."""
+        """Return the newest trades, streamed or requested, newest last.
+
+        An aggregate trade is one taker at one price.
+        """
         return await self._observe(
             text,
             lambda symbol: self.client.aggregate_trades(symbol, limit),
@@ -232,7 +238,7 @@ class MarketService:
     async def candles(
         self, text: str, interval: Interval, limit: int, start: Written | None = None, end: Written | None = None
     ) -> Observation[CandleSeries]:
-        """Return the newest candles that opened between two moments as written by the caller.
+        """Return the newest candles that opened between two moments. The caller may write a moment in several ways.
 
         Raises:
             InvalidArguments: a moment is malformed.

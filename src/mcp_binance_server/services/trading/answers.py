@@ -20,7 +20,7 @@ OrderOutcomeName = Literal["placed", "rejected", "not_sent", "unknown", "waiting
 
 @dataclass(frozen=True, slots=True)
 class LimitUse:
-    """One limit: used, allowed and remaining amount, each as text in its unit."""
+    """Usage of one limit. The used, allowed and remaining amounts are texts in the limit's unit."""
 
     name: str
     used: str
@@ -47,9 +47,9 @@ class OrderTally:
 
 @dataclass(frozen=True, slots=True)
 class TradablePreview:
-    """A preview and whether it can be placed: kept under an ID, or denied by guards.
+    """A preview that can be placed under an ID, or that guards denied.
 
-    `way` is how it must be confirmed. `terms` are what would be sent; `terms.price` of a market order is the worst
+    `way` is how it must be confirmed. `terms` are what would be sent. For a market order, `terms.price` is the worst
     price.
     """
 
@@ -64,7 +64,7 @@ class TradablePreview:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A preview that can be placed once it is confirmed; `is_given` if no confirmation is needed any more."""
+    """A preview that can be placed once it is confirmed. `is_given` means that no confirmation is needed any more."""
 
     kept: KeptPreview
     way: Way
@@ -109,7 +109,7 @@ def outcome_of(state: IntentState) -> OrderOutcomeName:
 
 @dataclass(frozen=True, slots=True)
 class Cancellation:
-    """An open order to be cancelled; the cancel of a stop order needs the user's confirmation."""
+    """An open order to be cancelled. `asks` means that the user must confirm, as for a stop order."""
 
     intent: Intent
     rules: SymbolRules
@@ -120,7 +120,7 @@ class Cancellation:
 
 @dataclass(frozen=True, slots=True)
 class KeptOpen:
-    """An order that a cancel of all has left open, and the reason."""
+    """An order that a cancel of all orders left open, and the reason."""
 
     client_order_id: str
     reason: str
@@ -128,7 +128,7 @@ class KeptOpen:
 
 @dataclass(frozen=True, slots=True)
 class CancelledAll:
-    """Orders of a symbol that were cancelled, and orders that were left."""
+    """Orders of a symbol that were cancelled, and orders that were left open."""
 
     symbol: str
     cancelled: tuple[PlacedOrder, ...]
@@ -140,7 +140,7 @@ class CancelledAll:
 
 @dataclass(frozen=True, slots=True)
 class TradingStatus:
-    """State of trading that a caller needs before the first order."""
+    """State of trading. A caller needs it before the first order."""
 
     mode: TradingMode
     venue: Venue
@@ -185,5 +185,5 @@ class OrderRecord:
 
     @property
     def is_known_here_alone(self) -> bool:
-        """Whether the exchange has no order with its ID: a list has several orders, and a change has none."""
+        """Whether the exchange has no order with this ID. A list has several orders, and a change has none."""
         return self.intent.terms.exits is not None or self.intent.terms.amends

@@ -1,7 +1,7 @@
-"""Approval pages, each in its own process: a server for assistants never sees what a person types in a page.
+"""Approval pages, each in its own process. The server never sees what a person types in a page.
 
-A process starts when an order begins to wait, and ends with the decision, the preview or this server. Only the person's
-own client or browser gets its address: it is in no answer, log or journal.
+A process starts when an order begins to wait. It ends with the decision, with the preview, or with this server. Only
+the person's own client or browser gets the page's address. The address is in no answer, log or journal.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcp_binance_server.trading.judgement.terms import PreviewId
 
-# Each page is a process. Further orders that wait can be approved in a terminal.
+# Each page is a process. Further waiting orders can be approved in a terminal.
 MOST_PAGES = 3
 START_SECS, END_SECS = 15.0, 1.0
 LONGEST_LINE = 512
@@ -35,7 +35,7 @@ def has_screen(environment: Mapping[str, str], platform: str = sys.platform) -> 
 
 @dataclass(eq=False)
 class ApprovalPage:
-    """A served page; `address` is "" if it was opened in a browser, so that no client needs it."""
+    """A served page. `address` is "" if a browser on this machine has opened the page."""
 
     address: str
     is_shown: bool
@@ -61,7 +61,7 @@ class ApprovalPages:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serve pages until the block ends, then end them."""
+        """Serve pages while the context is open, then end them."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -71,9 +71,9 @@ class ApprovalPages:
                 tasks.cancel_scope.cancel()
 
     async def of(self, preview_id: PreviewId, *, by_client: bool) -> ApprovalPage | None:
-        """Return the page of an order that waits, started if necessary; None if there can be no page.
+        """Return the page of a waiting order, started if necessary. Return None if there can be no page.
 
-        With `by_client` the client shows its address; otherwise it is opened in a browser of this machine.
+        With `by_client` the client shows the page's address. Otherwise a browser of this machine opens it.
         """
         async with self._starting:
             if preview_id in self._pages:
@@ -97,7 +97,7 @@ class ApprovalPages:
     ) -> None:
         by_client = told == PRINTED
         try:
-            # A separate session: the page must not receive input typed in our terminal.
+            # A separate session, so that the page cannot receive input typed in this terminal.
             process = await anyio.open_process(
                 [*COMMAND, *told, preview_id],
                 stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Cancels of a visitor's own orders, one or all of a symbol; a stop order only after the user has confirmed it."""
+"""Cancels of a visitor's own orders, one order or all of a symbol. The cancel of a stop order must be confirmed."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,12 @@ IS_STOP = "a stop, which needs the user's confirmation: cancel_order with its cl
 
 @dataclass(frozen=True, slots=True)
 class CancelService:
-    """Cancels also work while trading is stopped: they reduce risk."""
+    """Cancels of orders. They also work while trading is stopped, because they reduce risk."""
 
     trading: TradingService
 
     async def wanted(self, text: str, client_order_id: str) -> Cancellation | PlacedOrder:
-        """Return the order to cancel and whether its user must confirm, or the result of an order that is finished.
+        """Return the order to cancel, and whether its user must confirm. If it is finished, return its result.
 
         Raises:
             OrderDenied: no such order was placed here for this visitor.
@@ -51,7 +51,7 @@ class CancelService:
         return Cancellation(intent, rules, asks, is_own)
 
     async def cancel(self, wanted: Cancellation) -> PlacedOrder:
-        """Cancel the order, once, and return the result."""
+        """Cancel the order once and return the result."""
         trading, intent = self.trading, wanted.intent
         if not wanted.is_own:
             return await trading.told(await trading.desk.cancel_found(intent, trading.trader.visitor))
@@ -59,12 +59,12 @@ class CancelService:
         return await trading.told(await trading.desk.cancel(trading.trader.account, target, trading.trader.visitor))
 
     async def decline(self, wanted: Cancellation) -> None:
-        """Record that the user wants the stop order to stay."""
+        """Record that the user declined the cancel. The stop order stays open."""
         trading = self.trading
         await trading.agreements.decline_cancel(wanted.intent.preview_id, trading.trader.visitor, trading.now_ms())
 
     async def cancel_all(self, text: str) -> CancelledAll:
-        """Cancel every open order of a symbol that was placed here, except stop orders that need confirmation."""
+        """Cancel every open order of a symbol that was placed here. Stop orders that need confirmation stay open."""
         trading = self.trading
         rules = await trading.trying.directory.find(text)
         account = trading.trader.account
@@ -91,7 +91,7 @@ class CancelService:
         return self.trading.policy.limits.cancel == "all" and self.trading.mode != "paper"
 
     async def _found(self, rules: SymbolRules, client_order_id: str) -> Intent | None:
-        """Return an open order of the account that was placed elsewhere, as an intent."""
+        """Return an open order that another program placed on the account, as an intent."""
         trading, drafter = self.trading, self.trading.surveyor.drafter
         order = await trading.broker.ask(rules.symbol, client_order_id)
         if order is None or order.status in FINAL_STATUS:

@@ -1,4 +1,4 @@
-"""Value of orders and holdings in the counting asset, the one asset of the operator's limits."""
+"""Value of orders and holdings in the counting asset. The operator's limits are in this asset."""
 
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
@@ -10,7 +10,7 @@ from mcp_binance_server.trading.judgement.policy import cents_up
 
 
 def counted_in(asset: str, counting: str, amount: Quantity, prices: Mapping[Symbol, Price]) -> int | None:
-    """Convert an amount to whole hundredths of another asset, rounded up; None if there is no price for that."""
+    """Convert an amount to whole hundredths of another asset, rounded up. Return None if there is no price."""
     with localcontext(prec=EXACT_DIGITS):
         if asset == counting:
             return cents_up(amount)

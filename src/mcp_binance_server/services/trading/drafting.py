@@ -24,7 +24,7 @@ NONE = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """Time in force of an order, and orders sent with it or replaced by it; a pair has a type of its own."""
+    """Time in force of an order, and the orders that it is sent with or that it replaces. A pair has its own `kind`."""
 
     time_in_force: TimeInForce
     kind: TermsKind | None = None
@@ -35,7 +35,7 @@ class OrderPlan:
 
 @dataclass(frozen=True, slots=True)
 class Drafter:
-    """Writer of terms for one mode, network and policy; other quote assets are valued at current prices."""
+    """Writer of terms for one mode, network and policy. Other quote assets are valued at current prices."""
 
     mode: TradingMode
     network: str
@@ -55,7 +55,7 @@ class Drafter:
         quantity = order.quantity or (shown.fill.base if shown.fill else Quantity(NONE))
         price = order.price or self.worst(shown)
         with localcontext(prec=EXACT_DIGITS):
-            # A sale is worth the current bid, if that is more than its own limit.
+            # A sale counts at the current bid if the bid is above the sale's own limit.
             counts_at = max(price, shown.touch.bid or price) if order.side == "SELL" else price
             counted = await self.counted(rules.quote, Quantity(quantity * counts_at))
         return Terms(
@@ -104,7 +104,7 @@ class Drafter:
         return OrderWorth(rules.base, await self.counted(rules.quote, value))
 
     def worst(self, shown: Preview) -> Price:
-        """Return the worst fill price of a market order; zero if the book lacks a side."""
+        """Return the worst fill price of a market order, or zero if the book lacks a side."""
         middle = shown.touch.mid
         if middle is None or shown.fill is None:
             return Price(NONE)  # the guard `book` denies it

@@ -1,4 +1,4 @@
-"""Live market data for paper orders: in one process for all that share the tables, symbol by symbol."""
+"""Live market data for paper orders. One process matches for all that share the tables, symbol by symbol."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -30,13 +30,13 @@ LOG = logging.getLogger(__name__)
 Told = Callable[[frozenset[str]], Awaitable[None]]
 """Callback with the accounts whose orders have changed."""
 
-# Polling intervals of the table, with and without open orders, in ms.
+# Polling intervals of the tables, with and without open orders, in ms.
 LOOK_MS, IDLE_MS = 50, 500
 RENEW_MS = LEASE_MS // 4
-# Shortest time between two matches of a symbol, in ms; faster events are matched together.
+# Shortest time between two matches of a symbol, in ms. Faster events are matched together.
 PAUSE_MS = 20
 RETRY_MS = 1_000
-# Time that a symbol is followed after its last order, in ms: the quantity taken from its book is remembered.
+# Time for which a symbol is followed after its last order, in ms. So the quantity taken from its book is remembered.
 LINGER_MS = 10_000
 
 
@@ -53,9 +53,10 @@ class _MatchedSymbol:
 
 @dataclass(eq=False)
 class PaperFeed:
-    """Follower of the symbols with open paper orders, in the process that has the right to match.
+    """Follower of the symbols with open paper orders. It runs in the process that holds the matching lease.
 
-    Orders of a symbol without a live market wait. No failure of the exchange ends the other orders.
+    Orders of a symbol without a live market wait. An error of the exchange for one symbol does not end the other
+    orders.
     """
 
     hub: Hub | None
@@ -83,7 +84,7 @@ class PaperFeed:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["PaperFeed"]:
-        """Match until the block ends; then another process can match."""
+        """Match while the context is open. Then another process can take over."""
         if self.hub is None:
             yield self
             return
@@ -96,7 +97,7 @@ class PaperFeed:
                 tasks.cancel_scope.cancel()
 
     def wake(self) -> None:
-        """Look at the table now: an order was placed or cancelled here."""
+        """Check the table now, because an order was placed or cancelled here."""
         self._bell.ring()
 
     async def _run(self, hub: Hub, tasks: anyio.abc.TaskGroup) -> None:
@@ -139,7 +140,7 @@ class PaperFeed:
                 tasks.start_soon(self._follow, hub, symbol, followed, self._token)
 
     async def _tell_of_others(self) -> None:
-        """Notify of orders that another worker has matched: its journal is not this one."""
+        """Notify about orders that another worker has matched. That worker writes to another journal."""
         if self.right is None:
             return
         before, self._marks = self._marks, await self.exchange.store.read(open_marks)
@@ -150,7 +151,7 @@ class PaperFeed:
     async def _renew(self, now_ms: float) -> None:
         token = await self._right.take(self.owner, self.clock.now_ms())
         if token != self._token:
-            # Even if the right is ours again: another process may have matched in between.
+            # Even if this process holds the lease again, another one may have matched in between.
             self._drop()
         self._token, self._renewed_ms = token, now_ms
 
@@ -180,7 +181,7 @@ class PaperFeed:
                 self.wake()
 
     async def _match(self, hub: Hub, symbol: Symbol, followed: _MatchedSymbol, token: int) -> None:
-        """Match until the feed is closed; return at once if there is none."""
+        """Match until the feed is closed. Return at once if there is no feed."""
         rules = await self.directory.find(symbol)
         if not rules.is_trading:
             return
@@ -210,7 +211,7 @@ class PaperFeed:
 
 
 def complain(what: str, error: Exception, before: str) -> str:
-    """Log an error, unless it equals the last one logged; return its text."""
+    """Log an error unless it equals the last one logged, and return its text."""
     told = error.message if isinstance(error, AppError) else f"unexpected {type(error).__name__}"
     if told != before:
         is_ours = not isinstance(error, AppError)

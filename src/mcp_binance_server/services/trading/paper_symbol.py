@@ -1,4 +1,4 @@
-"""Live market of one symbol for paper orders: its book, each trade once, and missed trades."""
+"""Live market of one symbol for paper orders: its book, each trade exactly once, and missed trades."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import MOST_LEVELS, SymbolFeed
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher
 
-# Quiet time in ms after which a book is compared with the exchange's own before an order arrives at it.
+# Silence in ms after which the book is compared with the exchange's own, before an order arrives at it.
 QUIET_MS = 5_000
 # Most missed trades to fetch: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 MOST_MISSED = 50_000
@@ -27,7 +27,7 @@ NOTHING = Quantity(Decimal(0))
 
 @dataclass(eq=False)
 class Bell:
-    """Wake-up event for one waiter; a ring before the wait is not lost."""
+    """Wake-up event for one waiter. A ring before the wait is not lost."""
 
     clock: Clock
     _rung: anyio.Event = field(default_factory=anyio.Event)
@@ -50,7 +50,7 @@ class Bell:
 
 @dataclass(frozen=True, slots=True)
 class FeedBook:
-    """Book of a feed for paper trading: exact, and limited to the known levels."""
+    """Book of a feed for paper trading. Its quantities are exact, and it ends at the known levels."""
 
     feed: SymbolFeed
 
@@ -66,7 +66,7 @@ class FeedBook:
             yield level
 
     def displayed(self, side: Side, price: Price) -> Quantity | None:
-        """Return the displayed quantity at a price; None if unknown."""
+        """Return the displayed quantity at a price, or None if it is unknown."""
         book, is_bids = self.feed.book, side == "BUY"
         if (written := book.written_at("bid" if is_bids else "ask", float(price))) is not None:
             return Quantity(Decimal(written))
@@ -77,7 +77,7 @@ class FeedBook:
 
 @dataclass(eq=False)
 class PaperSymbol:
-    """Matcher on the feed of its symbol; IDs are those of aggregate trades, both on the tape and in queries."""
+    """Matcher that a symbol's feed drives. Trade IDs are aggregate trade IDs, in the stream and in queries."""
 
     matcher: SymbolMatcher
     feed: SymbolFeed
@@ -87,7 +87,7 @@ class PaperSymbol:
     _was_in_step: bool = False
 
     async def meet(self) -> frozenset[str]:
-        """Match new trades and the book with the orders, while the feed is reliable; return the accounts with changes.
+        """Match new trades and the book with the orders, while the feed is reliable. Return the accounts with changes.
 
         Raises:
             TookOver: another process matches now.
@@ -109,7 +109,7 @@ class PaperSymbol:
         return changed
 
     async def _begin(self) -> frozenset[str]:
-        """Find the end of the tape, and match the trades since the orders were last matched."""
+        """Find the end of the tape. Match the trades since the orders were last matched."""
         last = (await self.client.aggregate_trades(self.feed.symbol, 1)).value
         changed = frozenset[str]()
         if last and self.matcher.is_watching:
@@ -125,7 +125,7 @@ class PaperSymbol:
         while (trades := self.feed.tape.after(self._seen, PRINTS_A_TURN)) or self._went_back(newest):
             if not trades or trades[-1].trade_id - self._seen != len(trades):
                 return changed | await self._catch_up(newest)
-            # For trades that came while the book was out of sync, the book of their time is unknown.
+            # For trades that arrived while the book was out of sync, the book of their time is unknown.
             changed |= await self.matcher.meet(trades, self.time.now_ms(), is_replay=not self._was_in_step)
         return changed
 
@@ -136,7 +136,7 @@ class PaperSymbol:
         while self._seen < newest.trade_id:
             page = (await self.client.aggregate_trades_after(self.feed.symbol, self._seen)).value
             if not page or page[0].trade_id != self._seen + 1:
-                break  # the answering host does not have them yet: queried again in the next turn
+                break  # the answering host does not have them yet: query again in the next turn
             changed |= await self.matcher.meet(page, self.time.now_ms(), is_replay=True)
         return changed
 
@@ -149,7 +149,7 @@ class PaperSymbol:
         return seen is not None and newest.trade_id < seen.tape_id and newest.time_ms > seen.at_ms + IDS_WENT_BACK_MS
 
     async def _stands(self) -> bool:
-        """Return True if an order can arrive at the book: it is recent, or equals the exchange's book."""
+        """Return True if an order can arrive at the book. The book must be recent, or equal the exchange's book."""
         now_ms, arrival_ms = self.time.now_ms(), self.matcher.next_arrival_ms
         if now_ms - self.feed.heard_ms <= QUIET_MS or arrival_ms is None or arrival_ms > now_ms:
             return True

@@ -1,4 +1,4 @@
-"""Exact terms for more than one plain order: with exits, as a pair, or as a replacement."""
+"""Exact terms for an order with exits, for a pair, and for a replacement."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from mcp_binance_server.trading.judgement.preview import BPS, USUAL, PreviewedOr
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
-# Distance of a stop's limit, in allowed slippages of a market order: a price can jump over a stop.
+# Distance of a stop's limit, in multiples of a market order's allowed slippage. A price can jump over a stop.
 STOP_SLIPS = 4
 FLAGS: Mapping[Ability, str] = {
     "oco": "ocoAllowed",
@@ -118,7 +118,7 @@ class Planner:
         if not takes_what_came:
             _require(rules, "oto")
             bought = await self._without_fee(trying, rules, bought)
-        # Checked against the market at the start of the exits: the entry has just been filled.
+        # Check it against the market at the start of the exits, when the entry has just been filled.
         then = Touch(entry, entry)
         above = None if wish.take_profit is None else _above(rules, wish.take_profit, bought, then)
         below = None if wish.stop_loss is None else self._stop(rules, wish.stop_loss, bought, then)
@@ -131,7 +131,7 @@ class Planner:
         )
 
     async def _without_fee(self, trying: PreviewService, rules: SymbolRules, bought: Quantity) -> Quantity:
-        """Return the quantity that is certain to be available: a buy without BNB receives less than it bought."""
+        """Return the quantity that is certain to be available. A buy without BNB receives less than it bought."""
         has_key = trying.account.has_key
         rates = ((await trying.account.account()).value.commission if has_key else None) or USUAL
         with localcontext(prec=EXACT_DIGITS):
@@ -147,7 +147,7 @@ class Planner:
 
 
 def released(old: Intent, rules: SymbolRules) -> dict[str, Quantity]:
-    """Return the funds that a replaced open order releases."""
+    """Return the funds that an open order releases when it is replaced."""
     left = old.quantity - old.executed
     with localcontext(prec=EXACT_DIGITS):
         return (
@@ -181,7 +181,7 @@ def _amount(order: OrderIntent) -> Quantity:
 
 
 def _amends(old: Intent, tried: PreviewedOrder, stays: TimeInForce) -> bool:
-    """Return True if only the quantity is reduced, which keeps the order's place in the queue."""
+    """Return True if only the quantity is reduced. Such a change keeps the order's place in the queue."""
     order, terms, rules = tried.preview.order, old.terms, tried.preview.rules
     kind: TermsKind = order.kind
     is_same = (kind, order.price, order.stop_price) == (terms.kind, terms.price, terms.stop_price)
@@ -237,7 +237,9 @@ def _refuse(found: Mapping[str, str]) -> None:
 
 
 async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
-    """Return all that can be sold of a symbol's base asset: the free balance, rounded down to the lot step.
+    """Return the whole amount of a symbol's base asset that can be sold.
+
+    It is the free balance, rounded down to the lot step.
 
     Raises:
         InvalidArguments: "all" is not an amount for a buy.

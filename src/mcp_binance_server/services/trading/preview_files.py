@@ -1,6 +1,6 @@
-"""Files of previews next to the journal, for clients that start a process for each call.
+"""Files of previews next to the journal, for clients that start one process per call.
 
-A file gives no right: terms are digested again, and limits, guards and confirmation run again at the claim.
+A file grants nothing. The terms are hashed again, and limits, guards and confirmation run again at the claim.
 """
 
 import os
@@ -20,20 +20,20 @@ KEY_BYTES = 32
 MOST_FILES = 90
 MOST_FILE_BYTES = 64 * 1024
 _NAME = re.compile(r"[a-z2-7]{20}\.[0-9]{13}")
-# Links are not followed; a pipe put in the place of a file must not block.
+# Do not follow links. A pipe in the place of a file must not block.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewFiles:
-    """One file for each preview of the local visitor, named by its ID and expiry; the files share 64 KiB."""
+    """One file per preview of the local visitor. Its name has the ID and the expiry. All files share 64 KiB."""
 
     folder: Path
     key: bytes = field(repr=False)
 
     @classmethod
     def beside(cls, journal_folder: Path) -> "PreviewFiles | None":
-        """Open or create the folder and its key; None if other users could read or write them."""
+        """Open or create the folder and its key. Return None if other users could read or write them."""
         folder = journal_folder / FOLDER
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -43,7 +43,7 @@ class PreviewFiles:
         return cls(folder, key) if key is not None and _is_private(folder.lstat(), stat.S_ISDIR) else None
 
     def save(self, preview_id: str, value: bytes, expires_ms: int, now_ms: int) -> None:
-        """Write a preview; expired previews are removed, and the ones that expire first if the limits are passed."""
+        """Write a preview. Remove expired previews and, if the space is used up, those that expire first."""
         if len(value) > MOST_FILE_BYTES:
             return
         self._make_room(len(value), now_ms)
@@ -65,7 +65,7 @@ class PreviewFiles:
         yield from ((name, until) for name, until in self._kept() if name.partition(".")[0] == preview_id)
 
     def _kept(self) -> list[tuple[str, int]]:
-        """Return the names of all files with their expiry, the ones that expire first before the others."""
+        """Return the names of all files with their expiry, earliest expiry first."""
         try:
             names = os.listdir(self.folder)  # noqa: PTH208 - names are enough
         except OSError:
@@ -95,7 +95,7 @@ def _expiry(kept: tuple[str, int]) -> int:
 
 
 def _own_key(path: Path) -> bytes | None:
-    """Return the key of this folder, created at the first call; None if the file is not private and whole."""
+    """Return the key of this folder, created at the first call. Return None if the file is not private and complete."""
     if not path.exists():
         made = path.with_name(f"{path.name}.{token_hex(8)}")
         _write_new(made, token_bytes(KEY_BYTES))
@@ -125,7 +125,7 @@ def _write_new(path: Path, content: bytes) -> None:
 
 
 def _read_private(path: Path, most_bytes: int) -> bytes | None:
-    """Return the content of a regular file of this user that no other user can read or write."""
+    """Return the content of this user's regular file. Return None if another user can read or write it."""
     try:
         file = os.open(path, _READ)
     except OSError:

@@ -1,4 +1,4 @@
-"""Previews that can be placed until they expire, kept under an ID that only this server can make."""
+"""Previews that can be placed until they expire. Each is stored under an ID that only this server can compute."""
 
 import hmac
 import json
@@ -10,7 +10,8 @@ from mcp_binance_server.services.trading.preview_files import LOCAL_VISITOR, Pre
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.trading.judgement.terms import KeptPreview, PreviewId, Terms
 
-# Size of a visitor's shelf in bytes, for some ninety previews. A visitor with more loses only its own oldest ones.
+# Size limit of a visitor's shelf in bytes, for about ninety previews. A visitor with more loses only its own oldest
+# ones.
 MOST_BYTES = 64 * 1024
 _KEPT = b"mcp-binance-server kept preview v1\0"
 _SEAL_BYTES = 32
@@ -18,7 +19,7 @@ _SEAL_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Previews:
-    """Storage of previews for all processes of a fleet; an altered preview counts as missing."""
+    """Storage of previews for all processes of a fleet. An altered preview counts as missing."""
 
     engine: StateEngine
     key: bytes
@@ -36,7 +37,7 @@ class Previews:
         return KeptPreview(preview_id, terms, visitor, asset)
 
     async def find(self, preview_id: str, visitor: str, now_ms: int = 0) -> KeptPreview | None:
-        """Return the preview with this ID of this visitor; None if it is missing or another visitor's."""
+        """Return this visitor's preview with this ID, or None if there is none."""
         value = await self.engine.shelved(shelf_of(visitor), preview_id) or b""
         if not value and self.files is not None and visitor == LOCAL_VISITOR:
             value = await to_thread.run_sync(self.files.load, preview_id, now_ms) or b""
@@ -49,7 +50,7 @@ class Previews:
         return found if is_own else None
 
     async def forget(self, kept: KeptPreview) -> None:
-        """Remove the file of a preview that was claimed; its order is in the journal."""
+        """Remove the file of a claimed preview, because its order is in the journal."""
         if self.files is not None and kept.visitor == LOCAL_VISITOR:
             await to_thread.run_sync(self.files.remove, kept.preview_id)
 
@@ -58,5 +59,5 @@ class Previews:
 
 
 def shelf_of(visitor: str) -> str:
-    """Name the shelf of a visitor's previews."""
+    """Return the name of the shelf for a visitor's previews."""
     return f"previews:{visitor}"

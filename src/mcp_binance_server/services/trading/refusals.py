@@ -16,7 +16,7 @@ MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 
 
 def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None) -> AppError:
-    """Return the error for a denial; a market that moved and a stop have their own errors."""
+    """Return the error for a denial. A stop and a moved market have their own errors."""
     match denied.guard:
         case "ready":
             return TradingNotReady(step=waits_for or "the server is ready")

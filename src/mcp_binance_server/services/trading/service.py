@@ -65,7 +65,7 @@ NOTHING = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class TradingService:
-    """Trading of one visitor: previews from the market, and confirmed orders for the desk."""
+    """Trading of one visitor. Previews come from the market, and confirmed orders go to the desk."""
 
     surveyor: Surveyor
     previews: Previews
@@ -81,7 +81,7 @@ class TradingService:
     """Accounts of callers; None if all traded accounts are open."""
 
     async def opened(self) -> "TradingService":
-        """Return the service on this caller's account. Each order of a caller whose key does not trade is refused.
+        """Return the service for this caller's account. If the caller's key does not trade, each order is refused.
 
         Raises:
             TradingNotReady: the account could not be opened yet.
@@ -123,7 +123,7 @@ class TradingService:
     async def preview(
         self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: OrderWish = PLAIN
     ) -> TradablePreview:
-        """Preview an order with its options, and keep it for placing if no guard denies it."""
+        """Preview an order with its options. Store the preview for placing if no guard denies it."""
         await self._started()
         account = BROUGHT if self.trader.is_refused else self.trader.account
         planner = Planner(self.surveyor.drafter, self.desk.ledger)
@@ -141,7 +141,7 @@ class TradingService:
         return TradablePreview(tried, terms, kept, way, left_of(found), denied, self.policy.counting_asset)
 
     async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
-        """Return how a preview must still be confirmed, or its result if it was placed.
+        """Return how a preview must still be confirmed. If it was placed, return its result.
 
         Raises:
             PreviewNotFound: this visitor has no such preview, or it has expired.
@@ -205,11 +205,11 @@ class TradingService:
             raise OrderDeclined from None
 
     async def decline(self, kept: KeptPreview) -> None:
-        """Record that the user declined: the user is not asked again."""
+        """Record that the user declined. The user is not asked again."""
         await self.agreements.decline(kept.preview_id, self.trader.visitor, self.now_ms())
 
     async def wait(self, kept: KeptPreview) -> None:
-        """Record that it waits for a person's signature."""
+        """Record that the preview waits for a person's signature."""
         await self.agreements.wait(kept.preview_id, self.trader.visitor, kept.terms, self.now_ms())
 
     async def require_patience(self) -> None:
@@ -224,7 +224,7 @@ class TradingService:
             raise AskedTooOften(retry_after_secs=max(1, (declined[-MOST_DECLINED] + DECLINED_MS - now_ms) // 1000))
 
     def declined_since_ms(self) -> int:
-        """Return the time since which declines count, in ms."""
+        """Return the time from which declines count, in ms."""
         return self.now_ms() - DECLINED_MS
 
     async def tally(self) -> OrderTally:
@@ -237,7 +237,7 @@ class TradingService:
         return OrderTally(by_state, is_stopped=bool(await self.surveyor.reader.stops()))
 
     async def status(self) -> TradingStatus:
-        """Return the rules of trading, the usage of each limit, and orders that wait or have an unknown outcome."""
+        """Return the rules of trading, the usage of each limit, and the waiting or unresolved orders."""
         ledger, now_ms = self.desk.ledger, self.now_ms()
         account = self.trader.account
         await self.desk.catch_up((account,))
@@ -269,7 +269,7 @@ class TradingService:
         )
 
     async def open_intents(self) -> list[Intent]:
-        """Return the orders of this visitor's account that are not final, the oldest first."""
+        """Return the orders of this visitor's account that are not final, oldest first."""
         return [*await self.desk.watch.open_intents((self.trader.account,))]
 
     async def stop(self, reason: str) -> TradingStatus:
@@ -297,7 +297,7 @@ class TradingService:
         return await self.updates.page(self.trader.account)
 
     async def record(self, client_order_id: str) -> OrderRecord | None:
-        """Return the journal's record of an order of this visitor's account; None for other orders."""
+        """Return the journal's record of an order of this visitor's account, or None for any other order."""
         if self.trader.is_refused:
             return None
         intent = await self.desk.ledger.named(self.trader.account, client_order_id)
@@ -320,7 +320,7 @@ class TradingService:
         return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown, gone, kept)
 
     async def _gone(self, intent: Intent) -> Intent | None:
-        """Return the order that was cancelled for one that was then refused, so that neither is open."""
+        """Return the cancelled order if its replacement was rejected, so that neither order is open."""
         if intent.terms.replaces is None or intent.state != "REJECTED":
             return None
         old = await self.desk.ledger.named(intent.terms.account, intent.terms.replaces)
@@ -328,7 +328,7 @@ class TradingService:
         return old if is_gone else None
 
     async def _as_before(self, gone: Intent) -> KeptPreview | None:
-        """Keep a preview of the rest of a cancelled order, so that its user can place it again."""
+        """Store a preview of the rest of a cancelled order, so that its user can place it again."""
         terms = gone.terms
         if terms.kind == "OCO":
             return None  # a list is never replaced
@@ -346,7 +346,7 @@ class TradingService:
         return tuple(chain.from_iterable(found))
 
     async def _way(self, terms: Terms) -> Way:
-        """Return how the terms must be confirmed; replacing a stop order counts like placing that stop."""
+        """Return how the terms must be confirmed. Replacing a stop order counts like placing that stop."""
         old = None
         if terms.replaces is not None:
             old = await self.desk.ledger.named(terms.account, terms.replaces)
@@ -360,13 +360,13 @@ class TradingService:
         intent = await self.desk.ledger.find(preview_id)
         if intent is None:
             return None
-        # The visitor of an order that was found at the exchange is unknown: the order belongs to the account.
+        # An order that was found at the exchange has no known visitor. It belongs to the account.
         if intent.visitor not in (NOBODY, self.trader.visitor) or intent.terms.account != self.trader.account:
             raise PreviewNotFound
         return await self.told(await self.desk.told(preview_id))
 
     async def _started(self) -> None:
-        """Wait a limited time for the start, so that a first call is not refused because it is early."""
+        """Wait a limited time for the start, so that an early first call is not refused."""
         with anyio.move_on_after(START_SECS):
             await self.desk.ready()
 

@@ -27,7 +27,7 @@ LEVELS = 100
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A book as one order meets it: the best prices, the immediate fill, and the time of the book."""
+    """A book as one order meets it: its best prices, the immediate fill, and its time."""
 
     touch: Touch
     fill: FillWalk | None
@@ -36,7 +36,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """Inputs of the guards, except those from the journal."""
+    """Inputs of the guards, without those from the journal."""
 
     found: Situation
     room: PositionRoom | None
@@ -44,7 +44,7 @@ class Around:
     """Loss of the day; None without a limit for it, or if the caller may not trade on the account."""
 
     def with_past(self, past: OrderPast) -> Situation:
-        """Return the complete inputs, with those from the journal."""
+        """Return the complete inputs, including those from the journal."""
         stopped = "" if past.stopped is None else past.stopped.why
         return replace(self.found, stopped=stopped, used=past.used, open_buys=past.open_buys, recent=past.recent)
 
@@ -69,12 +69,15 @@ class Surveyor:
         around = await self.around(terms, seen, asset, way, account)
         policy, now_ms = self.drafter.policy, around.found.now_ms
         past = await self.desk.ledger.past(terms, charges(terms, policy, way), now_ms, around.room)
-        # After that read: the loss of the day can itself stop trading.
+        # Do this after the read above, because the loss of the day can itself stop trading.
         await self.stop_at(around.lost, terms.account)
         return around.with_past(past)
 
     async def around(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> "Around":
-        """Return the inputs of the guards, except those from the journal, which is read at the moment of a claim."""
+        """Return the inputs of the guards, without those from the journal.
+
+        The journal is read at the moment of a claim.
+        """
         policy, now_ms = self.drafter.policy, self.time.now_ms()
         is_own = terms.account != BROUGHT
         room = await self._room(terms, asset, seen, account) if is_own else None
@@ -97,7 +100,7 @@ class Surveyor:
         return Around(found, room, lost)
 
     async def _room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
-        """Return the limit for the position in an asset and its present value; None for a sale and without a limit."""
+        """Return the position limit of an asset, with the present value. Return None for a sale and without a limit."""
         most = self.drafter.policy.limits.position.get(asset)
         if most is None or terms.side == "SELL":
             return None
@@ -111,7 +114,7 @@ class Surveyor:
         return PositionRoom(f"position:{asset}", asset, held, read_ms, most)
 
     async def lost_today(self, account_id: str, account: AccountReader) -> int | None:
-        """Return the loss of today's orders so far, in hundredths; None without a limit for it.
+        """Return the loss of today's orders so far, in hundredths. Return None without a limit for it.
 
         A loss that reaches the limit stops the account.
         """
@@ -129,8 +132,8 @@ class Surveyor:
     async def _lost_today(self, account_id: str, account: AccountReader) -> int | None:
         """Return the loss without stopping the account.
 
-        A net purchase is valued at the bid, a net sale at the ask, and fees at the taker's rate: the price of closing
-        the day's positions now.
+        The loss is the price of closing the day's positions now. A net purchase is valued at the bid, a net sale at the
+        ask, and fees at the taker's rate.
         """
         if self.drafter.policy.limits.daily_loss is None:
             return None

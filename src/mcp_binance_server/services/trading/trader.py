@@ -1,4 +1,4 @@
-"""Caller that orders are placed for, and its account."""
+"""Caller of the trading service, and the account that its orders are placed on."""
 
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -16,11 +16,11 @@ from mcp_binance_server.trading.paper.account import account_of
 
 @dataclass(frozen=True, slots=True)
 class Trader:
-    """One visitor; without a visitor nothing can be placed.
+    """One visitor (authenticated caller). Without a visitor nothing can be placed.
 
-    `key_account` is the account behind the key of this server; without it each visitor has a paper account. Only
-    callers that may use the server's key trade on that account. A key that comes with a call can read; it places
-    nothing unless an account was opened for it.
+    `key_account` is the account of this server's own key. Without it, each visitor has a paper account. Only callers
+    that may use the server's key trade on that account. A key that comes with a call can read. It places orders only if
+    an account was opened for it.
     """
 
     of: Visitor | None = None
@@ -32,7 +32,7 @@ class Trader:
     """Reason why that key does not trade, if there is one other than being a different key."""
 
     def of_caller(self, visitor: Visitor | None, key: object, *, is_lent: bool) -> "Trader":
-        """Return a copy for another caller; the surface does this for each call."""
+        """Return a copy for another caller. The `surface` package does this for each call."""
         brought = key if isinstance(key, Principal) and not is_lent else None
         return replace(self, of=visitor, is_lent=is_lent, brought=brought)
 
@@ -42,15 +42,15 @@ class Trader:
 
     @property
     def is_refused(self) -> bool:
-        """Whether this caller can only read, with a key of its own or none, and place nothing."""
+        """Whether this caller can only read and place nothing. It has a key of its own or no key."""
         return self.key_account is not None and not self.is_lent
 
     @property
     def visitor(self) -> str:
         """Pseudonym of the visitor, so that neither the journal nor a log has its name.
 
-        A caller with its own keys is a different visitor with each key: questions about one key say nothing about the
-        others. Without authentication only the key distinguishes callers.
+        A caller with its own keys is a different visitor with each key. So questions about one key reveal nothing about
+        the others. Without authentication, only the key distinguishes callers.
         """
         known = self._known
         key = self.brought.key_id if self.brought is not None and self.key_account is not None else ""
@@ -87,10 +87,10 @@ class OpenAccount:
 
 
 class OpenAccounts(Protocol):
-    """Accounts that are opened when their holders call."""
+    """Accounts that are opened when their owners call."""
 
     async def of(self, trader: Trader) -> OpenAccount | None:
-        """Return the account of a caller, now open; None if the caller only has the shared account.
+        """Return the account of a caller, opened if necessary. Return None if the caller has only the shared account.
 
         Raises:
             KeyDoesNotTrade: the caller's key may not trade, for a reason of its own.

@@ -9,13 +9,13 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.journal.reading import JournalReader
 
-# Polling interval of the journal while clients wait, in ms: other processes of this machine write to it too.
+# Polling interval of the journal while clients wait, in ms. Other processes of this machine write to it too.
 LOOK_MS = 1_000
 
 
 @dataclass(eq=False)
 class OrderUpdates:
-    """Polling of the journal for all waiting clients; no polling without them."""
+    """Polling of the journal for all waiting clients. Without waiting clients there is no polling."""
 
     reader: JournalReader
     clock: Clock
@@ -25,7 +25,9 @@ class OrderUpdates:
     _waiting: set["OrderNews"] = field(default_factory=set["OrderNews"])
 
     async def page(self, account: str) -> "OrderPage":
-        """Return the pages of an account's orders. Earlier events are not reported: a new subscriber can read them.
+        """Return the pages of an account's orders.
+
+        Only later events are reported: a new subscriber can read earlier ones.
 
         Raises:
             JournalUnavailable: it cannot be read.
@@ -48,13 +50,13 @@ class OrderUpdates:
         self._waiting.discard(news)
 
     async def look(self) -> None:
-        """Wait until the next poll is due, and poll; one of all the waiting callers does it."""
+        """Wait until the next poll is due, then poll. Only one of the waiting callers polls."""
         await self.clock.sleep_until_ms(self._looked_ms + LOOK_MS)
         async with self._lock:
             if self.clock.monotonic_ms() - self._looked_ms < LOOK_MS:
                 return
             self._looked_ms = self.clock.monotonic_ms()
-            with suppress(AppError):  # polled again in a second; the trading status shows the problem
+            with suppress(AppError):  # the next poll is in a second; the trading status shows the problem
                 self._seq, accounts = await self.reader.changed_since(self._seq)
                 for news in self._waiting:
                     news.is_new |= news.account in accounts
@@ -62,7 +64,7 @@ class OrderUpdates:
 
 @dataclass(frozen=True, slots=True)
 class OrderPage:
-    """Pages that show an account's orders; they change together."""
+    """Pages that show an account's orders. They change together."""
 
     updates: OrderUpdates
     account: str
@@ -88,7 +90,7 @@ class OrderNews:
         return self.updates.clock
 
     def has_changed(self) -> bool:
-        """Return True, once, if an order of this account was placed, changed or settled."""
+        """Return True, once per change, if an order of this account was placed, changed or settled."""
         was_new, self.is_new = self.is_new, False
         return was_new
 
