@@ -1,4 +1,4 @@
-"""Accounts of callers, with their own keys or on paper: opened at the first call, closed when idle."""
+"""Accounts of callers, with their own keys or on paper. They are opened at the first call and closed when idle."""
 
 import logging
 from collections.abc import AsyncGenerator, Callable
@@ -26,10 +26,10 @@ KeyOpening = Callable[[Principal, KeeperPace], AbstractAsyncContextManager[OpenA
 # Idle timeout of an account and its key, in ms.
 LINGER_MS = 600_000
 LOOK_MS = 15_000
-# Most open accounts: each has a few tasks, and at Binance a connection.
+# Most open accounts. Each has a few tasks and, at Binance, a connection.
 MOST_OPEN = 500
 OPENING_SECS = 5.0
-# Stops and limits are decided in the shared state. These ticks only bring other workers' orders into the journal.
+# Stops and limits are decided in the shared state. These ticks only copy other workers' orders into the journal.
 GUESTS_PACE = KeeperPace(tick_ms=1_000, alive_ms=5_000)
 
 
@@ -48,7 +48,7 @@ class _HeldAccount:
 
 @dataclass(eq=False)
 class HeldAccounts:
-    """Open accounts, each in its own task: a failure in one does not affect the others."""
+    """Open accounts, each in its own task. A failure in one does not affect the others."""
 
     clock: Clock
     most: int = MOST_OPEN
@@ -57,7 +57,7 @@ class HeldAccounts:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Hold accounts until the block ends; then wait for orders in progress and drop all keys."""
+        """Hold accounts while the context is open. Then wait for orders in progress and drop all keys."""
         async with anyio.create_task_group() as around:
             around.start_soon(self._close_idle)
             async with anyio.create_task_group() as tasks:
@@ -76,7 +76,7 @@ class HeldAccounts:
         return [each.account for each in self._held.values() if each.account is not None]
 
     async def opened(self, name: str, opening: Opening) -> OpenAccount:
-        """Return an account, opened now if necessary; concurrent callers share one opening.
+        """Return an account, opened if necessary. Concurrent callers share one opening.
 
         Raises:
             TradingNotReady: it is not open yet, or too many accounts are open.
@@ -87,7 +87,7 @@ class HeldAccounts:
         with anyio.move_on_after(max(0.0, OPENING_SECS - (now - held.began_ms) / 1000)):
             await held.is_known.wait()
             if held.account is not None:
-                await held.account.surveyor.desk.ready()  # the first call must not be refused because it is early
+                await held.account.surveyor.desk.ready()  # an early first call must not be refused
         if held.problem is not None:
             raise held.problem
         if held.account is None or held.is_over.is_set():
@@ -129,7 +129,7 @@ class HeldAccounts:
 
 @dataclass(eq=False)
 class KeyAccounts:
-    """Accounts behind the keys of calls. Nothing is shown before the exchange confirms the caller's key."""
+    """Accounts of the keys that come with calls. Nothing is shown before the exchange confirms the caller's key."""
 
     own: OpenAccount
     opening: KeyOpening
@@ -138,14 +138,14 @@ class KeyAccounts:
     held: HeldAccounts
 
     async def of(self, trader: Trader) -> OpenAccount | None:
-        """Return the account behind the key of a call, opened if necessary; None if the rules do not name the key."""
+        """Return the account of a call's own key, opened if necessary. Return None if the rules do not name the key."""
         brought = trader.brought
         if brought is None or not trader.is_refused or trader.of is None:
             return None
         if self.policy.mode_of(brought.key_id) != self.own.surveyor.drafter.mode:
             return None
         if brought not in self.caller.accepted:
-            # Any client may know the name of a key: nothing is shown before the exchange has accepted its signature.
+            # Any client may know the name of a key. Show nothing before the exchange has accepted the key's signature.
             await AccountClient(self.caller, brought).account()
         if brought.key_id == self.own.name:
             return self.own
@@ -154,7 +154,7 @@ class KeyAccounts:
 
 @dataclass(eq=False)
 class VisitorAccounts:
-    """Paper accounts of visitors, which all servers of a fleet share."""
+    """Paper accounts of visitors. All servers of a fleet share them."""
 
     own: OpenAccount
     opening: Callable[[str, KeeperPace], AbstractAsyncContextManager[OpenAccount]]
@@ -168,14 +168,14 @@ class VisitorAccounts:
         return await self.held.opened(name, lambda: self.opening(name, GUESTS_PACE))
 
     async def catch_up(self, names: frozenset[str]) -> None:
-        """Record the changes of orders of some accounts, if they are open here."""
+        """Record the changes of these accounts' orders. Accounts that are not open here are ignored."""
         for each in (self.own, *self.held.accounts):
             if each.name in names:
                 await each.surveyor.desk.catch_up((each.name,))
 
 
 async def _has_doubts(account: OpenAccount) -> bool:
-    """Return True if an order may be open with an unknown outcome: its key must stay, to query it."""
+    """Return True if an order has an unknown outcome. Its key must stay, because the query needs it."""
     try:
         return bool(await account.surveyor.desk.ledger.unresolved(account.name))
     except AppError:

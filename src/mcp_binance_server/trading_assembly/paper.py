@@ -30,13 +30,14 @@ from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, ope
 from mcp_binance_server.trading_assembly.starting import keeper_of, reconciliation_of
 from mcp_binance_server.upstream import Upstream
 
-# Wait before an emptied state is reopened, in ms, for servers that know more. No order is on its way to our exchange.
+# Wait before an emptied state is reopened, in ms. During it, servers that know more share their data. Paper orders are
+# never in transit.
 SETTLE_MS = 1_500
 
 
 @asynccontextmanager
 async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) -> AsyncGenerator[TradingSide]:
-    """Open the journal, and match paper orders until the block ends.
+    """Open the journal, and match paper orders while the context is open.
 
     Raises:
         SettingsError: the rules, or the folder of the journal, cannot be used.
@@ -58,7 +59,7 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
 
 @dataclass(eq=False)
 class PaperGround:
-    """Common base of all paper accounts: the tables, the rules, the journal and the market."""
+    """Common resources of all paper accounts: the tables, the rules, the journal and the market."""
 
     upstream: Upstream
     hub: Hub
@@ -84,14 +85,14 @@ class PaperGround:
 
     @asynccontextmanager
     async def on_one_machine(self) -> AsyncGenerator[TradingSide]:
-        """Trade for all visitors at one desk: their accounts are in the journal's own file."""
+        """Trade for all visitors at one desk. Their accounts are in the journal's own file."""
         desk = Desk(self.rules.ledger, self.broker_of, self.upstream.clock, self.upstream.caller.time.now_ms)
         async with desk.running(), self._matched(desk.catch_up):
             yield self._side(desk)
 
     @asynccontextmanager
     async def in_a_fleet(self, tables: SharedTables) -> AsyncGenerator[TradingSide]:
-        """Trade for each active visitor at a separate desk: other servers trade on the same account."""
+        """Trade for each active visitor at a separate desk, because other servers trade on the same account."""
         held = HeldAccounts(self.upstream.clock)
         async with self.opened(OWN, KeeperPace()) as own, held.running():
             accounts = VisitorAccounts(own, self.opened, held)
@@ -104,7 +105,10 @@ class PaperGround:
 
     @asynccontextmanager
     async def opened(self, account: str, pace: KeeperPace) -> AsyncGenerator[OpenAccount]:
-        """Reconcile the journal with an account that all servers share, and take orders on it until the block ends."""
+        """Reconcile the journal with an account that all servers share.
+
+        Then accept orders while the context is open.
+        """
         upstream, policy = self.upstream, self.rules.policy
         network, now_ms = upstream.caller.network.name, upstream.caller.time.now_ms
         fleet = FleetLedger(self.rules.ledger, upstream.engine, account, policy)

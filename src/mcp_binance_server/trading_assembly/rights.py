@@ -1,4 +1,4 @@
-"""Rights of a key, checked before the first order: a key that can move money away does not trade."""
+"""Permissions of a key, checked before the first order. A key that can move money away does not trade."""
 
 import logging
 
@@ -12,7 +12,7 @@ LOG = logging.getLogger(__name__)
 
 
 async def require_rights(account: AccountClient, mode: TradingMode) -> tuple[str, ...]:
-    """Check that this server's key can trade and do nothing worse; return notes for its owner.
+    """Check that this server's key can trade and has no dangerous permission. Return notes for its owner.
 
     Raises:
         SettingsError: the key can move money away or cannot trade, or Binance does not report its rights; one line.
@@ -26,9 +26,9 @@ async def require_rights(account: AccountClient, mode: TradingMode) -> tuple[str
 
 
 async def examined_rights(account: AccountClient, mode: TradingMode) -> tuple[str, ...]:
-    """Check that a key can trade and do nothing worse; return notes for its owner.
+    """Check that a key can trade and has no dangerous permission. Return notes for its owner.
 
-    Testnet and demo hold no money and do not report the rights of a key: the only note says so.
+    Testnet and demo hold no money and do not report the permissions of a key. There the only note says so.
 
     Raises:
         KeyDoesNotTrade: the key can move money away or cannot trade, or Binance does not report its rights; one line.

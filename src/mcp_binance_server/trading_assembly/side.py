@@ -1,4 +1,4 @@
-"""Common parts of all ways of trading: the operator's rules, the journal of this host, and the service of a desk."""
+"""Common parts of paper, practice and live trading: rules, the journal of this host, and the service of a desk."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -36,7 +36,7 @@ from mcp_binance_server.upstream import Upstream
 
 @dataclass(frozen=True, slots=True)
 class TradingSide:
-    """Everything that takes orders: the desk, its account, and the reads that show this account."""
+    """Everything that accepts orders: the desk, its account, and the queries that show this account."""
 
     upstream: Upstream
     policy: Policy
@@ -55,7 +55,7 @@ class TradingSide:
     figures: TradingFigures = field(default_factory=TradingFigures)
 
     def service(self, trying: PreviewService) -> TradingService:
-        """Return the service that places the orders of this preview service."""
+        """Return the trading service that places the previews of this preview service."""
         upstream, store = self.upstream, self.desk.ledger.store
         self.desk.answered = self.figures.count_order
         return TradingService(
@@ -78,11 +78,11 @@ class TradingSide:
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:
             with self.hub.reading(symbol):
-                pass  # the feed lingers, and is in sync for an order that follows
+                pass  # the feed stays open for a while, and is in sync for an order that follows
 
 
 def surveyor_of(upstream: Upstream, policy: Policy, desk: Desk) -> Surveyor:
-    """Return the reader that collects the inputs of a desk's guards, under these rules."""
+    """Return the reader that collects the inputs of a desk's guards under these rules."""
     client, time = upstream.client, upstream.caller.time
     drafter = Drafter(desk.mode, upstream.caller.network.name, policy, client, time.now_ms)
     return Surveyor(drafter, desk, JournalReader(desk.ledger.store), client, upstream.directory, time)
@@ -90,7 +90,7 @@ def surveyor_of(upstream: Upstream, policy: Policy, desk: Desk) -> Surveyor:
 
 @dataclass(frozen=True, slots=True)
 class OpenRules:
-    """Rules of the operator, and the journal that is kept under them."""
+    """Rules of the operator, and the journal kept under them."""
 
     policy: Policy
     ledger: HostLedger
@@ -100,7 +100,7 @@ class OpenRules:
 
 @asynccontextmanager
 async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> AsyncGenerator[OpenRules]:
-    """Read the rules, and open the journal of a folder for this process.
+    """Read the rules and open the journal of a folder for this process.
 
     Raises:
         SettingsError: the rules, or the folder of the journal, cannot be used.
@@ -119,7 +119,7 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
 
 
 def _pages(settings: Settings, folder: Path) -> ApprovalPages:
-    """Return the approval pages of this server; their process gets the path of the journal and no key."""
+    """Return the approval pages of this server. Their process gets the path of the journal and no key."""
     around = surroundings()
     own = {
         "BINANCE_NETWORK": settings.network,

@@ -1,4 +1,4 @@
-"""Assembly of trading at Binance: practice and live differ in hosts and rules, not in code."""
+"""Assembly of trading at Binance. Practice and live trading differ in hosts and rules, not in code."""
 
 import logging
 from collections.abc import AsyncGenerator
@@ -38,7 +38,7 @@ from mcp_binance_server.upstream import Upstream
 
 LOG = logging.getLogger(__name__)
 
-# Margin after the receive window, in ms. The exchange refuses later orders, so none is still on its way then.
+# Margin after the receive window, in ms. The exchange refuses later orders. So by then no order is in transit.
 ARRIVAL_MS = 500
 
 
@@ -46,9 +46,9 @@ ARRIVAL_MS = 500
 async def opened_spot(
     settings: Settings, upstream: Upstream, hub: Hub | None, dialer: Dialer, *, cancels_only: bool = False
 ) -> AsyncGenerator[TradingSide]:
-    """Open the journal, reconcile it with the account at Binance, and take orders until the block ends.
+    """Open the journal, reconcile it with the account at Binance, and accept orders while the context is open.
 
-    A cancel reduces risk: with `cancels_only` the key is used whatever its rights are, and no order is placed.
+    With `cancels_only` no order is placed. The key is used whatever its permissions are, because a cancel reduces risk.
 
     Raises:
         SettingsError: the rules, the key or its rights, or the folder of the journal cannot be used.
@@ -64,7 +64,7 @@ async def opened_spot(
             rules.pages.running(),
         ):
             accounts = KeyAccounts(own, ground.opened, rules.policy, caller, held)
-            # Services are built without an account: code that does not set the caller's account has none to show.
+            # Services are built without an account. Code that does not set the caller's account then has none to show.
             reads, trader, desk = AccountClient(caller, None), Trader(LOCAL, principal.key_id), own.surveyor.desk
             key, policy = round_key_of(settings, "previews"), own.surveyor.drafter.policy
             yield TradingSide(
@@ -85,7 +85,7 @@ async def opened_spot(
 
 @dataclass(frozen=True, slots=True)
 class SpotGround:
-    """Common base of all accounts that are traded at Binance here: connections, rules and journal."""
+    """Common resources of all accounts traded at Binance: connections, rules and journal."""
 
     settings: Settings
     upstream: Upstream
@@ -98,7 +98,7 @@ class SpotGround:
     async def opened(
         self, principal: Principal, pace: KeeperPace, *, is_own: bool = False, cancels_only: bool = False
     ) -> AsyncGenerator[OpenAccount]:
-        """Reconcile the journal with the account of a key, and take orders on it until the block ends.
+        """Reconcile the journal with the account of a key, and accept orders on it while the context is open.
 
         Raises:
             KeyDoesNotTrade: the key has rights that a trading key must not have, or cannot trade.
@@ -134,12 +134,12 @@ class SpotGround:
 async def _followed(
     desk: Desk, upstream: Upstream, principal: Principal, dialer: Dialer, hub: Hub | None
 ) -> AsyncGenerator[None]:
-    """Follow the exchange's reports of open orders; without an address for them, orders are only polled."""
+    """Follow the exchange's reports of open orders. Without a stream address, orders are only polled."""
     url, clock = upstream.caller.network.ws_api_url, upstream.clock
     if url is None:
         yield
         return
-    # The exchange counts the connections of an address to its streams and to this API together.
+    # The exchange counts the connections of an IP address to its streams and to this API together.
     pacer = Pacer(clock) if hub is None else hub.pacer
     stream = UserStream(url, dialer, pacer, upstream.caller, principal)
     following = OrderFollowing(principal.key_id, desk, stream, clock)
@@ -159,7 +159,10 @@ def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_w
 
 
 async def _is_done(step: StartStep) -> bool:
-    """Run a step before anything is served. A permanent error ends the start; otherwise return False to retry later."""
+    """Run a step before anything is served. A permanent error ends the start.
+
+    After any other error return False; the step is then retried later.
+    """
     try:
         await step.do()
     except (SettingsError, KeyDoesNotTrade):

@@ -1,4 +1,4 @@
-"""Start of trading on one account: journal, exchange and other servers are reconciled first."""
+"""Start of trading on one account. Before it, the journal is reconciled with the exchange and with other servers."""
 
 from collections.abc import Awaitable, Callable
 
@@ -25,7 +25,7 @@ def reconciliation_of(  # noqa: PLR0917 - all inputs of a start
     account: TradedAccount,
     first: tuple[StartStep, ...] = (),
 ) -> Reconciliation:
-    """Return the start of an account under its rules."""
+    """Return the start procedure of an account under its rules."""
     drafter = Drafter(account.mode, account.network, policy, upstream.client, upstream.caller.time.now_ms)
 
     async def worth_of(order: Order) -> OrderWorth:
@@ -44,7 +44,7 @@ def keeper_of(
     *,
     shares_everybody: bool = False,
 ) -> FleetKeeper:
-    """Return the keeper that synchronises an account with the shared state; the start waits until they agree."""
+    """Return the keeper that synchronises an account with the shared state. The start waits until they agree."""
     agreements, now_ms = FleetAgreements(fleet.store, upstream.engine, fleet.account), upstream.caller.time.now_ms
     clock, again = upstream.clock, start.again
     keeper = FleetKeeper(

@@ -1,4 +1,4 @@
-"""Test order that the exchange checks and does not execute, to try out a key before anything is placed."""
+"""Test order to try out a key before anything is placed. The exchange checks it and does not execute it."""
 
 from decimal import ROUND_CEILING, Decimal
 
@@ -11,7 +11,7 @@ from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
 
 TRIED = "doctor-tries-an-order"
-# Factor above the exchange's minimum, so that a moving price does not bring the order below it.
+# Factor above the exchange's minimum. A moving price must not bring the order below the minimum.
 ABOVE_LEAST = Decimal("1.5")
 
 
@@ -24,7 +24,7 @@ def small_order(rules: SymbolRules, price: Price) -> WrittenOrder:
 
 
 async def try_out(caller: ExchangeCaller, principal: Principal, order: WrittenOrder) -> Outcome:
-    """Let the exchange check an order with this key; nothing is executed.
+    """Let the exchange check an order with this key. Nothing is executed.
 
     Raises:
         AppError: the exchange could not be queried.
