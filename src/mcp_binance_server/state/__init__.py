@@ -1,1 +1,1 @@
-"""Shared state of processes: values, leases, channels, single flights, the weight budget and the places."""
+"""State that processes share: values, leases, channels, single flights, the weight budget, and limited places."""

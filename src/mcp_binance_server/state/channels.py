@@ -38,7 +38,7 @@ class _Queue(AsyncIterator[bytes]):
 
 
 class Channels:
-    """Bounded queues per channel; `dropped` counts the messages that slow subscribers lost."""
+    """Bounded queues per channel. `dropped` counts the messages that slow subscribers lost."""
 
     def __init__(self) -> None:
         self.dropped = 0
@@ -65,7 +65,7 @@ class Channels:
                 self._queues.pop(channel, None)
 
     def break_off(self, error: Exception) -> None:
-        """End the current iterators with an error, after their queued messages; later ones are not affected."""
+        """End the current iterators with an error, after their queued messages. Later iterators are not affected."""
         for listeners in self._queues.values():
             for queue in listeners:
                 queue.end(error)

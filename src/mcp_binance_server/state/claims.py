@@ -1,7 +1,7 @@
-"""Claims of an account's processes before they send: each order once, and its part of every limit.
+"""Claims that an account's processes make before they send: each order once, charged to every limit.
 
-Amounts are whole numbers. Windows use the time that callers pass, which is the exchange's. Amounts belong to their
-claim: a claim reported twice counts once, and a returned amount is a total, never an increment.
+Amounts are whole numbers. Windows use the time that callers pass, which is exchange time. An amount belongs to its
+claim: a claim reported twice counts once. A returned amount is a total, never an increment.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ DAY_MS = 86_400_000
 MINUTE_MS = 60_000
 # Retention of an ended claim and of a day's usage, in ms.
 KEEP_MS = 2 * DAY_MS
-# Retention of a claim without an end, in ms after the claim: an order can be open for long.
+# Retention of a claim without an end, in ms after the claim. An order can stay open for a long time.
 OPEN_KEEP_MS = 90 * DAY_MS
 
 Window = Literal["day", "minute", "open"]
@@ -21,10 +21,10 @@ Verdict = Literal["claimed", "held", "full", "alike", "unsettled", "stopped", "l
 
 @dataclass(frozen=True, slots=True)
 class LimitPart:
-    """A claim's part of one limit: of a day, of the last minute, or of the open claims.
+    """Charge of a claim to one limit: of a day, of the last minute, or of the open claims.
 
-    For a minute and for open claims the claims are counted, not their amounts. A part with a `most` of None is counted
-    and not limited. A part that `returns` is refunded when a claim ends with less than it took.
+    For a minute and for open claims, the number of claims counts, not their amounts. With `most` None, the charge is
+    counted but not limited. With `returns`, the unused rest is refunded when the claim ends.
     """
 
     name: str
@@ -36,7 +36,10 @@ class LimitPart:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRoom:
-    """The limit for the total worth of a group: open claims, those that ended since `since_ms`, and `held`."""
+    """Limit for the total worth of a group.
+
+    The total includes `held`, the open claims, and the claims that ended since `since_ms`.
+    """
 
     name: str
     held: int
@@ -46,7 +49,10 @@ class ClaimRoom:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, made once under its name. It conflicts with alike claims and with unsettled claims of its line."""
+    """A claim, made once under its name.
+
+    It conflicts with claims of the same `alike`, and with unsettled claims of the same `line`.
+    """
 
     name: str
     value: bytes
@@ -60,9 +66,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimNews:
-    """The state of a claim. News of a lower rank than the known state are old and do not replace it.
+    """State of a claim. News with a lower rank than the known state is old and does not replace it.
 
-    `given` is the total refund of each part that returns; `over_ms` is the end, None while the claim is open.
+    `given` is the total refund of each part that returns. `over_ms` is the end of the claim, None while it is open.
     """
 
     name: str
@@ -75,7 +81,7 @@ class ClaimNews:
 
 @dataclass(frozen=True, slots=True)
 class AccountStop:
-    """The reason and the start of a stop, during which an account claims nothing."""
+    """Reason and start of a stop. During a stop, an account claims nothing."""
 
     why: str
     since_ms: int
@@ -83,11 +89,11 @@ class AccountStop:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The answer to a claim; true if the claim belongs to the caller.
+    """Answer to a claim. It is true if the claim belongs to the caller.
 
-    `held` has the value of the first claimant, `full` the name and the usage of the part, `alike` and `unsettled` the
-    other claim's name, `stopped` the stop. `lost`: the engine does not know the account's usage. `gone`: the claim does
-    not exist, or is past the requested step.
+    The verdict `held` comes with the value of the first claimant. `full` comes with the name and the usage of the part.
+    `alike` and `unsettled` come with the other claim's name, `stopped` with the stop. `lost` means that the engine does
+    not know the account's usage. `gone` means that the claim does not exist, or is past the requested step.
     """
 
     verdict: Verdict

@@ -1,4 +1,4 @@
-"""The state engine: data that the server keeps between calls, and the guarantees of every implementation.
+"""Protocol of the state engine, which keeps data between calls, with the guarantees of every implementation.
 
 The docstrings here are a contract; the tests in tests/state check it for each engine. TTLs are measured by the engine's
 own clock, never by a caller's. A value is gone at its TTL, not one millisecond later. If the engine cannot be reached,
@@ -24,7 +24,7 @@ Refusal = Literal["", "budget", "share", "stopped", "forgotten"]
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """One owner's right to write under a name; `token` is a fencing token that rises with every new holder."""
+    """Right of one owner to write under a name. `token` is a fencing token that rises with every new holder."""
 
     name: str
     owner: str
@@ -33,7 +33,7 @@ class Lease:
 
 
 class Fenced(Enum):
-    """The outcome of a fenced write."""
+    """Outcome of a fenced write."""
 
     WRITTEN = "written"
     STALE = "stale"
@@ -42,17 +42,17 @@ class Fenced(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The answer to a request for weight; true if the call can be sent.
+    """Answer to a request for weight. It is true if the call can be sent.
 
-    `used` is the count of the minute that decided. `retry_ms` is 0 if granted. Otherwise, after exactly that wait, the
-    minute or the stop that refused no longer counts.
+    `used` is the count of the minute that decided. `retry_ms` is 0 if the weight is granted. Otherwise it is the exact
+    time after which the minute or the stop that refused no longer counts.
 
     `forgotten` means that the engine was emptied and does not know the minute's cost. One caller a second gets it with
-    a `retry_ms` of 0: this caller asks the exchange for its count and reports it with `recall_weight`. The others ask
-    again after `retry_ms`, or sooner.
+    a `retry_ms` of 0. This caller asks the exchange for its count and reports it with `recall_weight`. Other callers
+    ask again after `retry_ms`, or sooner.
 
-    With `share` the party has spent `own` of this minute and can count on `share`; the remaining weight is reserved for
-    others.
+    With `share`, the party has spent `own` of this minute and can count on `share`. The remaining weight is reserved
+    for other parties.
     """
 
     granted: bool
@@ -70,10 +70,11 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The answer to a request for a place; `count` is the number of members, `retry_ms` the wait for a free place.
+    """Answer to a request for a place in a pool.
 
-    `gave_way` is the member that was evicted for the new one; mostly empty. `take_share` also sets `own`, the party's
-    number of places, and `share`, its guaranteed number, if it refuses although places are free.
+    `count` is the number of members, and `retry_ms` the wait for a free place. `gave_way` is the member that was
+    evicted for the new one, mostly "". `take_share` can refuse although places are free. Then it also sets `own`, the
+    party's number of places, and `share`, its guaranteed number.
     """
 
     admitted: bool
@@ -86,9 +87,10 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Reserves:
-    """The parts of the ceiling that lower classes of calls must leave to higher ones, in percent.
+    """Shares of the ceiling that lower classes of calls must leave to higher ones, in percent.
 
-    Cancels are orders. A server that only reads sets `order_percent=0`; a server without credentials uses `none()`.
+    Cancels count as orders. A server that only reads sets `order_percent=0`. A server without credentials uses
+    `none()`.
     """
 
     order_percent: int = 20
@@ -100,7 +102,7 @@ class Reserves:
 
     @classmethod
     def none(cls) -> "Reserves":
-        """Return empty reserves: without credentials every call is public and can use the whole ceiling."""
+        """Return empty reserves. Without credentials every call is public and can use the whole ceiling."""
         return cls(order_percent=0, private_percent=0)
 
 
@@ -125,45 +127,49 @@ def check_size(value: bytes, most: int = MAX_VALUE_BYTES) -> None:
 
 
 class StateEngine(Protocol):
-    """Shared memory with TTLs: in the dicts of one process, or on one server for a fleet."""
+    """Shared memory with TTLs, in the dicts of one process or on one server for a fleet."""
 
     async def start(self) -> None:
-        """Start the engine; no other method is called before."""
+        """Start the engine. No other method is called before."""
         ...
 
     async def close(self) -> None:
-        """Stop every task and subscription of the engine and wait for them; no other method is called after.
+        """Stop every task and subscription of the engine and wait for them. No other method is called after.
 
-        A running `single_flight` ends with `EngineUnavailable`; an iterator of `subscribe` ends after its queued
+        A running `single_flight` ends with `EngineUnavailable`. An iterator of `subscribe` ends after its queued
         messages.
         """
         ...
 
     def now_ms(self) -> int:
-        """Return engine time in UTC milliseconds: equal for every process, unaffected by a jump of the wall clock."""
+        """Return engine time in UTC milliseconds.
+
+        It is equal for every process. A jump of the wall clock does not affect it.
+        """
         ...
 
     @property
     def epoch(self) -> str:
-        """The ID of this memory; after a change the engine may have lost its content."""
+        """ID of this memory. After a change of the ID, the engine may have lost its content."""
         ...
 
     async def get(self, key: str) -> bytes | None:
-        """Return the last value put, or None after its TTL; there is no order across keys."""
+        """Return the last value put, or None after its TTL. There is no order across keys."""
         ...
 
     async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
-        """Store a value until its TTL; the last write wins and also replaces the TTL."""
+        """Store a value until its TTL. The last write wins and also replaces the TTL."""
         ...
 
     async def delete(self, key: str) -> bool:
-        """Delete a value, also one stored by `single_flight`; return True if it existed."""
+        """Delete a value, even one stored by `single_flight`. Return True if it existed."""
         ...
 
     async def shelve(self, shelf: str, key: str, value: bytes, *, ttl_ms: int, most_bytes: int) -> None:
-        """Store a value until its TTL on a shelf of `most_bytes`; the values that expire first are evicted.
+        """Store a value until its TTL on a shelf, a group of values with a total limit of `most_bytes`.
 
-        A value that is put again counts once, with the new TTL. A value larger than the whole shelf is not stored.
+        If the limit is passed, the values that expire first are evicted. A value that is put again counts once, with
+        the new TTL. A value larger than the whole shelf is not stored.
         """
         ...
 
@@ -176,37 +182,41 @@ class StateEngine(Protocol):
         ...
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
-        """Acquire or renew a lease; None while another owner holds it.
+        """Acquire or renew a lease. Return None while another owner holds it.
 
         At most one owner is live per name. A renewal by the live owner keeps the token and restarts the TTL. Every
-        other grant, also to the same owner after its TTL or release, has a token higher than any before it under this
-        name, even if the engine lost its memory in between: max(last + 1, engine time). Names are a small fixed set:
-        the last token of each is kept forever.
+        other grant has a token higher than any before it under this name. This includes a grant to the same owner after
+        its TTL or release. It also holds if the engine lost its memory in between, because the token is max(last + 1,
+        engine time). Names are a small fixed set, because the last token of each is kept forever.
         """
         ...
 
     async def release(self, lease: Lease) -> bool:
-        """Release the lease if this owner still holds it under this token; return True if it did."""
+        """Release the lease if this owner still holds it under this token. Return True if it did."""
         ...
 
     async def put_fenced(self, key: str, value: bytes, *, lease: Lease, ttl_ms: int, channel: str = "") -> Fenced:
-        """Put, and publish if a channel is named, if and only if the lease's token is the newest issued for its name.
+        """Put a value if and only if the lease's token is the newest issued for its name.
 
-        One atomic step. STALE: a newer token exists. LOST: the engine was emptied and knows no token for the name. Both
-        change nothing and publish nothing. The token decides, not the TTL: a holder watches its own deadline.
+        If a channel is named, publish it too. Both happen in one atomic step. STALE means that a newer token exists.
+        LOST means that the engine was emptied and knows no token for the name. STALE and LOST change nothing and
+        publish nothing. The token decides, not the TTL. So a holder must watch its own deadline.
         """
         ...
 
     async def publish(self, channel: str, payload: bytes) -> None:
-        """Send to all current subscribers; at most once, in order per publisher and channel, never replayed."""
+        """Send to all current subscribers.
+
+        Delivery is at most once and in order per publisher and channel, without replay.
+        """
         ...
 
     def subscribe(self, channel: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Subscribe to a channel; every message published after entering the context arrives.
+        """Subscribe to a channel. Every message published after the context is entered arrives.
 
         A subscriber that falls 1000 messages behind loses the oldest. The iterator ends with the context. If the engine
-        cannot be reached, even for a moment, the iterator raises `EngineUnavailable` after its queued messages:
-        subscribe again, then read the values that may have been missed.
+        cannot be reached, even for a moment, the iterator raises `EngineUnavailable` after its queued messages. Then
+        subscribe again, and read the values that may have been missed.
         """
         ...
 
@@ -215,35 +225,44 @@ class StateEngine(Protocol):
     ) -> bytes:
         """Return the stored value, or let one caller produce it for all concurrent callers.
 
-        The value is stored as `put` does, with a TTL from its production; `ttl_ms=0` shares it without storing it. All
-        waiting callers get the producer's value or its error; errors are not stored. An error that concerns the
-        producer alone, because its share is used up, reaches only the producer; another waiting caller then produces.
-        Cancelling any caller, the first included, disturbs no other. Others trust a production for `lock_ms`, then one
-        of them starts a second; the first still runs to its end, so `produce` must bound itself, and `lock_ms` should
-        be longer than that bound. A value over 512 KiB is a ValueError for all. While the engine is away no caller
-        produces; with `or_alone` each process produces for its own callers.
+        The value is stored as `put` does, with a TTL from its production. `ttl_ms=0` shares it without storing it.
+
+        All waiting callers get the producer's value or its error. Errors are not stored. One kind of error reaches only
+        the producer: an error that concerns the producer alone, because its share is used up. Then another waiting
+        caller produces. Cancelling one caller, even the first, disturbs no other.
+
+        Other callers trust a production for `lock_ms`. Then one of them starts a second production, and the first still
+        runs to its end. So `produce` must bound itself, and `lock_ms` should be longer than that bound.
+
+        A value over 512 KiB is a ValueError for all callers. While the engine is away, no caller produces. With
+        `or_alone`, each process then produces for its own callers.
         """
         ...
 
     async def acquire_weight(
         self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "", local_limit: int = 0
     ) -> Grant:
-        """Charge one call to the minute of exchange time `now_ms`, before it is sent; weight is never refunded.
+        """Charge one call to the minute of exchange time `now_ms`, before it is sent. Weight is never refunded.
 
         The grants of one exchange minute never exceed floor(0.9 * limit), as long as clock error and travel time
-        together stay within 1,000 ms: closer than that to an edge both minutes are charged and both must have room.
-        Public calls leave the unused reserves of private calls and orders, private calls that of orders. Nothing is
-        granted during a stop. A refusal charges nothing. A cost above the maximum of its class is never granted.
+        together stay within 1,000 ms. Closer than that to the edge of a minute, both minutes are charged and both must
+        have room.
+
+        Public calls leave the unused reserves of private calls and orders. Private calls leave the unused reserve of
+        orders. Nothing is granted during a stop. A refusal charges nothing. A cost above the maximum of its class is
+        never granted.
 
         The weight for a kind of call is divided among the parties that asked in this minute or the one before, and one
-        more party that may still come: see `state.weight`. A party that asked in the minute before is granted all calls
-        within its share while there is room, a new party all calls within the least share of its kind. More is granted
-        only from the weight above the unspent shares of the others and above a tenth reserved for new parties. A
-        refused call also counts as asking. Without a party nothing is divided, but the weight counts.
+        more party that may still come: see `state.weight`. While there is room, a party that asked in the minute before
+        is granted all calls within its share. A new party is granted all calls within the least share of its kind. More
+        is granted only from the weight above two amounts: the unspent shares of the other parties, and a tenth reserved
+        for new parties. A refused call also counts as asking. Without a party nothing is divided, but the weight
+        counts.
 
-        A read that names the exchange's limit as its `local_limit` can be granted while the engine is away, from weight
-        promised to this process before: at most a hundredth of the limit per minute, and never more than a tenth for
-        all processes together, in addition to the engine's own grants. Not during a known stop.
+        A read that passes the exchange's limit as its `local_limit` can be granted while the engine is away. It uses
+        weight promised to this process before: at most a hundredth of the limit per minute, and never more than a tenth
+        for all processes together. This is in addition to the engine's own grants. During a known stop it is not
+        granted.
         """
         ...
 
@@ -252,51 +271,63 @@ class StateEngine(Protocol):
         ...
 
     async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
-        """Raise the count of one minute (exchange time // 60,000) to the exchange's count; never lower it."""
+        """Raise the count of one minute (exchange time // 60,000) to the exchange's count.
+
+        The count is never lowered.
+        """
         ...
 
     async def recall_weight(self, ip: str, used: int, *, minute: int) -> None:
-        """Raise the count as `report_weight` does, and trust it: it includes the forgotten weight of that minute."""
+        """Raise the count as `report_weight` does, and trust it.
+
+        The exchange's count includes the forgotten weight of that minute.
+        """
         ...
 
     async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
-        """Refuse every kind of call for `ms`; a stop is never shortened. Return the milliseconds left."""
+        """Refuse every kind of call for `ms`. A stop is never shortened. Return the milliseconds left."""
         ...
 
     async def admit(
         self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
     ) -> Admission:
-        """Give a place until its TTL if fewer than `cap` are taken; places past their TTL are freed first.
+        """Give a place until its TTL if fewer than `cap` are taken. Places past their TTL are freed first.
 
-        Live members never exceed the cap. A current member is admitted again, also above the cap: same place, TTL
-        restarted.
+        Live members never exceed the cap. A current member is admitted again, even above the cap. It keeps its place,
+        and its TTL restarts.
 
-        If all places are taken, a party that holds at least two fewer than the largest holder gets one of that holder's
-        places: the member whose TTL ends first is evicted in the same atomic step, and published if a channel is named.
-        So a party with fewer than floor(cap / parties) places is never refused. Places without a party ("") are neither
-        evicted nor evict others. A member keeps the party that it came in with, also in an engine that was emptied.
+        If all places are taken, a party with at least two places fewer than the largest holder gets one of that
+        holder's places. The holder's member whose TTL ends first is evicted in the same atomic step. If a channel is
+        named, this member is published there. So a party with fewer than floor(cap / parties) places is never refused.
+        Places without a party ("") are neither evicted nor evict others. A member keeps the party that it came in with,
+        even in an engine that was emptied.
         """
         ...
 
     async def take_share(
         self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int
     ) -> Admission:
-        """Give a place as `admit` does, but divide all places among the parties, since no holder is evicted.
+        """Give a place as `admit` does, but divide all places among the parties. No holder is evicted.
 
-        A party can have floor(cap / (parties + 1)) places; `parties` counts the current holders, itself included, and
-        one share is left for a new party. A party gets more if the unspent shares of the others stay free, and with
-        them the reserve: `newcomers` places less those that new parties hold. Beyond half of `newcomers` a party always
-        leaves this reserve free; up to that half every party is admitted while there is a place. Without a party
-        nothing is divided, but the place counts.
+        A party can have floor(cap / (parties + 1)) places. `parties` counts the current holders, including this party.
+        The one additional share is for a new party.
+
+        A party gets more places if the unspent shares of the other parties and the reserve stay free. The reserve is
+        `newcomers` places less those that new parties hold. Beyond half of `newcomers`, a party always leaves this
+        reserve free. Up to that half, every party is admitted while there is a place. Without a party nothing is
+        divided, but the place counts.
         """
         ...
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
-        """Restart the TTL of a place; return False, without a place, for a member that is not inside or has expired."""
+        """Restart the TTL of a place.
+
+        Return False if the member is not inside or has expired; it then gets no place.
+        """
         ...
 
     async def leave(self, pool: str, member: str) -> None:
-        """Free a place at once; a second call has no effect."""
+        """Free a place at once. A second call has no effect."""
         ...
 
     async def members(self, pool: str) -> int:
@@ -306,36 +337,37 @@ class StateEngine(Protocol):
     async def reserve(
         self, account: str, claim: Claim, *, room: ClaimRoom | None = None, alike_ms: int = 0
     ) -> Reservation:
-        """Claim a name and its part of every limit of an account, in one atomic step, or change nothing.
+        """Claim a name and charge every limit of an account, in one atomic step, or change nothing.
 
-        A claimed name stays claimed for 48 hours after its end, without an end for 90 days; others get its value.
-        Otherwise the first of these is the verdict: `lost` if the account was not opened in this memory, `stopped`,
-        `full` for the first part without room, `full` for the room of its group, `alike` for an alike claim less than
-        `alike_ms` older, `unsettled` for an unsettled claim of its line.
+        A claimed name stays claimed for 48 hours after its end, or for 90 days without an end. Other callers get its
+        value. Otherwise the verdict is the first of these that applies: `lost` if the account was not opened in this
+        memory, `stopped`, `full` for the first part without room, `full` for the room of its group, `alike` for an
+        alike claim less than `alike_ms` older, `unsettled` for an unsettled claim of its line.
         """
         ...
 
     async def depart(self, account: str, news: ClaimNews) -> Reservation:
-        """Mark a claim as departing, if it is as it was claimed and the account is open and not stopped.
+        """Mark a claim as departing. The claim must be unchanged, and the account open and not stopped.
 
-        `gone` means that the claim does not exist or has newer news: then its order must not be sent.
+        `gone` means that the claim does not exist or has newer news. Then its order must not be sent.
         """
         ...
 
     async def tell(self, account: str, news: ClaimNews) -> bool:
-        """Store the state of a claim and return its unused amounts to the limits; False if there is no such claim.
+        """Store the state of a claim and return its unused amounts to the limits.
 
-        An amount is returned only once, even if several processes report it several times.
+        Return False if there is no such claim. An amount is returned only once, even if several processes report it
+        several times.
         """
         ...
 
     async def recount(
         self, account: str, claims: Sequence[tuple[Claim, ClaimNews]], *, lease: Lease | None = None
     ) -> Fenced:
-        """Count claims that the engine does not know, regardless of the limits, and store the state of all of them.
+        """Count the claims that the engine does not know, regardless of the limits. Store the state of all claims.
 
-        With a lease the account is open from then on, in this memory of the engine, if the lease's token is the newest
-        of its name; STALE and LOST as for `put_fenced`, and then nothing is changed.
+        With a lease, the account is open from then on, in this memory of the engine. The lease's token must be the
+        newest of its name. Otherwise the result is STALE or LOST as for `put_fenced`, and nothing is changed.
         """
         ...
 
@@ -347,36 +379,37 @@ class StateEngine(Protocol):
         ...
 
     async def find_claim(self, account: str, name: str) -> bytes | None:
-        """Return the value of a claim; None if it is unknown."""
+        """Return the value of a claim, or None if the claim is unknown."""
         ...
 
     async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
-        """Refuse claims and departures until the account is resumed; return the stop with the first reason.
+        """Refuse claims and departures until the account is resumed. Return the stop with the first reason.
 
         Return None, without a stop, if `since_ms` is not after the last resume.
         """
         ...
 
     async def resume_account(self, account: str, *, now_ms: int) -> None:
-        """Lift the stop of an account; stops reported later that began before `now_ms` are ignored."""
+        """Lift the stop of an account. A stop that began before `now_ms` is ignored, even if it is reported later."""
         ...
 
     async def append_log(self, log: str, entry: bytes, *, after: LogMark, tag: str, ttl_ms: int) -> LogPart:
-        """Add an entry if the log ends at `after`, in one atomic step; otherwise return what follows.
+        """Append an entry if the log ends at `after`, in one atomic step.
 
-        `tag` identifies the entry among all entries ever written: 32 characters. The log, as a whole, is kept until its
-        TTL, which restarts with each entry or snapshot. A log that was lost starts empty and contains no earlier mark.
+        Otherwise return the entries that follow `after`. `tag` has 32 characters and identifies the entry among all
+        entries ever written. The log as a whole is kept until its TTL. Each entry or snapshot restarts the TTL. A log
+        that was lost starts empty and contains no earlier mark.
         """
         ...
 
     async def read_log(self, log: str, *, after: LogMark) -> LogPart:
-        """Return the entries after a mark; none if the log ends there."""
+        """Return the entries after a mark. There are none if the log ends there."""
         ...
 
     async def trim_log(self, log: str, snapshot: bytes, *, at: LogMark, ttl_ms: int) -> bool:
-        """Store a snapshot of all entries up to a mark, and drop the entries that the previous snapshot contains.
+        """Store a snapshot of all entries up to a mark. Drop the entries that the previous snapshot contains.
 
-        Return False, and change nothing, if the mark is not in the log or the log has a snapshot of the same or a later
-        mark.
+        Return False and change nothing if the mark is not in the log, or if the log has a snapshot of the same or a
+        later mark.
         """
         ...

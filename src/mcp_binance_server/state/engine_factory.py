@@ -12,7 +12,7 @@ MEMORY = "memory://"
 
 
 def open_engine(url: str, clock: Clock, *, reserves: "Reserves | None" = None) -> "StateEngine":
-    """Create the engine for an address; it is not started yet.
+    """Create the engine for an address. The engine is not started yet.
 
     Raises:
         SettingsError: the address or a TLS file in it cannot be used, or a package is not installed.

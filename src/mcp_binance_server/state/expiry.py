@@ -1,4 +1,4 @@
-"""Containers with expiry: a dict that keeps no dead entries, and a shelf that is also limited in bytes."""
+"""Containers with expiry: a dict that keeps no dead entries, and a shelf (a dict with a limit in bytes)."""
 
 import heapq
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ class _Entry(NamedTuple, Generic[V]):
 
 
 class Expiring(Generic[K, V]):
-    """Values with deadlines; the caller passes the time, which must not run backwards.
+    """Values with deadlines. The caller passes the time, which must not run backwards.
 
-    Every write drops all expired entries. Replaced entries leave their old deadline in the heap. The heap is rebuilt
-    before it is more than twice as long as the dict, so memory use follows the live entries.
+    Every write drops all expired entries. A replaced entry leaves its old deadline in the heap. The heap is rebuilt
+    before it is more than twice as long as the dict. So memory use follows the live entries.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Expiring(Generic[K, V]):
         self._serials = count()
 
     def __len__(self) -> int:
-        """Return the number of entries; exact after `purge`."""
+        """Return the number of entries. It is exact after `purge`."""
         return len(self._entries)
 
     def get(self, key: K, now: float) -> V | None:
@@ -37,7 +37,7 @@ class Expiring(Generic[K, V]):
         return entry.value if entry is not None and entry.deadline > now else None
 
     def left(self, key: K, now: float) -> float:
-        """Return the remaining time of an entry; 0 if there is none."""
+        """Return the remaining time of an entry, or 0 if there is none."""
         entry = self._entries.get(key)
         return max(0.0, entry.deadline - now) if entry is not None else 0.0
 
@@ -51,7 +51,7 @@ class Expiring(Generic[K, V]):
             heapq.heapify(self._deadlines)
 
     def drop(self, key: K, now: float) -> bool:
-        """Remove an entry; return True if it was still alive."""
+        """Remove an entry. Return True if it was still alive."""
         entry = self._entries.pop(key, None)
         return entry is not None and entry.deadline > now
 
@@ -69,7 +69,7 @@ class Expiring(Generic[K, V]):
                 del self._entries[key]
 
     def soonest(self, now: float) -> float | None:
-        """Return the time until the next entry expires; None if there is none."""
+        """Return the time until the next entry expires, or None if there is none."""
         self.purge(now)
         while self._deadlines and not self._stands(*self._deadlines[0][1:]):
             heapq.heappop(self._deadlines)
@@ -87,7 +87,7 @@ class _Shelved:
 
 
 class ValueShelf:
-    """Values that may be lost but must not pile up: each has a deadline, and all together a limit in bytes."""
+    """Values with deadlines and a total limit in bytes. A value can be evicted before its deadline."""
 
     def __init__(self) -> None:
         self._held: dict[str, _Shelved] = {}

@@ -1,4 +1,4 @@
-"""Turns for work with few slots: the parties take turns, however much work each has waiting."""
+"""Turns for work with few slots. Parties get them in round-robin order, however much work each has waiting."""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
 
 MOST_WAITING: Final = 30
-# Reserves the last slot for other parties for 60 s after their last request.
+# Time in ms for which the last slot is reserved for other parties after their last request.
 KEPT_FREE_MS: Final = 60_000
 LONGEST_REST_MS: Final = 2_000.0
 
@@ -38,12 +38,12 @@ class FairTurn:
 class FairTurns:
     """Slots for `at_a_time` pieces of work, given to the parties in round-robin order.
 
-    A party that has a slot does not get the last one while others have recently asked: an occasional party starts at
-    once, however much work another has waiting. A party should have at most `most_waiting` pieces of work waiting; this
-    process itself has no limit.
+    A party that has a slot does not get the last one while others have recently asked. So an occasional party starts at
+    once, however much work another party has waiting. A party should have at most `most_waiting` pieces of work
+    waiting. This process itself has no limit.
 
-    `elsewhere` has the reports of other processes: while other parties ask in any of them, a party with work in several
-    processes rests after each turn, so that it has about one slot in all of them together.
+    `elsewhere` has the reports of other processes. While other parties ask in any of them, a party with work in several
+    processes rests after each turn. So it has about one slot in all processes together.
     """
 
     def __init__(self, clock: Clock, *, at_a_time: int, most_waiting: int = MOST_WAITING) -> None:
@@ -72,13 +72,13 @@ class FairTurns:
         return turn
 
     def join(self, name: str) -> None:
-        """Queue another party's waiting work for this party too; the first turn of either starts it."""
+        """Queue another party's waiting work for the current party too. The first turn of either party starts it."""
         turn = self._waiting.get(name)
         if turn is not None and self.has_room():
             self._enqueue(turn)
 
     async def wait(self, turn: FairTurn, longest_secs: float) -> None:
-        """Wait for a requested turn; its holder must call `end`.
+        """Wait for a requested turn. Its holder must call `end`.
 
         Raises:
             TimeoutError: the turn did not come in time.
@@ -91,7 +91,7 @@ class FairTurns:
             raise
 
     def end(self, turn: FairTurn) -> None:
-        """End a turn and start the next one; a second call has no effect."""
+        """End a turn and start the next one. A second call has no effect."""
         if not turn.is_over:
             turn.is_over = True
             if turn.party is not None:

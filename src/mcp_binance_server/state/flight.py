@@ -22,7 +22,7 @@ class _Flight(Generic[ValueT]):
 
     @property
     def failed_for_one(self) -> bool:
-        """Whether the failure concerns only the caller that began it, and not the waiting callers."""
+        """Whether the failure concerns only the caller that started the production, and not the waiting callers."""
         error = None if self.task.cancelled() else self.task.exception()
         return isinstance(error, AppError) and error.concerns_one
 
@@ -31,7 +31,7 @@ class _Flight(Generic[ValueT]):
             raise EngineUnavailable(operation="single_flight")
         error = self.task.exception()
         if error is not None:
-            # Each raise would append to the shared traceback; start each from the producer's own.
+            # Each raise would append to the shared traceback. So start each from the producer's own traceback.
             raise error.with_traceback(self.traceback)
         return self.task.result()
 
@@ -39,7 +39,7 @@ class _Flight(Generic[ValueT]):
 class Flights(Generic[ValueT]):
     """Productions in progress.
 
-    Each is a task of its own, so a caller's cancellation reaches no task and no other caller.
+    Each production is a task of its own. So cancelling a caller cancels no production and no other caller.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -49,17 +49,17 @@ class Flights(Generic[ValueT]):
         self._closed = False
 
     def is_under_way(self, key: str) -> bool:
-        """Return True if a caller that joins now waits for a production that another caller has started."""
+        """Return True if another caller has started a production that a new caller would wait for."""
         flight = self._newest.get(key)
         return flight is not None and flight.trusted_until > self._clock.monotonic_ms()
 
     async def join(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> ValueT:
-        """Wait for the current production while it is trusted, else start one."""
+        """Wait for the current production while it is trusted. Otherwise start one."""
         while (flight := self._newest.get(key)) is not None:
             left_ms = flight.trusted_until - self._clock.monotonic_ms()
             if left_ms <= 0:
                 break
-            # The timeout only wakes us; the clock decides whether the trust has ended.
+            # The timeout only wakes this caller. The clock decides whether the trust has ended.
             await asyncio.wait((flight.task,), timeout=left_ms / 1000)
             if flight.task.done() and not flight.failed_for_one:
                 return flight.landed()
@@ -68,12 +68,12 @@ class Flights(Generic[ValueT]):
         return flight.landed()
 
     def begin(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> None:
-        """Start a production without a waiting caller, unless one is in progress; a failure is not reported."""
+        """Start a production without a waiting caller, unless one is in progress. A failure is not reported."""
         if key not in self._newest:
             self._launch(key, produce, lock_ms)
 
     async def close(self) -> None:
-        """Cancel every production; waiting callers get EngineUnavailable."""
+        """Cancel every production. Waiting callers get EngineUnavailable."""
         self._closed = True
         for task in self._tasks:
             task.cancel()

@@ -1,8 +1,8 @@
-"""A log that several processes write, one entry after another; a writer must have seen its end to add to it."""
+"""A log that several processes write. A writer can append an entry only if it has seen the end of the log."""
 
 from dataclasses import dataclass, field
 
-# Characters of an entry's tag, as many as a random ID in hexadecimal.
+# Number of characters of an entry's tag, as many as a random ID in hexadecimal.
 TAG_LENGTH = 32
 
 
@@ -18,7 +18,7 @@ class LogMark:
 class LogPart:
     """The entries after a mark, and the end of the log.
 
-    `is_whole`: the mark is not in this log, because the log was trimmed since or is another one. Then the entries
+    `is_whole` means that the mark is not in this log: the log was trimmed since, or it is another log. Then the entries
     follow the snapshot, or the start of the log if there is no snapshot.
     """
 

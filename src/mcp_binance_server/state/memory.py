@@ -1,6 +1,6 @@
-"""The state engine of one process: dicts and a monotonic clock.
+"""State engine of one process: dicts and a monotonic clock.
 
-There are no locks: everything runs on one event loop, and no decision awaits.
+There are no locks, because everything runs on one event loop and no decision awaits.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -38,7 +38,7 @@ from mcp_binance_server.state.weight import EDGE_MS, Ledger, outgrown
 
 
 class MemoryEngine:
-    """A StateEngine for a server that is alone behind its address; it loses everything when the process ends."""
+    """A StateEngine for a server that is alone behind its address. It loses everything when the process ends."""
 
     def __init__(self, clock: Clock, *, reserves: Reserves | None = None, edge_ms: int = EDGE_MS) -> None:
         self._clock = clock
@@ -47,7 +47,7 @@ class MemoryEngine:
         self._values: Expiring[str, bytes] = Expiring()
         self._leases: Expiring[str, Lease] = Expiring()
         self._newest_tokens: dict[str, int] = {}
-        self._pools: dict[str, Expiring[str, str]] = {}  # members and their parties
+        self._pools: dict[str, Expiring[str, str]] = {}  # parties of the members, by pool
         self._shelves: dict[str, ValueShelf] = {}
         self._accounts: dict[str, AccountClaims] = {}
         self._logs: Expiring[str, MemoryLog] = Expiring()
@@ -56,7 +56,7 @@ class MemoryEngine:
         self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
 
     async def start(self) -> None:
-        """Do nothing: dicts are ready."""
+        """Do nothing, because dicts are always ready."""
 
     async def close(self) -> None:
         self._channels.close()
@@ -71,7 +71,7 @@ class MemoryEngine:
 
     @property
     def dropped_messages(self) -> int:
-        """Messages lost by slow subscribers."""
+        """Number of messages that slow subscribers lost."""
         return self._channels.dropped
 
     async def get(self, key: str) -> bytes | None:
@@ -104,7 +104,7 @@ class MemoryEngine:
         now = self._clock.monotonic_ms()
         held = self._leases.get(name, now)
         if held is None:
-            # Seeded with time, so that a restart does not begin below the tokens of the previous process.
+            # Start from the time, so that after a restart no token is below the tokens of the previous process.
             token = max(self._newest_tokens.get(name, 0) + 1, self.now_ms())
             self._newest_tokens[name] = token
         elif held.owner == owner:
@@ -153,7 +153,7 @@ class MemoryEngine:
             return value
 
         async def produce_and_keep() -> bytes:
-            # A caller that stopped trusting an earlier production can come here after a later one has finished.
+            # A caller that stopped trusting an earlier production can get here after a later one has finished.
             made = self._values.get(key, self._clock.monotonic_ms())
             if made is None:
                 made = await produce()

@@ -1,4 +1,4 @@
-"""Limits on long work in a round of the event loop, and the order of the waiting parties."""
+"""Limit on long work in one round of the event loop, and the order of the waiting parties."""
 
 import asyncio
 from collections import Counter, deque
@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Iterator
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.domain.holdings import LEAST_LEAD
 
-# CPU milliseconds of a round for long work; the rest of the round is for all other tasks.
+# CPU time of a round for long work, in ms. The rest of the round is for all other tasks.
 ROUND_MS = 4.0
-# Steps woken for a round, fewer after a round that was used up. A step that finds the round used up keeps its place.
+# Most steps woken for one round. After a round that was used up, fewer are woken. A step that finds its round used up
+# keeps its place.
 MOST_WOKEN = 16
-# Others then have as long as a round of long work took, or this many times its excess over `ROUND_MS`, unless they need
-# less. A loop accepts one connection a round: the last of two hundred would wait for as many steps.
+# Factor for the pause after a round of long work. The pause is as long as the round, or this many times the round's
+# excess over `ROUND_MS` if that is longer. It ends early if other tasks need less. A loop accepts one connection a
+# round. Without the pause, the last of two hundred connections would wait for as many steps.
 GIVES_WAY = 4.0
 IDLE_MS = 0.25
 
@@ -21,7 +23,7 @@ TakenPlace = tuple[str, str, float]
 
 
 class _WaitingStep:
-    """A waiting step; it keeps its place until its turn."""
+    """A waiting step. It keeps its place until its turn."""
 
     def __init__(self) -> None:
         self.woken: asyncio.Future[None] | None = None
@@ -36,7 +38,7 @@ class _WaitingStep:
 
 
 class LoopWatch:
-    """A detector of loop iterations since its creation; after one, others can be woken with the waiting task."""
+    """Detector of event loop rounds since its creation. In a new round, other tasks may have been woken too."""
 
     __slots__ = ("_noticed", "_noticing")
 
@@ -48,16 +50,16 @@ class LoopWatch:
         self._noticed = True
 
     def has_gone_round(self) -> bool:
-        """Return True if the loop has gone round, and stop watching."""
+        """Return True if the loop has begun a new round, and stop watching."""
         self._noticing.cancel()
         return self._noticed
 
 
 class LoopPace:
-    """A limit on long work in a round of the loop; further steps wait, and the parties take turns.
+    """Limit on long work in one round of the event loop. Further steps wait, and the parties take turns.
 
-    A round is measured in `spent_ms`, CPU time: while other processes are busy, time passes without work in this
-    process.
+    A round is measured in `spent_ms`, which is CPU time. Elapsed time would be wrong: while other processes are busy,
+    it passes without work in this process.
     """
 
     def __init__(self, spent_ms: Callable[[], float]) -> None:
@@ -69,10 +71,11 @@ class LoopPace:
         self._rests_until_ms = self._round_ms = 0.0
 
     async def step(self, *, goes_on: bool = False) -> None:
-        """Continue in this round of the loop while it has time left, else in a later one.
+        """Continue in this round of the loop while it has time left, otherwise in a later round.
 
-        Call it before every piece of work that takes milliseconds: all readers of one answer are woken in one round.
-        Work that `goes_on` comes before new work of its party: half-finished work can hold as much memory as the whole.
+        Call it before every piece of work that takes milliseconds, because all readers of one answer are woken in one
+        round. Work that `goes_on` comes before new work of its party. Half-finished work can hold as much memory as the
+        whole.
         """
         loop = asyncio.get_running_loop()
         if self._queues or self._is_used_up:
@@ -95,7 +98,7 @@ class LoopPace:
             while self._is_used_up:
                 await waiting.wait(loop)
         finally:
-            # Behind the other parties now, whether this step continues or was cancelled.
+            # This party is now behind the others, whether this step continues or was cancelled.
             queue = self._queues.pop(party)
             queue.remove(waiting)
             if queue:
@@ -120,10 +123,10 @@ class LoopPace:
             for waiting in self._next():
                 waiting.wake()
         if self._queues:
-            self._watch(loop)  # after the wake-ups: their time belongs to the round that ends there
+            self._watch(loop)  # after the wake-ups, because their time belongs to the round that ends there
 
     def _next(self) -> Iterator[_WaitingStep]:
-        """Yield the next steps: one of each party, then a second one of each."""
+        """Yield the next steps: one of each party, then a second one of each, and so on."""
         queues, place, left = [*self._queues.values()], 0, self._wakes
         while left and (queues := [queue for queue in queues if place < len(queue)]):
             for queue in queues[:left]:
@@ -133,7 +136,10 @@ class LoopPace:
 
 
 def gives_way(places: Collection[TakenPlace], party: str) -> str | None:
-    """Return the member to evict: of a party that holds most, the one that expires first; None to evict none."""
+    """Return the member to evict, or None to evict none.
+
+    It belongs to a party with the most places, and it expires first of all members of such parties.
+    """
     held = Counter([holder for _, holder, _ in places])
     del held[""]
     most = max(held.values(), default=0)

@@ -1,4 +1,4 @@
-"""Turns one at a time, party by party: a busy party waits behind its own work and not others behind it."""
+"""A lock with round-robin turns of the parties. A busy party delays its own work, not the work of other parties."""
 
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -10,7 +10,7 @@ from mcp_binance_server.domain.access import PARTY
 
 
 class PartyRound:
-    """A lock that the waiting parties get in round-robin order. For work of milliseconds, requested many times."""
+    """A lock that the waiting parties get in round-robin order. It is for frequent work of milliseconds."""
 
     def __init__(self) -> None:
         self._is_busy = False
@@ -18,7 +18,7 @@ class PartyRound:
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
-        """Wait for the turn of the current party and hold it for the block."""
+        """Wait for the current party's turn, and hold it while the context is open."""
         if self._is_busy:
             await self._wait()
         self._is_busy = True

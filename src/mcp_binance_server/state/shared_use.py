@@ -1,4 +1,4 @@
-"""Reports of usage between the processes of a fleet, so that a party's share holds over all of them."""
+"""Usage reports between the processes of a fleet, so that a party's share applies to all of them together."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -14,18 +14,18 @@ from mcp_binance_server.state.engine import StateEngine
 
 CHANNEL: Final = "use"
 TELLS_MS: Final = 250.0
-# Heartbeat timeout in ms: a silent process is gone or cut off.
+# Heartbeat timeout in ms. A silent process is dead or cut off.
 FORGETS_MS: Final = 1_000.0
 # Parties reported per resource: those with the highest usage.
 MOST_TOLD: Final = 16
-# Recent parties reported per resource: with two names every party knows whether there is another one.
+# Recent parties reported per resource. Two names are enough for any party to know whether there is another one.
 MOST_NAMED: Final = 2
 
 _Amount = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class PartyUse(msgspec.Struct, array_like=True, frozen=True):
-    """The usage of one shared resource: some parties that have recently asked, and each party's amount."""
+    """Usage of one shared resource: some parties that have recently asked, and the amount of each party."""
 
     asked: Annotated[list[str], msgspec.Meta(max_length=MOST_NAMED)]
     used: Annotated[Mapping[str, _Amount], msgspec.Meta(max_length=MOST_TOLD)]
@@ -42,7 +42,7 @@ class ToldUse(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Elsewhere:
-    """Usage of one resource as reported by other processes; empty in a process that is alone."""
+    """Usage of one resource as reported by other processes. It is empty in a process that is alone."""
 
     def __init__(self, look_again: Callable[[], None] = lambda: None) -> None:
         self.look_again = look_again
@@ -61,10 +61,10 @@ class Elsewhere:
 
 
 class FleetUse:
-    """This process among those on one engine; it reports its usage a few times a second while there is any.
+    """Usage reports of this process to the others on one engine, a few times a second while there is usage.
 
-    Parties are identified by the hashes that the engine knows them by; "" is this process itself and means nothing in
-    other processes. Without the engine each process shares out its own resources alone.
+    A party is identified by the hash that the engine knows it by. The name "" is this process itself and means nothing
+    in other processes. Without the engine, each process divides its own resources alone.
     """
 
     def __init__(self, engine: StateEngine, clock: Clock) -> None:
@@ -76,7 +76,7 @@ class FleetUse:
         self._decoder = msgspec.msgpack.Decoder(ToldUse)
 
     def share(self, name: str, elsewhere: Elsewhere, used_here: Callable[[], PartyUse]) -> None:
-        """Report the usage of one resource from now on, and put the other processes' reports into `elsewhere`."""
+        """Report the usage of one resource from now on. Put the other processes' reports into `elsewhere`."""
         self._shared[name] = (elsewhere, used_here)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Request weight of a minute: the amount spent, the parties that spent it, and the remaining shares."""
+"""Request weight of a minute: the amount spent, the parties that spent it, and the shares that remain."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,28 +9,28 @@ from typing import Final, NamedTuple
 from mcp_binance_server.state.engine import CallKind, Grant, Reserves
 from mcp_binance_server.state.expiry import Expiring
 
-# The kinds whose shares can refuse a call: its own kind, and the kinds whose room it can use.
+# Kinds whose shares can refuse a call: the call's own kind, and the kinds whose room it can use.
 SHARED_WITH: Final[Mapping[CallKind, tuple[CallKind, ...]]] = {
     "order": ("order", "private", "public"),
     "private": ("private", "public"),
     "public": ("public",),
 }
-# The least share, in weight: the dearest single call of its kind. With smaller shares, many occasional callers would
-# reserve all weight and use none of it.
+# Least share in weight. It is the most expensive single call of its kind. With smaller shares, many occasional callers
+# would reserve all weight and use none of it.
 LEAST_SHARE: Final[Mapping[CallKind, int]] = {"order": 50, "private": 80, "public": 50}
-# Divisor of the reserve for new parties: at most a tenth of the whole.
+# Divisor for the reserve for new parties, which is at most a tenth of the whole.
 NEWCOMERS_PART: Final = 10
 
 MINUTE_MS = 60_000
 EDGE_MS = 1_000
-# Retention in ms. A minute is charged from a second before its start to a second after its end, and its parties are
-# needed until the end of the next minute; the rest is for late reports.
+# Retention in ms. A minute is charged from a second before its start to a second after its end. Its parties are needed
+# until the end of the next minute. The rest is for late reports.
 KEEP_MS = 130_000
 
 
 @dataclass(slots=True)
 class Parties:
-    """Weight spent by each party in one time span; `fresh` counts the parties that were not in the span before."""
+    """Weight spent by each party in one time span. `fresh` counts the parties that were not in the span before."""
 
     spent: dict[str, int] = field(default_factory=dict[str, int])
     total: int = 0
@@ -39,7 +39,7 @@ class Parties:
     """Weight spent by the fresh parties, each counted up to the least share."""
 
     def meet(self, party: str, least: int, *, before: "Parties", after: "Parties | None") -> bool:
-        """Record a request of a party; return True if it is the party's first in this span."""
+        """Record a request of a party. Return True if it is the party's first in this span."""
         if party in self.spent:
             return False
         self.spent[party] = 0
@@ -60,7 +60,7 @@ class Parties:
 
 
 class Division(NamedTuple):
-    """One party's view of a budget: its spent weight, its share, and the reserves for others."""
+    """One party's view of a budget: the weight that it spent, its share, and the reserves for others."""
 
     spent: int
     is_new: bool
@@ -72,7 +72,7 @@ class Division(NamedTuple):
 
     @classmethod
     def of(cls, now: Parties, before: Parties, party: str, *, whole: int, least: int, newcomers: int) -> "Division":
-        """Divide the weight that parties spent or may still spend, also counting one party that may still come.
+        """Divide the weight that parties spent or may still spend. One party that may still come is counted too.
 
         The reserve for new parties is `newcomers`, but at most one share.
         """
@@ -93,17 +93,17 @@ class Division(NamedTuple):
     def covers(self, cost: int, left: int) -> bool:
         """Return True if a call that fits into the room is within the party's own share.
 
-        When a new party comes, others may have borrowed its share; so it leaves a reserve for the next new party.
+        When a new party comes, others may have borrowed its share. So it leaves a reserve for the next new party.
         """
         after = self.spent + cost
         return after <= self.share and (not self.is_new or after <= self.least or cost <= left - self.for_newcomers)
 
     def assured(self, cost: int) -> int:
-        """Return the weight that the party can count on when a call of this cost was refused."""
+        """Return the weight that the party can count on after a call of this cost was refused."""
         return self.least if self.is_new and self.spent + cost <= self.share else self.share
 
     def at_least_kept(self) -> int:
-        """Return the minimum reserved for others, without a look at each of them."""
+        """Return the minimum reserved for others. It is computed without a look at each of them."""
         return self.for_newcomers + max(0, self.others * self.share - self.spent_by_others)
 
     def kept(self, now: Parties, party: str) -> int:
@@ -122,7 +122,10 @@ NOBODY: Final = Parties()
 
 
 def outgrown(held: Sequence[str], party: str, *, cap: int, newcomers: int) -> tuple[int, int] | None:
-    """Return a party's places and guaranteed share if one more place would take a reserved one, else None."""
+    """Return a party's places and guaranteed share if one more place would take a reserved one.
+
+    Otherwise return None.
+    """
     least, spent = max(1, newcomers // 2), Counter(each for each in held if each)
     total, left = spent.total(), cap - len(held)
     spent.setdefault(party, 0)
@@ -139,7 +142,7 @@ def _nobody() -> dict[CallKind, Parties]:
 
 @dataclass(slots=True)
 class Weight:
-    """Weight spent in one minute; `total` also includes the exchange's reported count."""
+    """Weight spent in one minute. `total` also includes the count that the exchange reported."""
 
     total: int = 0
     order: int = 0
@@ -152,7 +155,7 @@ class Weight:
         return max(0, top * reserves.private_percent // 100 - self.private) if kind == "private" else 0
 
     def room(self, kind: CallKind, top: int, reserves: Reserves) -> int:
-        """Return the weight left for a kind of call: all but the unused reserves of the kinds above it."""
+        """Return the weight left for a kind of call. The unused reserves of higher kinds are not included."""
         kept = 0
         if kind != "order":
             kept += self.unused("order", top, reserves)
@@ -180,7 +183,7 @@ class Spent(Weight):
             self.private += cost
 
     def division(self, kind: CallKind, party: str, before: "Spent", top: int, reserves: Reserves) -> Division:
-        """Divide the weight that the parties of a kind of call spent, or may still spend, among them."""
+        """Divide the weight of one kind of call among the parties that spent it or may still spend it."""
         order, private = top * reserves.order_percent // 100, top * reserves.private_percent // 100
         now = self.parties[kind]
         there = self.room(kind, top, reserves) + now.total
@@ -195,12 +198,12 @@ class Spent(Weight):
         return Division.of(now, before.parties[kind], party, whole=whole, least=LEAST_SHARE[kind], newcomers=kept)
 
 
-# A minute without requests; it is only read.
+# A minute without requests. It is only read.
 NOTHING = Spent()
 
 
 def ceiling(limit: int) -> int:
-    """Return the ceiling: the part of the exchange's limit that we use."""
+    """Return the ceiling: the part of the exchange's limit that this program uses."""
     return limit * 9 // 10
 
 
@@ -210,10 +213,10 @@ def limit_for(spendable: int) -> int:
 
 
 def spare(limit: int) -> int:
-    """Return the weight for all processes together while the engine is away; it is never spent otherwise.
+    """Return the weight for all processes together while the engine is away. It is never spent otherwise.
 
-    A hundredth stays free: for the request of a forgotten minute's count, and for cancels, which are sent without a
-    count.
+    A hundredth stays free. It is for the request of a forgotten minute's count, and for cancels, which are sent without
+    a count.
     """
     return limit // 10 - most_for_one(limit)
 
@@ -224,7 +227,7 @@ def most_for_one(limit: int) -> int:
 
 
 def charged_minutes(now_ms: int, edge_ms: int) -> tuple[int, ...]:
-    """Return the minutes in which the exchange may count a call sent now, the latest first."""
+    """Return the minutes in which the exchange may count a call sent now, latest first."""
     minute, into_ms = divmod(now_ms, MINUTE_MS)
     if into_ms < edge_ms:
         return minute, minute - 1
@@ -234,7 +237,7 @@ def charged_minutes(now_ms: int, edge_ms: int) -> tuple[int, ...]:
 
 
 class Ledger:
-    """The weight of one process's minutes. `now_ms` is exchange time and selects the minute; `at` is monotonic time."""
+    """Weight of one process's minutes. `now_ms` is exchange time and selects the minute. `at` is monotonic time."""
 
     def __init__(self, reserves: Reserves, *, edge_ms: int = EDGE_MS) -> None:
         self._reserves = reserves
@@ -254,7 +257,7 @@ class Ledger:
         before = self._meet(ip, kind, party, minutes, at) if party else {}
         top = ceiling(limit)
         for minute, spent in minutes.items():
-            # Right at the edge the full minute would be charged once more, so the wait includes the guard time.
+            # Right at the edge the full minute would be charged once more. So the wait includes the guard time.
             retry_ms = (minute + 1) * MINUTE_MS + self._edge_ms - now_ms
             left = spent.room(kind, top, self._reserves)
             if cost > left:
@@ -290,7 +293,7 @@ class Ledger:
         return ceil(max(ms, left_ms))
 
     def _meet(self, ip: str, kind: CallKind, party: str, minutes: dict[int, Spent], at: float) -> dict[int, Spent]:
-        """Record a request of a party in these minutes; return the minute before each of them."""
+        """Record a request of a party in these minutes. Return the minute before each of them."""
         before: dict[int, Spent] = {}
         for minute in reversed(minutes):
             earlier = before[minute] = minutes.get(minute - 1) or self._minutes.get((ip, minute - 1), at) or NOTHING
@@ -304,7 +307,10 @@ class Ledger:
     def _outgrown(  # noqa: PLR0917
         self, spent: Spent, before: Spent, kind: CallKind, cost: int, party: str, top: int
     ) -> Division | None:
-        """Return the division of a minute if a call is beyond the party's share and the rest is reserved for others."""
+        """Return the division of a minute if a call must be refused, otherwise None.
+
+        A call is refused if it is beyond the party's share and the rest is reserved for others.
+        """
         own = spent.division(kind, party, before, top, self._reserves)
         if own.covers(cost, spent.room(kind, top, self._reserves)):
             return None
@@ -319,7 +325,10 @@ class Ledger:
         return own
 
     def _leaves(self, spent: Spent, kind: CallKind, cost: int, top: int, kept: Mapping[CallKind, int]) -> bool:
-        """Return True if a call leaves the reserves of others, of its own kind and of the kinds whose room it uses."""
+        """Return True if a call leaves the reserves of others.
+
+        They are of its own kind and of the kinds whose room it uses.
+        """
         after = spent.after(kind, cost)
         over = 0
         for each, wanted in kept.items():

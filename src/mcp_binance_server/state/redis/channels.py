@@ -1,4 +1,4 @@
-"""Messages from other processes: one connection for all subscriptions of this process."""
+"""Messages from other processes. One connection carries all subscriptions of this process."""
 
 import asyncio
 import logging
@@ -16,7 +16,8 @@ from mcp_binance_server.state.redis.link import TROUBLES, Link
 
 LOG = logging.getLogger(__name__)
 
-# Part of a call's deadline without a message after which the server gets a PING; after as long again it is lost.
+# Part of a call's deadline. After this time without a message, the server gets a PING. After this time again, the
+# connection is lost.
 QUIET_SHARE = 7 / 8
 SEND_SECS = 0.2
 
@@ -29,10 +30,10 @@ class _Standing:
 
 
 class RedisSubscriptions:
-    """The subscriptions of this process, with local queues for their messages.
+    """Subscriptions of this process, with local queues for their messages.
 
-    A lost connection ends every iterator with `EngineUnavailable`: missed messages are gone, and only the subscriber
-    knows what to read after it has subscribed again.
+    A lost connection ends every iterator with `EngineUnavailable`. Messages that were missed are gone. Only the
+    subscriber knows what to read after it has subscribed again.
     """
 
     def __init__(self, link: Link) -> None:
@@ -124,7 +125,7 @@ class RedisSubscriptions:
         if kind == b"message" and isinstance(rest[1], bytes):
             self._local.publish(name, rest[1])
         elif kind == b"subscribe":
-            # The reply can belong to an earlier subscription that was given up before its confirmation.
+            # The reply may belong to an earlier subscription that was abandoned before its confirmation.
             self._unconfirmed[name] -= 1
             if not self._unconfirmed[name]:
                 del self._unconfirmed[name]

@@ -1,4 +1,4 @@
-"""The claims of accounts, kept for all workers by scripts."""
+"""Claims of accounts, kept for all workers by Lua scripts."""
 
 import json
 from collections.abc import Sequence

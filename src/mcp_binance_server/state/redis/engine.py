@@ -1,4 +1,4 @@
-"""The state engine of a fleet: every decision is made on one server, in one atomic step."""
+"""State engine of a fleet. Every decision is made on one server, in one atomic step."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -39,8 +39,8 @@ SEARCH_SECS = 0.25
 class RedisEngine:
     """A StateEngine for many processes behind one address.
 
-    A heartbeat asks twice a second which memory the server has; while the server is lost, only the heartbeat looks for
-    it.
+    Twice a second, a heartbeat asks for the ID of the server's memory. While the server is lost, only the heartbeat
+    tries to reach it.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class RedisEngine:
         return f"RedisEngine({self._link!r})"
 
     async def start(self) -> None:
-        """Greet the server and start the heartbeat; until the server is reached, calls raise `EngineUnavailable`."""
+        """Greet the server and start the heartbeat. Until the server is reached, calls raise `EngineUnavailable`."""
         with suppress(EngineUnavailable):
             await self._memory.ask(self._link)
         self._pulse = asyncio.get_running_loop().create_task(self._beat())
@@ -99,7 +99,7 @@ class RedisEngine:
 
     @property
     def dropped_messages(self) -> int:
-        """Messages lost by slow subscribers."""
+        """Number of messages that slow subscribers lost."""
         return self._subscriptions.dropped
 
     async def get(self, key: str) -> bytes | None:
@@ -257,5 +257,5 @@ class RedisEngine:
 
 
 def _px(ttl_ms: int) -> int:
-    # The server keeps a key through its last millisecond; 1 ms is the minimum that it accepts.
+    # The server keeps a key through its last millisecond. The minimum that it accepts is 1 ms.
     return max(1, ttl_ms - 1)

@@ -22,17 +22,17 @@ from mcp_binance_server.state.redis.link import Link
 
 LOG = logging.getLogger(__name__)
 
-# Poll interval. A poll costs a tenth of a millisecond and cannot be missed, unlike a message.
+# Polling interval. A poll costs a tenth of a millisecond. Unlike a message, it cannot be missed.
 FIRST_POLL_SECS = 0.005
 LONGEST_POLL_SECS = 0.05
-# TTL of a lock, renewed during the production: a process that died, or did not learn that it has the lock, blocks
-# others no longer than this.
+# TTL of a lock in ms. The lock is renewed during the production. A process that died, or that does not know that it has
+# the lock, blocks others no longer than this.
 HOLD_MS = 1_500
 HOLD_EVERY_SECS = 0.4
-# Time in ms for the waiting callers to read an outcome.
+# Time for the waiting callers to read an outcome, in ms.
 TELL_MS = 5_000
-# Local cache time in ms for values of the server: a request is a third of a call's cost, and the more processes there
-# are, the fewer calls share an answer. A value deleted by another process lives on for this time.
+# Time in ms for which values of the server are cached locally. A request is a third of a call's cost. The more
+# processes there are, the fewer calls share an answer. A value deleted by another process stays visible for this time.
 AT_HAND_MS = 1_000
 
 VALUE = b"v"
@@ -42,7 +42,7 @@ ERROR = b"e"
 class SharedFlights:
     """Productions of a fleet.
 
-    Callers of one process share a task; the tasks of all processes share a lock and an outcome.
+    Callers of one process share a task. The tasks of all processes share a lock and an outcome.
     """
 
     def __init__(self, link: Link, clock: Clock) -> None:
@@ -64,7 +64,7 @@ class SharedFlights:
         )
 
     def forget(self, key: str) -> None:
-        """Drop the local copy of a key; the next call asks the server."""
+        """Drop the local copy of a key. The next call asks the server."""
         self._at_hand.drop(key, self._clock.monotonic_ms())
 
     async def close(self) -> None:
@@ -105,7 +105,7 @@ class SharedFlights:
             await self._land(key, own, b"", 0)
             raise
         except Exception as error:
-            # An error that concerns the producer alone is not shared: another waiting caller produces.
+            # An error that concerns only the producer is not shared. Another waiting caller then produces.
             for_one = isinstance(error, AppError) and error.concerns_one
             await self._land(key, own, b"" if for_one else of_error(error), 0)
             raise
@@ -123,7 +123,7 @@ class SharedFlights:
 
     @asynccontextmanager
     async def _holding(self, key: str, own: str, until_ms: float) -> AsyncGenerator[None]:
-        """Hold the lock during the block, but not beyond `until_ms`."""
+        """Hold the lock while the context is open, but not beyond `until_ms`."""
         holding = asyncio.get_running_loop().create_task(self._hold(key, own, until_ms))
         try:
             yield
@@ -140,7 +140,7 @@ class SharedFlights:
             await pause(HOLD_EVERY_SECS)
 
     def _keep(self, key: str, value: bytes, began_ms: float, left_ms: int) -> None:
-        # Counted from before the request, so that the copy never outlives the value on the server.
+        # The time counts from before the request. So the copy never outlives the value on the server.
         self._at_hand.put(key, value, deadline=began_ms + min(left_ms, AT_HAND_MS), now=self._clock.monotonic_ms())
 
     async def _land(self, key: str, own: str, told: bytes, keep_ms: int) -> bool:
@@ -148,7 +148,7 @@ class SharedFlights:
         try:
             await self._link.run("single_flight", LAND, named, own, told, keep_ms, TELL_MS)
         except EngineUnavailable:
-            # Callers of this process have the result anyway; the others take over when the lock ends.
+            # Callers of this process have the result anyway. Other processes take over when the lock ends.
             LOG.info("A result could not be announced to other processes")
             return False
         return True
@@ -163,7 +163,7 @@ def of_value(value: bytes) -> bytes:
 
 
 def of_error(error: Exception) -> bytes:
-    """Encode an error: ours with its fields, a ValueError with its text, any other without a text."""
+    """Encode an error: an `AppError` with its fields, a `ValueError` with its text, any other without a text."""
     name, content = "", dict[str, Any]()
     if isinstance(error, AppError):
         name, content = type(error).__name__, {item.name: getattr(error, item.name) for item in fields(error)}
@@ -192,7 +192,7 @@ def _ours(name: str, content: dict[str, Any]) -> AppError:
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError:
-        # Another version of this program, with other fields.
+        # the error comes from another version of this program, with other fields
         return AppError()
 
 

@@ -1,4 +1,4 @@
-"""Names of keys, the scripts that change them, and the types of values on the wire."""
+"""Names of keys, the Lua scripts that change them, and the types of values on the wire."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -77,7 +77,7 @@ CLAIM_KEYS = ("value", "facts", "ends", "open", "begun", "ended", "used", "opene
 
 
 def claims(account: str) -> tuple[str, ...]:
-    """Return the keys of an account's claims, all in one slot like all keys of this program."""
+    """Return the keys of an account's claims. All keys of this program are in one hash slot."""
     return (*(claim_key(account, each) for each in CLAIM_KEYS), MEMORY)
 
 
@@ -87,7 +87,7 @@ def claim_key(account: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua script and its SHA-1, by which a server caches it."""
+    """A Lua script, and the SHA-1 under which a server caches it."""
 
     text: str
     sha: str
@@ -152,7 +152,7 @@ class RedisWire(Protocol):
     async def send_command(self, *words: Word, check_health: bool) -> None: ...
 
     async def read_response(self, *, timeout: float | None = None) -> Reply:  # noqa: ASYNC109 - the library's signature
-        """Return the next reply; None after `timeout` seconds, if given."""
+        """Return the next reply. Return None after `timeout` seconds, if given."""
         ...
 
     async def can_read(self) -> bool:
@@ -164,7 +164,7 @@ Greet: TypeAlias = Callable[[RedisWire], Awaitable[None]]
 
 
 async def happened(event: asyncio.Event, *, within_secs: float) -> bool:
-    """Wait for an event, at most `within_secs`; return True if it is set."""
+    """Wait for an event, at most `within_secs`. Return True if it is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within_secs):
             await event.wait()

@@ -1,4 +1,4 @@
-"""Places and weight of all workers, counted by scripts."""
+"""Places and weight of all workers, counted by Lua scripts."""
 
 from collections.abc import Awaitable
 from math import ceil
@@ -34,7 +34,7 @@ STOPPED = -2
 NO_ROOM = -1
 FORGOTTEN = -4
 KEPT_FOR_OTHERS = -5
-# Wait in ms after a memory was lost: by then its granted calls have reached the exchange, or never will.
+# Wait after a memory was lost, in ms. By then its granted calls have reached the exchange, or never will.
 ARRIVAL_MS = 1_500
 BETWEEN_RECOUNTS_MS = 1_000
 
@@ -46,7 +46,7 @@ class SharedPlaces:
         self._link = link
         self._memory = memory
         self._clock = clock
-        self._held: Expiring[tuple[str, str], str] = Expiring()  # members of pools, and their parties
+        self._held: Expiring[tuple[str, str], str] = Expiring()  # parties of the members, by pool and member
         self._told = ""
 
     async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str, channel: str) -> Admission:
@@ -54,7 +54,7 @@ class SharedPlaces:
         reply = await self._ask("admit", ADMIT, pool, member, ttl_ms, cap, party, told)
         admitted, count, retry_ms, gone = msgspec.convert(reply, tuple[int, int, int, bytes])
         gave_way = gone.decode()
-        if gave_way:  # a member of this process must not be restated to a server that forgot it
+        if gave_way:  # this process must not report the evicted member again to a server that was emptied
             self._held.drop((pool, gave_way), self._clock.monotonic_ms())
         if admitted:
             self._hold(pool, member, ttl_ms, party)
@@ -76,7 +76,7 @@ class SharedPlaces:
         return inside
 
     async def leave(self, pool: str, member: str) -> None:
-        # Forgotten first: a place that was left must not be restated, even if the call fails.
+        # Drop it first. A place that was left must not be restated, even if the call fails.
         self._held.drop((pool, member), self._clock.monotonic_ms())
         await self._link.run("leave", LEAVE, (keys.pool(pool), keys.parties(pool)), member)
 
@@ -120,10 +120,10 @@ def _named(pool: str) -> tuple[str, str, str]:
 
 
 class SharedLedger:
-    """The rules of `state.weight.Ledger`, decided in one script.
+    """The rules of `state.weight.Ledger`, decided in one Lua script.
 
     A server that lost its memory has forgotten the minute's cost and the stops. A process that lived through the loss
-    reports them: a stop that it knows continues, and the minutes begun before the loss count as full until one caller
+    reports them. A stop that it knows continues. The minutes that began before the loss count as full until one caller
     has asked the exchange for its count.
     """
 
@@ -207,7 +207,7 @@ class SharedLedger:
         await self._link.run("report_weight", REPORT, (keys.minute(ip, minute),), used, KEEP_MS - 1)
 
     async def recall(self, ip: str, used: int, *, minute: int) -> None:
-        # Sent to the memory that asked for it: another memory must wait for the calls that were on their way at its
+        # Send it to the memory that asked for it. Another memory must wait for the calls that were in transit at its
         # start.
         told = self._recounts.pop(ip, self._memory.id)
         await self._link.run("recall_weight", RECALL, (keys.minute(ip, minute), keys.MEMORY), told, used, KEEP_MS - 1)
@@ -215,7 +215,7 @@ class SharedLedger:
     async def stop(self, ip: str, *, ms: int, reason: str) -> int:
         told = self._memory.id
         _, known_ms = self._stops.get(ip, (told, 0.0))
-        # Stored before the call: if the server cannot be reached now, the next call reports the stop.
+        # Stored before the call. If the server cannot be reached now, the next call reports the stop.
         self._stops[ip] = ("", max(known_ms, self._clock.monotonic_ms() + ms))
         left_ms = msgspec.convert(await self._link.run("stop_weight", STOP, (keys.stop(ip),), ms, reason), int)
         self._stops[ip] = (told, self._clock.monotonic_ms() + left_ms)

@@ -26,9 +26,9 @@ LOG = logging.getLogger(__name__)
 
 # Deadline of a call in seconds. The contract says one second; the rest is for a busy event loop.
 CALL_SECS = 0.8
-# One process keeps only a few busy, and each must be opened when many calls come at once.
+# One process keeps only a few connections busy. Each must be opened when many calls come at once.
 MAX_CONNECTIONS = 16
-# After this many failures in a row calls fail at once, until the heartbeat has reached the server again.
+# After this many failures in a row, calls fail at once. This ends when the heartbeat has reached the server again.
 FAILURES = 3
 COMPLAIN_EVERY_MS = 10_000
 TROUBLES = (RedisError, OSError, TimeoutError)
@@ -36,7 +36,7 @@ TROUBLES = (RedisError, OSError, TimeoutError)
 
 @dataclass(frozen=True, slots=True)
 class StateAddress:
-    """A server's address, parsed; `shown` is without user and password."""
+    """Parsed address of a server. `shown` omits user and password."""
 
     shown: str
     _settings: dict[str, Any] = field(repr=False)
@@ -73,12 +73,12 @@ class StateAddress:
                 _require_readable(option, Path(file))
 
     def connection(self, greet: Greet) -> RedisWire:
-        """Create a connection that is not open yet; once open, it first greets the server."""
+        """Create a connection that is not open yet. Once open, it first greets the server."""
         settings = dict(self._settings)
         kind = settings.pop("connection_class", Connection)
         if self.shown.startswith("rediss:"):
             settings |= {"ssl_cert_reqs": "required", "ssl_check_hostname": True}
-        # No timeouts and no retries of the library's: every call has one total deadline, in link.py.
+        # The library's timeouts and retries are off, because every call has one total deadline in link.py.
         return kind(
             **settings,
             protocol=2,
@@ -103,7 +103,7 @@ def _unusable(problem: str) -> SettingsError:
 
 
 class Link:
-    """A client with a few connections; a connection that was interrupted during a call is never used again."""
+    """A client with a few connections. A connection that was interrupted during a call is never used again."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Link:
         return self._failures >= FAILURES
 
     async def run(self, operation: str, script: Script, keys: tuple[str, ...], *words: Word) -> Reply:
-        """Run a script; a server that does not know the script yet gets its text.
+        """Run a script. A server that does not know the script yet gets its text.
 
         Raises:
             EngineUnavailable: no good reply within the deadline, for any reason.
@@ -141,7 +141,7 @@ class Link:
         return await self.call(operation, "EVALSHA", script.sha, len(keys), *keys, *words, script=script)
 
     async def call(self, operation: str, *command: Word, script: Script | None = None, probe: bool = False) -> Reply:
-        """Send one command and return its reply; only a probe is sent while the server is lost.
+        """Send one command and return its reply. While the server is lost, only a probe is sent.
 
         Raises:
             EngineUnavailable: no good reply within the deadline, for any reason.
@@ -157,7 +157,7 @@ class Link:
                         raise
                     reply = await self._exchange(("EVAL", script.text, *command[2:]))
                 except ReadOnlyError:
-                    # No longer the primary: the other connections lead to the same server.
+                    # The server is no longer the primary, and the other connections lead to the same server.
                     await self._drop_idle()
                     raise
         except TROUBLES as error:
@@ -178,7 +178,7 @@ class Link:
         return connection
 
     async def close(self) -> None:
-        """Close the idle connections; calls in progress close their own connection when they end."""
+        """Close the idle connections. A call in progress closes its own connection when it ends."""
         self._closed = True
         await self._drop_idle()
 
@@ -203,7 +203,7 @@ class Link:
     async def _take(self) -> RedisWire:
         while self._idle:
             connection = self._idle.pop()
-            # Readable before a request was sent: the server has closed it.
+            # A connection that is readable before a request was closed by the server.
             if connection.is_connected and not await connection.can_read():
                 return connection
             await connection.disconnect(nowait=True)
@@ -219,7 +219,7 @@ class Link:
             self._failures = FAILURES
         elif not isinstance(error, ResponseError):
             self._failures += 1
-        # The library's text can contain the request; the class of the error is enough.
+        # The library's text can contain the request. The class of the error is enough.
         kind = type(error).__name__
         now = self._clock.monotonic_ms()
         if now - self._complained.get(kind, -COMPLAIN_EVERY_MS) >= COMPLAIN_EVERY_MS:

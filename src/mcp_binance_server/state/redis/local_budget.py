@@ -1,8 +1,8 @@
-"""A process's budget while the state server is away: its part of the tenth that is never spent otherwise.
+"""Weight budget of one process while the state server is away: its part of a tenth that is never spent otherwise.
 
-While it answers, the server promises weight of minutes to come, each minute by its number. In no minute do the promises
-to all processes together exceed `spare`, whether processes came, left, were cut off or are still remembered. So no
-process has to know how many others spend now, by which clock, or since when.
+While the server answers, it promises weight of future minutes, and names each minute by its number. In no minute do the
+promises to all processes together exceed `spare`. This holds if processes come, leave, are cut off or are still
+remembered. So no process has to know how many others spend now, by which clock, or since when.
 """
 
 from dataclasses import dataclass, field
@@ -27,16 +27,16 @@ from mcp_binance_server.state.weight import (
     spare,
 )
 
-# Minutes promised ahead: the longest absence that is bridged. For as long, the promises of a process that is gone stay
-# unused.
+# Minutes promised ahead, which is the longest outage that is bridged. The promises of a dead process stay unused for
+# this time.
 AHEAD_MINUTES = 10
-# Far longer than any promise: a server whose clock jumps forgets no promise that still counts.
+# Far longer than any promise. Even if the server's clock jumps, it forgets no promise that still counts.
 KEEP_PROMISES_MS = 86_400_000
 
 
 @dataclass(slots=True)
 class Promises:
-    """The promises to one process for one address."""
+    """Promises of weight to one process for one IP address."""
 
     limit: int
     offset_ms: float
@@ -56,7 +56,7 @@ class Promises:
 
 
 class LocalBudget:
-    """The promised weight of this process; requested while the server answers and spent while it is away.
+    """Promised weight of this process. It is requested while the server answers, and spent while it is away.
 
     Spending follows the same rules as the minute's weight.
     """
@@ -71,7 +71,7 @@ class LocalBudget:
         self._promises: dict[str, Promises] = {}
 
     def note(self, ip: str, *, limit: int, now_ms: int) -> None:
-        """Register an address whose calls may have to be sent without the server."""
+        """Register an IP address whose calls may have to be sent while the server is away."""
         offset_ms = now_ms - self._clock.monotonic_ms()
         promises = self._promises.get(ip)
         if promises is None:
@@ -81,7 +81,7 @@ class LocalBudget:
             promises.note(limit, offset_ms)
 
     async def renew(self) -> None:
-        """Request the minutes that were not promised yet; each minute adds one.
+        """Request the minutes that were not promised yet. Each new minute adds one.
 
         Raises:
             EngineUnavailable: they could not be requested.
@@ -99,14 +99,14 @@ class LocalBudget:
         )  # fmt: skip
         verdict, *told = msgspec.convert(reply, list[int])
         if verdict != 1 or promises.limit < limit:
-            return  # another memory, which the next greeting reports, or an outdated limit
+            return  # another memory (the next greeting reports it), or an outdated limit
         first, *weights = told
         promises.told_of = first + len(weights) - 1
         held = {each: weight for each, weight in promises.weights.items() if each >= minute - 1}
         promises.weights = held | dict(enumerate(weights, first))
 
     def spend(self, ip: str, kind: CallKind, cost: int, *, now_ms: int, party: str) -> Grant | None:
-        """Charge one call to the promises of its minutes; None if waiting for the next minute does not help either."""
+        """Charge one call to the promises of its minutes. Return None if the next minute would not help either."""
         promises = self._promises.get(ip)
         if promises is None or kind == "order":
             return None

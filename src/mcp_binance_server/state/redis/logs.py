@@ -1,4 +1,4 @@
-"""Logs of all workers, kept by scripts."""
+"""Logs of all workers, kept by Lua scripts."""
 
 import msgspec
 

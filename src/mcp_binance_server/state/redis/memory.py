@@ -1,4 +1,4 @@
-"""The identity and age of the state server's memory, and the server's time."""
+"""Identity and age of the state server's memory, and the server's time. A restart without data is a new memory."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,15 +13,15 @@ from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.keys import GREET, RedisWire, Reply
 from mcp_binance_server.state.redis.link import Link
 
-# Time in ms in which a memory that follows a lost one gives no new places, so that the former members can come back
-# first: every process checks twice a second for another memory.
+# Time in ms for which a memory that follows a lost one gives no new places. In this time the former members come back,
+# because every process checks twice a second for another memory.
 SETTLE_MS = 1_250
 OTHER_MEMORY: Reply = [-3]
 CATCH_UP_SECS = 0.25
 
 
 class Memory:
-    """The state server's memory as reported by the greetings of one process."""
+    """The state server's memory, as the greetings of one process report it."""
 
     def __init__(self, clock: Clock) -> None:
         self.id = ""
@@ -36,7 +36,7 @@ class Memory:
 
     @property
     def lost_ms_ago(self) -> float | None:
-        """Milliseconds since this memory replaced a lost one; None if no process knew another."""
+        """Milliseconds since this memory replaced a lost one. None if no process knew an earlier memory."""
         return None if self._lost_at_ms is None else self._clock.monotonic_ms() - self._lost_at_ms
 
     def watch(self, stop: str) -> None:
@@ -44,18 +44,18 @@ class Memory:
         self._watched.append(stop)
 
     def stop_left_ms(self, stop: str) -> int:
-        """Return how long a reported stop still holds, in ms."""
+        """Return the remaining time of a reported stop, in ms."""
         return max(0, ceil(self._stops.get(stop, 0.0) - self._clock.monotonic_ms()))
 
     async def greet(self, connection: RedisWire) -> None:
-        """Do the handshake and greet, before any other command on a connection."""
+        """Do the handshake and greet the server, before any other command on a connection."""
         await connection.on_connect()
         asked_ms = self._clock.monotonic_ms()
         await connection.send_command(*self._greeting(), check_health=False)
         self._hear(await connection.read_response(), asked_ms=asked_ms)
 
     async def ask(self, link: Link) -> None:
-        """Greet again, also while the server is lost.
+        """Greet again, even while the server is lost.
 
         Raises:
             EngineUnavailable: the server does not answer, or is not the primary.
@@ -72,7 +72,9 @@ class Memory:
         return msgspec.convert(await self.answered(link, operation, ask), list[int])
 
     async def answered(self, link: Link, operation: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Send a request that the server refuses if it has another memory; greet and send it again after a refusal.
+        """Send a request that the server refuses if it has another memory.
+
+        After a refusal, greet the server and send the request again.
 
         Raises:
             EngineUnavailable: the server does not answer.
@@ -90,7 +92,7 @@ class Memory:
         return reply
 
     def _greeting(self) -> tuple[str | int, ...]:
-        # The whole script is sent: the server may be new.
+        # Send the whole script, because the server may be new.
         named = (keys.MEMORY, *self._watched)
         return ("EVAL", GREET.text, len(named), *named, uuid4().hex, self.id, SETTLE_MS)
 
@@ -100,18 +102,18 @@ class Memory:
         )
         now_ms = self._clock.monotonic_ms()
         for stop, left_ms in zip(self._watched, stops, strict=False):
-            # A memory that was emptied does not know stops that still hold.
+            # A memory that was emptied does not know stops that still apply.
             self._stops[stop] = max(self._stops.get(stop, 0.0), now_ms + left_ms)
         server_ms = seconds * 1000 + micros / 1000
         self._set_time(server_ms, asked_ms, now_ms)
         self.id = found.decode()
-        # Also for a process that started later: the loss affects all processes.
+        # This also applies to a process that started later, because the loss affects all processes.
         if follows:
             self._lost_at_ms = now_ms - max(0.0, server_ms - born_ms)
 
     def _set_time(self, server_ms: float, asked_ms: float, now_ms: float) -> None:
         middle_ms, error_ms = (asked_ms + now_ms) / 2, (now_ms - asked_ms) / 2
         measured_ms = server_ms - middle_ms
-        # A difference within the travel time does not move the clock: time would jitter with every greeting.
+        # A difference within the travel time does not move the clock. Otherwise time would jitter with every greeting.
         if abs(measured_ms - self._offset_ms) > error_ms:
             self._offset_ms = measured_ms
