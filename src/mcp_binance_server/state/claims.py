@@ -108,7 +108,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class AccountBook:
-    """An engine's state of an account: whether it can claim, the day's usage, and the claims that still matter."""
+    """State of an account in the engine: whether it can claim, the day's usage, and the claims that still matter."""
 
     is_open: bool
     stop: AccountStop | None

@@ -93,7 +93,7 @@ class Division(NamedTuple):
     def covers(self, cost: int, left: int) -> bool:
         """Return True if a call that fits into the room is within the party's own share.
 
-        When a new party comes, others may have borrowed its share. So it leaves a reserve for the next new party.
+        Other parties may have borrowed the share of a new party. So a new party also leaves a reserve for the next one.
         """
         after = self.spent + cost
         return after <= self.share and (not self.is_new or after <= self.least or cost <= left - self.for_newcomers)
@@ -325,10 +325,7 @@ class Ledger:
         return own
 
     def _leaves(self, spent: Spent, kind: CallKind, cost: int, top: int, kept: Mapping[CallKind, int]) -> bool:
-        """Return True if a call leaves the reserves of others.
-
-        They are of its own kind and of the kinds whose room it uses.
-        """
+        """Return True if a call leaves the reserves of others, in its own kind and in the kinds whose room it uses."""
         after = spent.after(kind, cost)
         over = 0
         for each, wanted in kept.items():

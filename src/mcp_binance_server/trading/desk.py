@@ -87,8 +87,8 @@ class Desk:
     async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
         """Settle the orders left by the last run, then accept orders.
 
-        At the end, wait a limited time for orders in progress. `start` has the additional start steps of an account at
-        the exchange. Open orders of such an account are polled.
+        At the end, wait a limited time for orders in progress. `start` adds the start steps of an account at the
+        exchange. The open orders of such an account are polled.
         """
         settle = StartStep(LEFT, self._settle)
         steps = (settle,) if start is None else start.steps(settle)
@@ -101,7 +101,7 @@ class Desk:
 
     @property
     def waits_for(self) -> str:
-        """Name the start step that must finish before the first order; "" when all steps are finished."""
+        """Return the name of the start step that must finish before the first order; "" when all steps are finished."""
         return "" if self._settled.is_set() else self._waits_for
 
     async def ready(self) -> None:
@@ -314,7 +314,7 @@ class Desk:
         except IllegalMove:
             pass  # another process settled the order; if the gate raised, nothing was sent
         except AppError as error:
-            # The journal shows which case it is: nothing was sent, or the order may have been sent and must be queried.
+            # Either nothing was sent, or the order may have been sent and must be queried. The journal shows which.
             LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - message is complete
             reason = error.message
         return Placed(await self.ledger.find(intent.preview_id) or intent, reason)

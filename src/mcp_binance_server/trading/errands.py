@@ -93,7 +93,7 @@ class Errands(Generic[ResultT]):
 
     @contextmanager
     def breakable(self) -> Generator[None]:
-        """Mark a section of the work that waits for other systems. Shutdown cancels only such sections."""
+        """Mark a section of the work that waits for other systems. Shutdown cancels only marked sections."""
         with anyio.CancelScope() as scope:
             self._breakable.add(scope)
             if self._is_over:

@@ -1,4 +1,7 @@
-"""Protocol for claims, limits and states of intents. The journal of one host implements it, and that of a fleet."""
+"""Protocol for claims, limits and states of intents.
+
+One host implements it with a journal, a fleet with shared state.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

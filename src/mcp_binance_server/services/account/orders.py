@@ -1,4 +1,4 @@
-"""Orders and trades of one account, by symbol in the caller's spelling or over all symbols."""
+"""Orders and trades of one account, for one symbol in the caller's spelling or for all symbols."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass

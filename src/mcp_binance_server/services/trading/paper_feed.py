@@ -36,7 +36,7 @@ RENEW_MS = LEASE_MS // 4
 # Shortest time between two matches of a symbol, in ms. Faster events are matched together.
 PAUSE_MS = 20
 RETRY_MS = 1_000
-# Time for which a symbol is followed after its last order, in ms. So the quantity taken from its book is remembered.
+# Time for which a symbol is followed after its last order, in ms. Until then the quantity taken from its book is known.
 LINGER_MS = 10_000
 
 

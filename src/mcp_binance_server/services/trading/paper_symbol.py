@@ -20,7 +20,7 @@ QUIET_MS = 5_000
 # Most missed trades to fetch: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 MOST_MISSED = 50_000
 PRINTS_A_TURN = 500
-# Trade IDs have restarted if they are lower although their trades are newer by this time, in ms.
+# The exchange has restarted its trade IDs if a trade has a lower ID but is newer by this time, in ms.
 IDS_WENT_BACK_MS = 5_000
 NOTHING = Quantity(Decimal(0))
 

@@ -216,7 +216,7 @@ class TradingService:
         """Check that the user has not just declined several questions.
 
         Raises:
-            AskedTooOften: the user has; there are no questions for a while.
+            AskedTooOften: several were declined; no question is asked for a while.
         """
         now_ms = self.now_ms()
         declined = await self.agreements.declined_since(self.trader.visitor, self.declined_since_ms())

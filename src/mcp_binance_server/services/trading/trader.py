@@ -16,7 +16,7 @@ from mcp_binance_server.trading.paper.account import account_of
 
 @dataclass(frozen=True, slots=True)
 class Trader:
-    """One visitor (authenticated caller). Without a visitor nothing can be placed.
+    """One visitor (the caller of a tool). Without a visitor nothing can be placed.
 
     `key_account` is the account of this server's own key. Without it, each visitor has a paper account. Only callers
     that may use the server's key trade on that account. A key that comes with a call can read. It places orders only if

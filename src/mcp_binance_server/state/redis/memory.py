@@ -1,4 +1,7 @@
-"""Identity and age of the state server's memory, and the server's time. A restart without data is a new memory."""
+"""Identity and age of the state server's memory, and the server's time.
+
+A server that lost its data has a new memory.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -13,8 +13,8 @@ from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Size limit of a shelf (a shared cache with a TTL) in bytes. It holds about two thousand refusals and as many
-# questions, far more than people answer in a day.
+# Size limit in bytes of a shelf, a shared cache with a TTL. It holds about two thousand refusals and as many questions.
+# People answer far fewer in a day.
 MOST_BYTES = 1_048_576
 LEAST_MS = 1_000
 _CANCEL = "cancel "

@@ -1,7 +1,7 @@
 """Claims and limits of an account with several workers: decided in the shared state, recorded by each worker.
 
-An order is reserved in the shared state, then recorded in this worker's journal. Then both release it for sending. If
-the state or the journal is lost, the exchange is the third source: it is queried by the order's ID.
+An order is reserved in the shared state, then recorded in this worker's journal. Both must then release it for sending.
+If the state or the journal is lost, the exchange is queried by the order's ID.
 """
 
 import logging
@@ -107,7 +107,7 @@ class FleetLedger:
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
         """Mark the intent as sent, first in the shared state.
 
-        It is refused after a stop or a settlement by any worker.
+        The mark is refused if a worker has stopped or settled it.
         """
         intent = await self.host.find(preview_id)
         if intent is None:
@@ -201,7 +201,7 @@ class FleetLedger:
         return own
 
     async def agree(self) -> None:
-        """Record the orders of other workers in this journal. It can cancel only orders that it contains."""
+        """Record the orders of other workers in this journal. Only orders in the journal can be cancelled."""
         with suppress(EngineUnavailable):
             await self.take_in((await self.book(0, 0)).values)
 

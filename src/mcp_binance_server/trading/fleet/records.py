@@ -28,8 +28,8 @@ from mcp_binance_server.trading.judgement.exits import standing_of
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Rank of a known state. It only increases. Ranks compare the state first, then the end of the order, then the executed
-# quantity.
+# Rank of a known state, which only increases. The state decides first, then whether the order has ended, then the
+# executed quantity.
 STATE_RANK: dict[IntentState, int] = {
     "PREPARED": 0,
     "SENT": 1,

@@ -2,8 +2,8 @@
 
 The file is written after the commit and not synced. On the disk it can be behind the journal, but never ahead.
 
-The file is synced only when a person accepts the journal. Otherwise a power cut could restore the old line, which names
-the accepted journal an older copy.
+The file is synced only when a person accepts the journal. Without this sync, a power cut could restore the old file.
+The old file would call the accepted journal an older copy.
 """
 
 import os

@@ -151,7 +151,7 @@ class HostLedger:
         await self.store.write(lambda rows: append(rows, now_ms, about, state, facts))
 
     async def note_once(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str) -> None:
-        """Record an event unless the intent already has one of this kind. Retries must not fill the disk."""
+        """Record an event unless the intent already has an event of this kind. Retries must not fill the disk."""
 
         def work(rows: Rows) -> None:
             if rows.execute("SELECT 1 FROM event WHERE about=? AND state=?", (about, state)).fetchone() is None:

@@ -17,7 +17,7 @@ class LimitPassed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PositionRoom:
-    """Limit for the position in an asset: the value held, the time it was read, and the maximum value."""
+    """Limit for the value of one asset that the account holds, with the value now and the time it was read."""
 
     name: str
     asset: str
@@ -74,7 +74,7 @@ def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> 
 def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
     """Return the value of an asset that open orders will buy.
 
-    Orders that became final after the balances were read are included, because these balances may lack them.
+    Orders that became final after the balances were read are included. Those balances may not have them yet.
     """
     bought = "SELECT counted FROM intent WHERE account=?1 AND asset=?2 AND side='BUY' AND"
     query = f"SELECT sum(counted) FROM ({bought} final_ms IS NULL UNION ALL {bought} final_ms>=?3)"

@@ -58,9 +58,9 @@ class JournalReader:
     store: Store
 
     async def newest(self, limit: int, account: str | None = None, before_ms: int | None = None) -> list[Intent]:
-        """Return the newest intents of one account or of all.
+        """Return the newest intents of one account or of all, newest first.
 
-        Newest first; within one millisecond, last written first.
+        Of several intents in one millisecond, the last written comes first.
         """
         # A condition with OR would read all rows. Without it, the index on the account finds the newest intents.
         of = "" if account is None else "account=:account AND "

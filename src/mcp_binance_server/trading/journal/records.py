@@ -98,7 +98,10 @@ class Intent:
 
     @property
     def unprotected(self) -> Quantity:
-        """Quantity that the entry of a list bought and no exit sells. Exits start only when the entry is filled."""
+        """Quantity that the entry of a list bought and that no exit sells.
+
+        Exits start only when the entry is filled.
+        """
         exits = self.terms.exits
         if exits is None or not exits.has_entry or not self.executed:
             return NOTHING

@@ -1,4 +1,4 @@
-"""Stop of all orders, of one account or of all accounts. It is a row, or a file that a person can create.
+"""Stop of all orders, of one account or of all accounts. It is a row of the journal, or a file created by hand.
 
 These functions run in the store's thread.
 """
@@ -64,7 +64,10 @@ def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str)
 
 
 def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) -> None:
-    """Lift all stops, or only the stop of one account. For the global stop this removes only the row; see `lift`."""
+    """Lift all stops, or only the stop of one account.
+
+    Of the global stop, only the row is removed; `lift` removes its other causes.
+    """
     lifted = [each for each in stops_in(rows, store) if account in (None, each.account)]
     rows.executemany("DELETE FROM account_stop WHERE account=?", [(each.account,) for each in lifted])
     _note_resumed(rows, by, now_ms, account or EVERYBODY, lifted)

@@ -21,8 +21,8 @@ Span = Literal["day", "minute", "open"]
 class Charge:
     """Amount that an order takes of one limit: per day of exchange time, in the last minute, or while it is open.
 
-    Money is in whole hundredths. With `most` None the amount is counted but not limited. Money that was not executed is
-    refunded. The order itself stays counted, because a refused request counts too.
+    Money is in whole hundredths. With `most` None the amount is counted but not limited. If an order is not fully
+    executed, the rest of its money is refunded. The order itself stays counted, because a refused request counts too.
     """
 
     name: str

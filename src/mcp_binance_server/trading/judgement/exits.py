@@ -1,4 +1,4 @@
-"""Exit orders, which end a position: placed with its entry or as a pair, and the state of such a list. Pure."""
+"""Exit orders that end a position, and the state of their list. They are placed with the entry or as a pair. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -74,7 +74,10 @@ def with_leg(legs: tuple[Leg, ...], order: Order) -> tuple[Leg, ...]:
 
 @dataclass(frozen=True, slots=True)
 class OrderStanding:
-    """State of an order, or of a list: of its entry, or of the pair. `is_settled` means that it can trade no more."""
+    """State of one order, or of a list. A list has the state of its entry or of its pair.
+
+    `is_settled` means that it can trade no more.
+    """
 
     status: str
     order_id: int | None

@@ -76,7 +76,10 @@ class _Market:
     held: Decimal | None
 
     def room(self, rules: SymbolRules, order: OrderIntent) -> Decimal | None:
-        """Return how much more of the base asset the balance may grow, or None if it is unlimited."""
+        """Return how much more of the base asset the account may hold, or None if unlimited.
+
+        Only its balance is counted.
+        """
         if self.held is None or not rules.max_position or order.side == "SELL":
             return None
         return rules.max_position - self.held
@@ -138,7 +141,8 @@ def _aligned(rules: SymbolRules, intent: OrderIntent) -> tuple[OrderIntent, tupl
 def _broken(rules: SymbolRules, asked: OrderIntent, order: OrderIntent, market: _Market) -> Iterator[Broken]:
     for bound in _bounds(rules, order, market):
         measured = order.amounts[bound.argument] * bound.unit
-        # Report the requested amount, not the rounded one. A product is only known for the rounded amount.
+        # Report the requested amount, not the rounded one. A product (price x quantity) is only known for rounded
+        # amounts.
         received = asked.amounts[bound.argument] if bound.unit == ONE else measured
         if bound.least is not None and measured < bound.least:
             yield Broken(bound.rule, bound.argument, received, "at least", bound.least)
@@ -235,7 +239,7 @@ def _notional(rules: SymbolRules, order: OrderIntent) -> tuple[Decimal, Decimal]
 def grid_of(rules: SymbolRules, order: OrderIntent, argument: Argument) -> tuple[Decimal, str]:
     """Return the step of an amount and the rule that sets it.
 
-    Without such a rule, the asset's decimals are the step.
+    Without such a rule, the asset's decimals set the step.
     """
     if argument == "quote_quantity":
         return ONE.scaleb(-rules.quote_places), PRECISION

@@ -75,7 +75,7 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """Rules of one key. The key's own lines replace the common ones."""
+    """Rules of one API key. The key's own lines replace the common ones."""
 
     mode: TradingMode
     limits: TradingLimits
@@ -122,7 +122,10 @@ class Policy:
 
     @property
     def resumers(self) -> frozenset[str]:
-        """Public keys that can resume trading after a stop: the common approver, otherwise the keys' approvers."""
+        """Public keys that can resume trading after a stop.
+
+        The common approver can, otherwise the approvers of single keys.
+        """
         if self.confirm.approver is not None:
             return frozenset({self.confirm.approver})
         return frozenset(own.confirm.approver for own in self.keys.values() if own.confirm.approver is not None)

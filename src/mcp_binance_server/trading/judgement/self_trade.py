@@ -1,6 +1,6 @@
-"""Self-trade prevention: if the new order meets one of the same account, the new one expires, where supported. Pure.
+"""Self-trade prevention: a new order that meets an order of the same account expires, if the symbol supports this.
 
-https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq
+Pure. https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,10 @@ FOUND_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class TradingTroubles:
-    """Recent errors of one account since its last resume. One error each of many accounts is not a loop."""
+    """Recent errors of one account since its last resume.
+
+    Errors are counted by account, to detect a loop of one client.
+    """
 
     unknown: int
     rejected: int

@@ -106,7 +106,10 @@ class Terms:
 
     @property
     def amounts_json(self) -> str:
-        """Part of `to_json` that is equal in a repeated order. It omits the worst price of a market order."""
+        """Part of `to_json` that does not change when an order is repeated.
+
+        The worst price of a market order is omitted.
+        """
         price = "" if self.is_market else f'"price":"{written(self.price)}",'
         return f'{price}"quantity":"{written(self.quantity)}"'
 
@@ -168,7 +171,7 @@ def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
 def preview_of(client_order_id: str, mode: TradingMode, network: str) -> PreviewId | None:
     """Return the preview ID of an order. Return None if the ID was not made here for this mode and network.
 
-    The ID of an order in a list keeps its suffix. Its list may be lost, so the order is treated as a single one.
+    An order of a list keeps its own ID, with the suffix. The list may be lost, so the order counts as a single one.
     """
     prefix = _prefix(mode, network)
     rest = client_order_id.removeprefix(prefix)

@@ -41,7 +41,7 @@ class PaperAccount:
         return tuple(Balance(each, self.free.get(each, NONE), self.locked.get(each, NONE)) for each in assets)
 
     def hold(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Lock the funds that an order can need. If only one of several orders can fill, lock the largest need.
+        """Lock the funds that an order can need. If only one of the orders can fill, lock the largest need.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing is locked.
@@ -73,7 +73,7 @@ class PaperAccount:
         return commission
 
     def release(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Release the funds still locked for an order, or for several orders of which only one can fill."""
+        """Release the funds still locked for the orders. If only one of several can fill, they share one lock."""
         if orders:
             held = self._held(orders)
             self._move(_held_by(orders[0].side, pair), free=held, locked=-held)

@@ -52,7 +52,9 @@ class PaperExchange:
     """Message about lost accounts; "" if none were lost."""
 
     async def accept(self, account: str, order: WrittenOrder, pair: Pair) -> PaperRow:
-        """Accept an order and lock its funds. It then waits for its latency. An order that exists already is returned.
+        """Accept an order and lock its funds. The order reaches the market later.
+
+        An order that exists already is returned.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing was accepted.
@@ -202,7 +204,7 @@ class PaperExchange:
     async def orders(
         self, account: str, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> list[PaperRow]:
-        """Return the newest orders of a symbol, or with `start_ms` the first ones from then on. The newest is last."""
+        """Return the newest orders of a symbol, newest last. With `start_ms`, return the first orders from then on."""
         return await self.store.read(
             lambda rows: orders_between(rows, account, symbol, limit, start_ms=start_ms, end_ms=end_ms)
         )
@@ -217,9 +219,9 @@ class PaperExchange:
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> list[Fill]:
-        """Return the newest fills of a symbol or order, or with `start_ms` the first ones from then on.
+        """Return the newest fills of a symbol or order, newest last.
 
-        The newest is last.
+        With `start_ms`, return the first fills from then on.
         """
         return await self.store.read(
             lambda rows: fills_between(

@@ -83,7 +83,7 @@ def paying_entries(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
 
 
 def exit_quantity(exits: Sequence[PaperOrder], received: Quantity, step: Quantity) -> Quantity:
-    """Return the exit quantity after an entry is filled: as received if the list sells that, otherwise as written."""
+    """Return the exit quantity for a filled entry. It is the received quantity if the list's shape sells that."""
     first = exits[0]
     if first.part is None or first.part.shape not in PAYS:
         return first.quantity

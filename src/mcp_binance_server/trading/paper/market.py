@@ -150,7 +150,7 @@ class PaperMarket:
     def _place_together(self, orders: list[PaperOrder], at_ms: int, *, takes: bool) -> None:
         """Put orders that end each other in the market, all or none.
 
-        Without the book, their queue position is unknown.
+        If the book is unknown (`takes` is False), their queue positions are unknown too.
         """
         makers = [each for each in orders if each.stop_price is None]
         refusal = misplaced(orders, self.last)
@@ -213,9 +213,9 @@ class PaperMarket:
         self.resting.append(order)
 
     def _meets_own(self, order: PaperOrder, price: Price) -> bool:
-        """Return True if it would first meet an order of the same account.
+        """Return True if the order would first meet an order of the same account.
 
-        The exchange then expires the rest of the taker.
+        The exchange then expires the taker's rest.
         """
         is_buy = order.side == "BUY"
         own = (each.price for each in self.resting if each.side != order.side)

@@ -39,7 +39,7 @@ from mcp_binance_server.trading.paper.tables import (
 )
 
 LEASE_MS = 2_000
-# Checkpoint interval for the queue positions of idle orders, in ms. Writing them with each trade would be too much.
+# Checkpoint interval for the queue positions of idle orders, in ms. They are not written with each trade.
 FLUSH_MS = 1_000
 NOT_WATCHED = "not_watched"
 
@@ -179,7 +179,7 @@ class SymbolMatcher:
         del self._known[order_id], self._written[order_id]
 
     def _met(self, tape: Iterator[Trade], now_ms: int, *, is_replay: bool) -> tuple[list[PaperFill], bool]:
-        """Match trades until an entry of a list is filled. Its exits must be paid for before the next trade.
+        """Match trades until an entry of a list is filled, because its exits must be paid for before the next trade.
 
         Return the fills, and whether all trades were matched.
         """

@@ -72,7 +72,10 @@ class PaperReads:
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of every status, oldest first: the newest, or with `start_ms` the first ones from then on."""
+        """Return orders of every status, oldest first.
+
+        Without `start_ms` these are the newest orders, otherwise the first ones from then on.
+        """
         rows = await self.exchange.orders(self.require_key(), symbol, limit, start_ms, end_ms)
         return self._read(tuple(each.order for each in rows))
 

@@ -213,7 +213,7 @@ def file_version(rows: Rows) -> tuple[int, int]:
 def orders_between(
     rows: Rows, account: str, symbol: Symbol, limit: int, *, start_ms: int | None, end_ms: int | None
 ) -> list[PaperRow]:
-    """Return the newest orders, or with `start_ms` the first ones from then on. Both are oldest first."""
+    """Return the newest orders, oldest first. With `start_ms`, return the first orders from then on."""
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND created_ms BETWEEN ? AND ?"
     given = account, symbol, start_ms or 0, LAST_MS if end_ms is None else end_ms, limit
     if start_ms is not None:
@@ -231,7 +231,7 @@ def fills_between(
     start_ms: int | None = None,
     end_ms: int | None = None,
 ) -> list[Fill]:
-    """Return the newest fills, or with `start_ms` the first ones from then on. Both are oldest first."""
+    """Return the newest fills, oldest first. With `start_ms`, return the first fills from then on."""
     where, of_order = ("", ()) if order_id is None else (" AND order_id=?", (order_id,))
     query = (
         "SELECT trade_id, order_id, symbol, price, quantity, commission, commission_asset, at_ms, is_buyer, is_maker "
