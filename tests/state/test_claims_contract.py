@@ -161,6 +161,54 @@ async def test_a_stop_is_everybodys_until_it_is_resumed(engine: StateEngine) -> 
     assert await engine.reserve(ACCOUNT, claim("b"))
 
 
+def exit_claim(name: str, *, passes_stop: bool = False) -> Claim:
+    parts = (LimitPart("exits_per_minute", "minute", 1, 2), LimitPart("exits_per_day", "day", 1, 9))
+    return Claim(name, f"{name} prepared".encode(), NOW_MS, parts, passes_stop=passes_stop)
+
+
+async def test_a_limit_counts_only_the_claims_that_name_it(engine: StateEngine) -> None:
+    await opened(engine)
+    for name in ("a", "b", "c", "d"):
+        await engine.reserve(ACCOUNT, claim(name))
+
+    entry = await engine.reserve(ACCOUNT, claim("e"))
+    exits = [await engine.reserve(ACCOUNT, exit_claim(name)) for name in ("x", "y", "z")]
+
+    assert (entry.verdict, entry.name, entry.used) == ("full", "open_orders", 4)
+    assert [each.verdict for each in exits] == ["claimed", "claimed", "full"]
+    assert (exits[2].name, exits[2].used) == ("exits_per_minute", 2)
+    assert (await used(engine))["exits_per_day"] == 2
+
+
+@pytest.mark.parametrize("allows_exits", [True, False])
+async def test_an_agreed_exit_passes_a_stop_that_allows_exits(engine: StateEngine, *, allows_exits: bool) -> None:
+    await opened(engine)
+    stop = await engine.stop_account(ACCOUNT, "by hand", since_ms=NOW_MS, allows_exits=allows_exits)
+
+    entry = await engine.reserve(ACCOUNT, claim("a"))
+    unasked = await engine.reserve(ACCOUNT, exit_claim("x"))
+    agreed = await engine.reserve(ACCOUNT, exit_claim("y", passes_stop=True))
+    left = await engine.depart(ACCOUNT, ClaimNews("y", b"y sent", 1, settled=False))
+
+    assert stop is not None
+    assert stop.allows_exits is allows_exits
+    assert entry.verdict == unasked.verdict == "stopped"
+    assert (bool(agreed), bool(left)) == (allows_exits, allows_exits)
+
+
+async def test_a_stop_for_integrity_replaces_one_that_allows_exits(engine: StateEngine) -> None:
+    await opened(engine)
+    await engine.stop_account(ACCOUNT, "by hand", since_ms=NOW_MS)
+
+    harder = await engine.stop_account(ACCOUNT, "a broken chain", since_ms=NOW_MS + 5, allows_exits=False)
+    softer = await engine.stop_account(ACCOUNT, "by hand", since_ms=NOW_MS + 6)
+
+    assert harder == softer
+    assert harder is not None
+    assert (harder.why, harder.allows_exits) == ("a broken chain", False)
+    assert (await engine.account_book(ACCOUNT, now_ms=NOW_MS, since_ms=NOW_MS)).stop == harder
+
+
 async def test_a_stop_that_was_resumed_is_not_told_again(engine: StateEngine) -> None:
     await engine.stop_account(ACCOUNT, "by hand", since_ms=NOW_MS)
     await engine.resume_account(ACCOUNT, now_ms=NOW_MS + 10)

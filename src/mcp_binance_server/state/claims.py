@@ -49,9 +49,9 @@ class ClaimRoom:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, made once under its name.
+    """A claim, made once under its name. It conflicts with alike claims and with unsettled claims of its line.
 
-    It conflicts with claims of the same `alike`, and with unsettled claims of the same `line`.
+    A claim that passes stops is refused only by a stop that does not allow exits.
     """
 
     name: str
@@ -62,6 +62,12 @@ class Claim:
     group: str = ""
     alike: str = ""
     line: str = ""
+    passes_stop: bool = False
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Names of the limits of a minute and of open claims that count this claim."""
+        return tuple(each.name for each in self.parts if each.window != "day")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class AccountStop:
 
     why: str
     since_ms: int
+    allows_exits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,7 @@ class AccountClaims:
     def reserve(self, claim: Claim, room: ClaimRoom | None, alike_ms: int) -> Reservation:
         if (found := self._held.get(claim.name)) is not None:
             return Reservation("held", found.news.value)
-        for refusal in (self._closed(), self._full(claim, room), self._beside(claim, alike_ms)):
+        for refusal in (self._closed(claim), self._full(claim, room), self._beside(claim, alike_ms)):
             if refusal is not None:
                 return refusal
         self._forget(claim.at_ms)
@@ -145,7 +152,7 @@ class AccountClaims:
 
     def depart(self, news: ClaimNews) -> Reservation:
         found = self._held.get(news.name)
-        if (closed := self._closed()) is not None:
+        if (closed := self._closed(None if found is None else found.claim)) is not None:
             return closed
         if found is None or found.news.rank != 0:
             return Reservation("gone", b"" if found is None else found.news.value)
@@ -183,10 +190,12 @@ class AccountClaims:
         found = self._held.get(name)
         return None if found is None else found.news.value
 
-    def _closed(self) -> Reservation | None:
+    def _closed(self, claim: Claim | None) -> Reservation | None:
         if not self.is_open:
             return Reservation("lost")
-        return None if self.stop is None else Reservation("stopped", stop=self.stop)
+        if self.stop is None or (self.stop.allows_exits and claim is not None and claim.passes_stop):
+            return None
+        return Reservation("stopped", stop=self.stop)
 
     def _full(self, claim: Claim, room: ClaimRoom | None) -> Reservation | None:
         for part in claim.parts:
@@ -215,9 +224,12 @@ class AccountClaims:
             case "day":
                 return self._used.get((now_ms // DAY_MS, part.name), 0)
             case "minute":
-                return sum(each.claim.at_ms > now_ms - MINUTE_MS for each in self._held.values())
+                return sum(each.claim.at_ms > now_ms - MINUTE_MS for each in self._counted(part.name))
             case "open":
-                return sum(each.news.over_ms is None for each in self._held.values())
+                return sum(each.news.over_ms is None for each in self._counted(part.name))
+
+    def _counted(self, limit: str) -> list[_Held]:
+        return [each for each in self._held.values() if limit in each.claim.counts]
 
     def _count(self, claim: Claim, news: ClaimNews) -> None:
         self._held[claim.name] = _Held(claim, news)

@@ -382,10 +382,13 @@ class StateEngine(Protocol):
         """Return the value of a claim, or None if the claim is unknown."""
         ...
 
-    async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
-        """Refuse claims and departures until the account is resumed. Return the stop with the first reason.
+    async def stop_account(
+        self, account: str, why: str, *, since_ms: int, allows_exits: bool = True
+    ) -> AccountStop | None:
+        """Refuse claims and departures until the account is resumed; return the stop with the first reason.
 
-        Return None, without a stop, if `since_ms` is not after the last resume.
+        A stop that allows exits still takes claims that pass stops; a later one that does not replaces it. Return None,
+        without a stop, if `since_ms` is not after the last resume.
         """
         ...
 

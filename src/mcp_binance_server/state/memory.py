@@ -276,10 +276,13 @@ class MemoryEngine:
     async def find_claim(self, account: str, name: str) -> bytes | None:
         return self._claims(account).find(name)
 
-    async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
+    async def stop_account(
+        self, account: str, why: str, *, since_ms: int, allows_exits: bool = True
+    ) -> AccountStop | None:
         own = self._claims(account)
-        if own.stop is None and since_ms > own.resumed_ms:
-            own.stop = AccountStop(why, since_ms)
+        is_harder = own.stop is not None and own.stop.allows_exits and not allows_exits
+        if (own.stop is None or is_harder) and since_ms > own.resumed_ms:
+            own.stop = AccountStop(why, since_ms, allows_exits)
         return own.stop
 
     async def resume_account(self, account: str, *, now_ms: int) -> None:

@@ -67,9 +67,9 @@ class SharedClaims:
 
     async def book(self, account: str, now_ms: int, since_ms: int) -> AccountBook:
         reply = await self._ask("account_book", ACCOUNT_BOOK, account, now_ms, since_ms)
-        told = msgspec.convert(reply, tuple[int, bytes, int, int, list[bytes], list[bytes]])
-        is_open, why, since, resumed_ms, used, values = told
-        stop = AccountStop(why.decode(), since) if why else None
+        told = msgspec.convert(reply, tuple[int, bytes, int, int, int, list[bytes], list[bytes]])
+        is_open, why, since, allows_exits, resumed_ms, used, values = told
+        stop = AccountStop(why.decode(), since, bool(allows_exits)) if why else None
         amounts = {name.decode(): int(amount) for name, amount in zip(used[::2], used[1::2], strict=True)}
         return AccountBook(bool(is_open), stop, resumed_ms, amounts, tuple(values))
 
@@ -77,11 +77,12 @@ class SharedClaims:
         reply = await self._link.call("find_claim", "HGET", keys.claim_key(account, "value"), name)
         return reply if isinstance(reply, bytes) else None
 
-    async def stop(self, account: str, why: str, since_ms: int) -> AccountStop | None:
-        reply = await self._link.run("stop_account", STOP_ACCOUNT, (keys.claim_key(account, "stop"),), why, since_ms)
+    async def stop(self, account: str, why: str, since_ms: int, *, allows_exits: bool) -> AccountStop | None:
+        named = (keys.claim_key(account, "stop"),)
+        reply = await self._link.run("stop_account", STOP_ACCOUNT, named, why, since_ms, int(allows_exits))
         match reply:
-            case [bytes(stands), int(since)]:
-                return AccountStop(stands.decode(), since)
+            case [bytes(stands), int(since), int(allows)]:
+                return AccountStop(stands.decode(), since, bool(allows))
             case _:
                 return None
 
@@ -105,6 +106,8 @@ def _facts(claim: Claim) -> str:
         "group": claim.group,
         "alike": claim.alike,
         "line": claim.line,
+        "counts": claim.counts,
+        "passes": claim.passes_stop,
         "back": returning(claim.parts),
         "day": {each.name: each.amount for each in claim.parts if each.window == "day"},
         "rank": 0,
@@ -137,5 +140,5 @@ def _reservation(reply: Reply) -> Reservation:
     verdict, text, name, number = msgspec.convert(reply, tuple[bytes, bytes, bytes, int])
     said = VERDICTS[verdict.decode()]
     if said == "stopped":
-        return Reservation(said, stop=AccountStop(text.decode(), number))
+        return Reservation(said, stop=AccountStop(text.decode(), number, name == b"1"))
     return Reservation(said, text, name.decode(), number)

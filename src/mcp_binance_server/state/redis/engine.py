@@ -228,8 +228,10 @@ class RedisEngine:
     async def find_claim(self, account: str, name: str) -> bytes | None:
         return await self._claims.find(account, name)
 
-    async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
-        return await self._claims.stop(account, why, since_ms)
+    async def stop_account(
+        self, account: str, why: str, *, since_ms: int, allows_exits: bool = True
+    ) -> AccountStop | None:
+        return await self._claims.stop(account, why, since_ms, allows_exits=allows_exits)
 
     async def resume_account(self, account: str, *, now_ms: int) -> None:
         await self._claims.resume(account, now_ms)

@@ -1,7 +1,7 @@
 -- Return the state of an account.
--- ARGV then now_ms, since_ms   -> {1 if open, why or '', since, resumed, {name, used, ...}, {value, ...}}
+-- ARGV then now_ms, since_ms   -> {1 if open, why or '', since, 1 if it allows exits, resumed, {name, used, ...}, {value, ...}}
 local now, since = tonumber(ARGV[2]), ARGV[3]
-local stop = redis.call('HMGET', STOP, 'why', 'since', 'resumed')
+local stop = redis.call('HMGET', STOP, 'why', 'since', 'exits', 'resumed')
 local day, used = text(math.floor(now / DAY)) .. ':', {}
 local all = redis.call('HGETALL', USED)
 for at = 1, #all, 2 do
@@ -26,4 +26,4 @@ table.sort(found, function(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < 
 local values = {}
 for at, each in ipairs(found) do values[at] = redis.call('HGET', VALUE, each[2]) end
 local is_open = redis.call('GET', OPENED) == ARGV[1] and 1 or 0
-return {is_open, stop[1] or '', tonumber(stop[2] or '0'), tonumber(stop[3] or '0'), used, values}
+return {is_open, stop[1] or '', tonumber(stop[2] or '0'), tonumber(stop[3] or '0'), tonumber(stop[4] or '0'), used, values}

@@ -9,11 +9,22 @@ local function facts_of(name)
   local found = redis.call('HGET', FACTS, name)
   return found and cjson.decode(found)
 end
--- Return the refusal of all claims and departures; nil if they are allowed.
-local function closed()
+-- Return the refusal of a claim or its departure; nil if it is allowed. A claim can pass a stop that allows exits.
+local function closed(facts)
   if redis.call('GET', OPENED) ~= ARGV[1] then return {'lost', '', '', 0} end
-  local stop = redis.call('HMGET', STOP, 'why', 'since')
-  if stop[1] then return {'stopped', stop[1], '', tonumber(stop[2])} end
+  local stop = redis.call('HMGET', STOP, 'why', 'since', 'exits')
+  local passes = stop[3] == '1' and facts and facts.passes
+  if stop[1] and not passes then return {'stopped', stop[1], stop[3] or '0', tonumber(stop[2])} end
+end
+-- Return how many of these claims a limit counts.
+local function counted(names, limit)
+  local found = 0
+  for _, name in ipairs(names) do
+    for _, its in ipairs(facts_of(name).counts or {limit}) do
+      if its == limit then found = found + 1 end
+    end
+  end
+  return found
 end
 -- Store the state of a claim: its value, its end, and its retention.
 local function keep(name, value, facts)

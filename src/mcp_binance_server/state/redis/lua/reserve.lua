@@ -3,14 +3,14 @@
 local name, value, facts, parts = ARGV[2], ARGV[3], cjson.decode(ARGV[4]), cjson.decode(ARGV[5])
 local held = redis.call('HGET', VALUE, name)
 if held then return {'held', held, '', 0} end
-local refusal = closed()
+local refusal = closed(facts)
 if refusal then return refusal end
 local now = facts.at
 for _, part in ipairs(parts) do
   local used
   if part.window == 'day' then used = tonumber(redis.call('HGET', USED, field(facts, part.name)) or '0')
-  elseif part.window == 'minute' then used = redis.call('ZCOUNT', BEGUN, '(' .. text(now - MINUTE), '+inf')
-  else used = redis.call('ZCARD', OPEN) end
+  elseif part.window == 'minute' then used = counted(redis.call('ZRANGEBYSCORE', BEGUN, '(' .. text(now - MINUTE), '+inf'), part.name)
+  else used = counted(redis.call('ZRANGE', OPEN, 0, -1), part.name) end
   if part.most and used + part.amount > part.most then return {'full', '', part.name, used} end
 end
 if ARGV[6] ~= '' then
