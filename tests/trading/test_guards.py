@@ -9,6 +9,7 @@ import pytest
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.judgement.charges import Charge, charges, given_back, standing, window_of
 from mcp_binance_server.trading.judgement.exits import Exits
+from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder
 from mcp_binance_server.trading.judgement.guards import (
     BROUGHT,
     GUARDS,
@@ -72,6 +73,13 @@ PAIR: dict[str, Any] = {
     "exits": Exits("OCO", Quantity(Decimal("0.001")), PROFIT, TRIGGER, LEAST),
 }
 LOWER = price("48999.99")
+MIDNIGHT_SECS = 86_400 - NOW_MS // 1000 % 86_400
+HELD: dict[str, Any] = {
+    "holding": Holding("BTC", Quantity(Decimal("0.001")), Quantity(Decimal(0)), NOW_MS),
+    "quote": "USDT",
+}
+OTHERS = tuple(OpenOrder(f"mbp-{number}", "BTCUSDT", "SELL", PROFIT, slots=1, stops=1) for number in range(3))
+FULL: dict[str, int] = {"orders_per_minute": 5, "orders_per_day": 50, "open_orders": 10, "per_day": 9**9}
 PASSES = [
     situation(),
     situation("types = ['LIMIT', 'LIMIT_MAKER', 'STOP_LOSS_LIMIT']\nper_order = '60'", BRACKET),
@@ -107,6 +115,18 @@ PASSES = [
     situation(policy=policy(confirm="client_per_order = '60'"), way="client"),
     situation(policy=policy(confirm="client_per_order = '1'\napprover = 'a public key'"), way="apart"),
     situation(LIVE_LIMITS, {"mode": "live", "counted": 100_00}, mode="live", way="client", key="k-x"),
+    # An exit passes every limit of count and money, and a stop of trading with a person's yes.
+    situation(
+        "per_order = '1'\nper_day = '1'\nper_symbol_day = '1'\ndaily_loss = '1'",
+        STOP,
+        used=FULL,
+        lost_today=1_00,
+        **HELD,
+    ),
+    situation(about=STOP, stopped="you said so", stop_allows_exits=True, way="client", **HELD),
+    situation(about=STOP, used={"exits_per_minute": 19, "exits_per_day": 199}, **HELD),
+    situation(about=STOP, orders=OTHERS, most_exits=4, most_stops=4, **HELD),
+    situation(about=PAIR, orders=OTHERS, most_exits=5, most_stops=4, **HELD),
 ]
 DENIED: list[tuple[Situation, Denied]] = [
     (situation(mode="off"), Denied("mode", "an order for paper", "orders for off")),
@@ -126,18 +146,21 @@ DENIED: list[tuple[Situation, Denied]] = [
     (situation("per_order = '59.99'"), Denied("per_order", "60.00 USDT", "59.99 USDT")),
     (
         situation("orders_per_minute = 5", used={"orders_per_minute": 5}),
-        Denied("orders_per_minute", "1", "5", left="0"),
+        Denied("orders_per_minute", "1", "5", left="0", retry_after_secs=60),
     ),
-    (situation("orders_per_day = 0"), Denied("orders_per_day", "1", "0", left="0")),
+    (situation("orders_per_day = 0"), Denied("orders_per_day", "1", "0", left="0", retry_after_secs=MIDNIGHT_SECS)),
     (situation(used={"open_orders": 10}), Denied("open_orders", "1", "10", left="0")),
     (
         situation("per_day = '100'", used={"per_day": 40_01}),
-        Denied("per_day", "60.00", "100.00", left="59.99"),
+        Denied("per_day", "60.00", "100.00", left="59.99", retry_after_secs=MIDNIGHT_SECS),
     ),
-    (situation("per_day = '59.99'"), Denied("per_day", "60.00", "59.99", left="59.99")),
+    (
+        situation("per_day = '59.99'"),
+        Denied("per_day", "60.00", "59.99", left="59.99", retry_after_secs=MIDNIGHT_SECS),
+    ),
     (
         situation("per_symbol_day = '100'", used={"per_symbol_day:BTCUSDT": 40_01}),
-        Denied("per_symbol_day:BTCUSDT", "60.00", "100.00", left="59.99"),
+        Denied("per_symbol_day:BTCUSDT", "60.00", "100.00", left="59.99", retry_after_secs=MIDNIGHT_SECS),
     ),
     (
         situation("position = { BTC = '100' }", held=20_00, open_buys=20_01),
@@ -148,6 +171,31 @@ DENIED: list[tuple[Situation, Denied]] = [
         Denied("position:BTC", "160.01", "100.00", left="0.00"),
     ),
     (situation("daily_loss = '10'", lost_today=10_00), Denied("daily_loss", "10.00 lost today", "10.00")),
+    (
+        situation(about=STOP, used={"exits_per_minute": 20}, oldest_ms={"exits_per_minute": NOW_MS - 41_500}, **HELD),
+        Denied("exits_per_minute", "1", "20", left="0", retry_after_secs=19),
+    ),
+    (
+        situation(about=STOP, used={"exits_per_day": 200}, **HELD),
+        Denied("exits_per_day", "1", "200", left="0", retry_after_secs=MIDNIGHT_SECS),
+    ),
+    (
+        situation(about=STOP, orders=OTHERS, most_stops=3, **HELD),
+        Denied("open_exits", "4 open stops of BTCUSDT", "3 on this symbol"),
+    ),
+    (
+        situation(about=PAIR, orders=OTHERS, most_exits=4, **HELD),
+        Denied("open_exits", "5 open sales of BTCUSDT", "4 on this symbol"),
+    ),
+    # Without a person's yes, or where it is about integrity, a stop refuses exits too.
+    (
+        situation(about=STOP, stopped="you said so", stop_allows_exits=True, **HELD),
+        Denied("stop", 'trading is stopped ("you said so")', "mcp-binance-server resume"),
+    ),
+    (
+        situation(about=STOP, stopped="a broken chain", way="client", **HELD),
+        Denied("stop", 'trading is stopped ("a broken chain")', "mcp-binance-server resume"),
+    ),
     (situation(book_age_ms=2_001), Denied("book", "an order book 2001 ms old", "at most 2000 ms")),
     (
         situation(touch=Touch(BID, None)),

@@ -1,7 +1,7 @@
 """Last steps of an answer: sharing between equal calls, warnings about its data, and encoding of long texts."""
 
 import json
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -191,9 +191,14 @@ async def doubted(context: Context, symbol: str, answer: ToolAnswer) -> ToolAnsw
 
 
 def warned_text(answer: ToolAnswer) -> str:
-    """Return the text of an answer with its warnings after the first line, except those already in the text."""
-    if not answer.warnings:
-        return answer.text
-    lines = [line for line in doubt_lines(answer.warnings) if line not in answer.text]
-    first, *rest = answer.text.split("\n")
+    """Return the text of an answer with its warnings below the first line, without warnings that the text contains."""
+    return warned(answer.text, answer.warnings)
+
+
+def warned(text: str, warnings: Sequence[str]) -> str:
+    """Insert warnings below the first line of a text, without those that the text contains."""
+    if not warnings:
+        return text
+    lines = [line for line in doubt_lines(warnings) if line not in text]
+    first, *rest = text.split("\n")
     return "\n".join([first, *lines, *rest])

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
@@ -22,6 +22,7 @@ from mcp_binance_server.surface.answers import (
     is_long,
     opened,
     put_aside,
+    warned,
     warned_text,
     without_long_texts,
 )
@@ -162,6 +163,7 @@ class Dispatcher:
                 answer = await doubted(context, symbol, answer)
         scope = spec.scope_of(given)
         mode = self._mode(scope)
+        answer = replace(answer, warnings=(*answer.warnings, *await self._alarms(context, scope)))
         text = types.TextContent(type="text", text=opened(*self._mode_words(scope), warned_text(answer)))
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
         if structured is not None and mode:
@@ -169,6 +171,18 @@ class Dispatcher:
         if structured is not None and answer.warnings:
             structured["warnings"] = [*answer.warnings]
         return types.CallToolResult(content=[text, *answer.attached], structured_content=structured, _meta=answer.meta)
+
+    async def _alarms(self, context: Context, scope: Scope) -> tuple[str, ...]:
+        """Return a warning for each holding whose exit has failed; none for public data."""
+        if context.trading is None or scope == "market:read":
+            return ()
+        from mcp_binance_server.services.trading.protection import unprotected_holdings  # noqa: PLC0415 - for trading only
+        from mcp_binance_server.surface.views.trading.terms import unprotected_alarm  # noqa: PLC0415 - for trading only
+
+        with suppress(AppError):  # an answer is not lost because a check after it failed
+            found = await unprotected_holdings(await context.trading.opened())
+            return tuple(map(unprotected_alarm, found))
+        return ()
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:
         """Read a page, without a timeout: the transport has one, and here a timeout could only be an error."""
@@ -180,6 +194,8 @@ class Dispatcher:
         watch = LoopWatch()
         page = await reader(context, address.identifier)
         if isinstance(page, Page):
+            alarms = await self._alarms(context, scope_of(address.category))
+            page = replace(page, text=warned(page.text, alarms))
             page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
         if watch.has_gone_round() or isinstance(page, Picture) or len(page.text) >= GIVES_WAY:
             await self.context.pace.step()  # encoding takes long, as with tools: a playbook can have megabytes

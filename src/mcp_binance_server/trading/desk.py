@@ -27,6 +27,7 @@ from mcp_binance_server.trading.journal.records import IllegalMove, Intent, Inte
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.judgement.charges import Charge
+from mcp_binance_server.trading.judgement.exposure import Holding
 from mcp_binance_server.trading.judgement.guards import Denied, denied_by, stop_denial
 from mcp_binance_server.trading.judgement.stop import cause
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, is_made_here
@@ -113,7 +114,8 @@ class Desk:
         new: NewIntent,
         charges: tuple[Charge, ...],
         room: PositionRoom | None,
-        judge: Judge = lambda _: None,
+        judge: Judge | None = None,
+        holding: Holding | None = None,
     ) -> Placed:
         """Claim and send the order if it is new, then return its result.
 
@@ -126,7 +128,7 @@ class Desk:
             PreviewIsDeclined: the preview was declined; nothing was claimed.
             JournalUnavailable: nothing can be recorded, so nothing was sent.
         """
-        placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room, judge))
+        placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room, judge, holding))
         return placed or await self.told(new.preview_id)
 
     async def told(self, preview_id: PreviewId) -> Placed:
@@ -212,9 +214,11 @@ class Desk:
             await self.look(intent.terms.account)
 
     async def look(self, account: str) -> None:
-        """Stop trading on an account if its recent errors require it."""
-        if (why := cause(await self.watch.troubles(self.now_ms(), account))) is not None:
-            await self.ledger.stop(why, "the desk", self.now_ms(), account)
+        """Stop an account if its recent troubles require it."""
+        troubles = await self.watch.troubles(self.now_ms(), account)
+        if (why := cause(troubles)) is not None:
+            is_doubtful = troubles.found_after_all is not None
+            await self.ledger.stop(why, "the desk", self.now_ms(), account, allows_exits=not is_doubtful)
 
     async def _catch_up(self, accounts: Collection[str] | None) -> None:
         await self.ledger.agree()
@@ -264,7 +268,7 @@ class Desk:
         LOG.error("order %s is %s, the exchange says %s", intent.client_order_id, stands.state, order.status)
         if order.status != "REJECTED":
             why = NEVER_PLACED.format(name=intent.client_order_id, state=stands.state)
-            await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account)
+            await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account, allows_exits=False)
 
     def _is_left(self, intent: Intent) -> bool:
         if intent.preview_id in self._asking or self.errands.is_under_way(intent.preview_id):
@@ -287,15 +291,20 @@ class Desk:
             self._asking.pop(intent.preview_id).set()
 
     async def _claimed(
-        self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None, judge: Judge
+        self,
+        new: NewIntent,
+        charges: tuple[Charge, ...],
+        room: PositionRoom | None,
+        judge: Judge | None,
+        holding: Holding | None,
     ) -> Placed | None:
         try:
-            intent, is_new = await self.ledger.claim(new, charges, self.now_ms(), room, judge)
+            intent, is_new = await self.ledger.claim(new, charges, self.now_ms(), room, judge, holding)
         except GuardDenied as guarded:
             await self.deny(new.preview_id, guarded.denied)
             raise
         except LimitPassed as passed:
-            await self.deny(new.preview_id, denied_by(passed.charge, passed.used))
+            await self.deny(new.preview_id, denied_by(passed.charge, passed.used, self.now_ms()))
             raise
         except TradingIsStopped as error:
             await self.deny(new.preview_id, stop_denial(error.stopped.why))
@@ -338,7 +347,7 @@ class Desk:
         LOG.error("order %s was answered before it was marked as sent", intent.client_order_id)
         await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark as sent"}, self.now_ms())
         why = f"order {intent.client_order_id} was sent without being marked as sent"
-        await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account)
+        await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account, allows_exits=False)
         return replace(outcome, fate=Fate.UNKNOWN, order=None, legs=())
 
     async def _written_down(self, preview_id: PreviewId, outcome: Outcome) -> Intent:

@@ -1,19 +1,41 @@
 """Errors of trading: refusals, stops and unknown outcomes. `mcp_binance_server.errors` draws the whole tree."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mcp_binance_server.errors import AppError, ExchangeError
 
 CANCEL, REPLACES = "cancel", "replaces"
-# Limits on the number of orders, with the words for their unit.
-COUNTS = {"orders_per_minute": "orders a minute", "orders_per_day": "orders a day", "open_orders": "open orders"}
+# Limits of numbers of orders, with the words for their unit.
+COUNTS = {
+    "orders_per_minute": "orders a minute",
+    "orders_per_day": "orders a day",
+    "open_orders": "open orders",
+    "exits_per_minute": "exits a minute",
+    "exits_per_day": "exits a day",
+}
+# Longer waits are written in hours and minutes.
+LONG_SECS = 120
+BINANCE_APP = "To sell or to place a stop without this server, use Binance's own app or website"
+RESUME_FIRST = "Trading is stopped: the user can lift the stop with mcp-binance-server resume"
 
 
 def limit_reached(guard: str, limit: str) -> str:
     """Return the denial text for a reached limit on the number of orders."""
     unit = COUNTS[guard]
-    return f"limit reached, {limit} {unit.replace('orders', 'order') if limit == '1' else unit}"
+    return (
+        f"limit reached, {limit} {unit.replace('orders', 'order').replace('exits', 'exit') if limit == '1' else unit}"
+    )
+
+
+def try_again(retry_after_secs: int | None) -> str:
+    """Return when a limit of a minute or a day has room again, as the end of a sentence."""
+    if retry_after_secs is None:
+        return ""
+    if retry_after_secs < LONG_SECS:
+        return f"; it has room again in {retry_after_secs} s"
+    hours, minutes = divmod(retry_after_secs // 60, 60)
+    return f"; it has room again in {hours} h {minutes} min"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -93,16 +115,26 @@ class OrderDenied(AppError):
     limit: str
     left: str | None = None
     client_order_id: str | None = None
+    retry_after_secs: int | None = None
+
+    def data(self) -> dict[str, Any]:
+        """Return the fields of the error. A limit that has room again later says when to try again."""
+        if self.retry_after_secs is None:
+            return AppError.data(self)
+        wait = f"Report it, and preview it again in {self.retry_after_secs} seconds; exits have limits of their own"
+        return {**AppError.data(self), "recovery_suggestion": wait}
 
     @property
     def message(self) -> str:
         if self.guard in COUNTS:
-            return f"Not placed: {limit_reached(self.guard, self.limit)} ({self.guard})."
+            reached = f"{limit_reached(self.guard, self.limit)} ({self.guard})"
+            return f"Not placed: {reached}{try_again(self.retry_after_secs)}."
         left = "" if self.left is None else f", {self.left} left"
         what = "cancelled" if self.guard == CANCEL else "placed"
         if self.guard in (CANCEL, REPLACES):
             return f"Not {what}: {self.received}; {self.guard} allows {self.limit}."
-        return f"Not {what}: {self.guard} allows {self.limit}{left}; this is {self.received}."
+        again = try_again(self.retry_after_secs)
+        return f"Not {what}: {self.guard} allows {self.limit}{left}; this is {self.received}{again}."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -144,10 +176,13 @@ class PreviewStale(AppError):
     guard: str
     received: str
     limit: str
+    left: str | None = None
 
     @property
     def message(self) -> str:
-        return f"The market has moved away from the preview: {self.received}; allowed: {self.limit}. Nothing was sent."
+        left = "" if self.left is None else f" {self.left}."
+        moved = f"The market has moved away from the preview: {self.received}; allowed: {self.limit}."
+        return f"{moved}{left} Nothing was sent."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -181,10 +216,12 @@ class ApprovalImpossible(AppError):
     recovery_suggestion: ClassVar[str] = "The operator must name an approver in trading.toml, or raise client_per_order"
 
     why: str = "its amount is above the limit for confirmation in the client"
+    instead: str | None = None
 
     @property
     def message(self) -> str:
-        return f"This order needs an approver ({self.why}), and none is set up. Nothing was sent."
+        instead = "" if self.instead is None else f" {self.instead}."
+        return f"This order needs an approver ({self.why}), and none is set up. Nothing was sent.{instead}"
 
 
 @dataclass(kw_only=True, eq=False)

@@ -13,6 +13,7 @@ from mcp_binance_server.trading.journal.reading import OrderPast
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
 from mcp_binance_server.trading.journal.store import Store
 from mcp_binance_server.trading.judgement.charges import Charge
+from mcp_binance_server.trading.judgement.exposure import Holding
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 
@@ -27,13 +28,14 @@ class OrderLedger(Protocol):
     @property
     def owner(self) -> str: ...
 
-    async def claim(
+    async def claim(  # noqa: PLR0917 - all inputs of a claim
         self,
         new: NewIntent,
         charges: tuple[Charge, ...],
         now_ms: int,
         room: PositionRoom | None = None,
-        judge: Judge = ...,
+        judge: Judge | None = None,
+        holding: Holding | None = None,
     ) -> tuple[Intent, bool]: ...
 
     async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None: ...
@@ -57,7 +59,12 @@ class OrderLedger(Protocol):
     async def named(self, account: str, client_order_id: str) -> Intent | None: ...
 
     async def past(
-        self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+        self,
+        terms: Terms,
+        charges: tuple[Charge, ...],
+        now_ms: int,
+        room: PositionRoom | None,
+        holding: Holding | None = None,
     ) -> OrderPast: ...
 
     async def reason_of(self, intent: Intent) -> str: ...
@@ -70,7 +77,7 @@ class OrderLedger(Protocol):
         """Reconcile the journal of this host with the shared state, if there is one."""
         ...
 
-    async def stop(self, why: str, by: str, now_ms: int, account: str) -> Stopped: ...
+    async def stop(self, why: str, by: str, now_ms: int, account: str, *, allows_exits: bool = True) -> Stopped: ...
 
     async def stopped(self, account: str) -> Stopped | None:
         """Return the stop that applies to an account. The global stop comes before the account's own."""

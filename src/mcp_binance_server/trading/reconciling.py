@@ -142,7 +142,7 @@ class Reconciliation:
         for name, state in known.items():
             if state in NEVER_EXECUTED and own[name].status != "REJECTED":
                 why = NEVER_PLACED.format(name=name, state=state)
-                await self.ledger.stop(why, "the start", self.now_ms(), self.account.name)
+                await self.ledger.stop(why, "the start", self.now_ms(), self.account.name, allows_exits=False)
         return [each for name, each in own.items() if name not in known]
 
     def _preview_of(self, order: Order) -> PreviewId | None:

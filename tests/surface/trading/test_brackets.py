@@ -138,7 +138,10 @@ async def test_a_list_called_for_by_many_at_once_is_one_list(tmp_path: Path) -> 
     [
         ({**PAIR, "side": "BUY"}, "an OCO sells a held asset"),
         ({**ENTRY, "price": LOW, "side": "SELL"}, "must be BUY: take_profit"),
-        ({**ENTRY, "price": LOW, "stop_loss": "116500"}, "must be below the entry price"),
+        (
+            {**ENTRY, "price": LOW, "stop_loss": "116500"},
+            "must be below the best bid at the entry, 116500: the stop would trigger at once",
+        ),
         ({**ENTRY, "price": LOW, "take_profit": "116500"}, "must be above the entry price"),
         ({**ENTRY, "price": LOW, "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa"}, "only for a single order"),
         ({**PAIR, "take_profit": PROFIT}, "OCO takes only quantity, price and stop_price"),

@@ -87,8 +87,8 @@ async def test_of_two_previews_that_each_pass_only_one_is_placed(tmp_path: Path,
     assert placed.data["outcome"] == "placed"
     assert (denied.is_error, denied.data["error_type"], denied.data["guard"]) == (True, "order_denied", guard)
     counted = {
-        "orders_per_minute": "limit reached, 1 order a minute (orders_per_minute).",
-        "orders_per_day": "limit reached, 1 order a day (orders_per_day).",
+        "orders_per_minute": "limit reached, 1 order a minute (orders_per_minute); it has room again in 60 s.",
+        "orders_per_day": "limit reached, 1 order a day (orders_per_day); it has room again in 23 h 57 min.",
         "open_orders": "limit reached, 1 open order (open_orders).",
     }
     assert denied.text.startswith(f"PAPER: Not placed: {counted.get(guard, f'{guard} allows ')}")

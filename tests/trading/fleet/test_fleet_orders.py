@@ -11,8 +11,9 @@ from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.trading.errors import TradingNotReady
 from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
-from mcp_binance_server.trading.journal.ledger import GuardDenied
+from mcp_binance_server.trading.journal.ledger import Admitted, GuardDenied
 from mcp_binance_server.trading.journal.limits import LimitPassed
+from mcp_binance_server.trading.journal.reading import OrderPast
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.exits import Exits
@@ -331,10 +332,11 @@ async def test_of_two_equal_orders_in_the_same_moment_one_is_a_duplicate(tmp_pat
                 await claims_beside()
             return found
 
+        def ruled(found: OrderPast) -> Denied | Admitted:
+            return Denied("duplicate", "", "") if found.recent else Admitted("entry", charged)
+
         object.__setattr__(two.ledger, "past", seen)
         with pytest.raises(GuardDenied):
-            await two.ledger.claim(
-                second, charged, now_ms, None, lambda found: Denied("duplicate", "", "") if found.recent else None
-            )
+            await two.ledger.claim(second, charged, now_ms, None, ruled)
 
         assert looks == 2

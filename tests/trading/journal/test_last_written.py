@@ -64,7 +64,7 @@ async def test_an_older_copy_stops_every_order_until_a_person_accepts_it(tmp_pat
 
     async with opened_store(tmp_path) as store:
         ledger = HostLedger(store, "me")
-        assert await ledger.stopped() == Stopped(OLDER, NOW_MS + 3)
+        assert await ledger.stopped() == Stopped(OLDER, NOW_MS + 3, allows_exits=False)
         with pytest.raises(TradingIsStopped):
             await ledger.claim(intent(4), (), NOW_MS)
         with pytest.raises(TradingIsStopped):
@@ -88,7 +88,7 @@ async def test_a_copy_that_outgrows_what_is_missing_is_an_older_copy_still(tmp_p
         for number in range(5):
             await HostLedger(store, "me").note("DECLINED", {}, NOW_MS + number)
 
-    assert await stopped(tmp_path) == Stopped(OLDER, NOW_MS + 3)
+    assert await stopped(tmp_path) == Stopped(OLDER, NOW_MS + 3, allows_exits=False)
 
 
 async def test_a_copy_that_is_put_back_under_a_running_server_stops_it_at_once(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_a_journal_that_is_gone_is_not_begun_anew_in_silence(tmp_path: Pat
     await claim(tmp_path, 1, 2, 3)
     (tmp_path / FILE).unlink()
 
-    assert await stopped(tmp_path) == Stopped(OLDER, NOW_MS + 3)
+    assert await stopped(tmp_path) == Stopped(OLDER, NOW_MS + 3, allows_exits=False)
 
 
 async def test_without_the_file_nothing_is_missing(tmp_path: Path) -> None:
@@ -186,6 +186,7 @@ async def test_a_changed_past_stops_every_order_until_a_person_accepts_it(tmp_pa
             f"event 2 of 2026-07-21 00:02 UTC does not match the previous event: {FILE} was changed by another "
             "program. Compare your orders with the exchange's, then resume",
             NOW_MS + 2,
+            allows_exits=False,
         )
         with pytest.raises(TradingIsStopped):
             await ledger.claim(intent(4), (), NOW_MS)

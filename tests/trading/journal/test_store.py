@@ -269,8 +269,9 @@ async def test_an_older_file_is_brought_up_to_date_with_all_that_is_in_it(tmp_pa
         assert contents(store.db, version) == before
         assert store.db.execute(EVERYTHING).fetchall() == newest
         ledger = HostLedger(store, "me")
-        assert await ledger.stops() == [Stopped("a fire", NOW_MS, EVERYBODY)]
-        assert await ledger.stopped(intent(4).terms.account) == Stopped("a fire", NOW_MS, EVERYBODY)
+        # Whether an older stop allows exits is unknown: it does not.
+        assert await ledger.stops() == [Stopped("a fire", NOW_MS, EVERYBODY, allows_exits=False)]
+        assert await ledger.stopped(intent(4).terms.account) == Stopped("a fire", NOW_MS, EVERYBODY, allows_exits=False)
         await ledger.resume("a person", NOW_MS)
         assert (await ledger.claim(intent(1), (), NOW_MS)) == (await ledger.find(intent(1).preview_id), False)
         assert (await ledger.claim(intent(4), (), NOW_MS))[1]

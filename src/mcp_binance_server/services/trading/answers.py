@@ -10,6 +10,7 @@ from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, IntentState, Stopped, Waiting
 from mcp_binance_server.trading.judgement.charges import Charge
+from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import PreviewedOrder
@@ -60,6 +61,7 @@ class TradablePreview:
     limits_left: Mapping[str, str]
     denied: tuple[Denied, ...]
     counting_asset: str
+    purpose: Purpose = "entry"
 
 
 @dataclass(frozen=True, slots=True)

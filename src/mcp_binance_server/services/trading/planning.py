@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
-from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
+from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step, written
 from mcp_binance_server.domain.order_requests import ListShape, Side, TermsKind, TimeInForce
 from mcp_binance_server.domain.symbols import Ability, SymbolRules
 from mcp_binance_server.errors import InvalidArguments
@@ -17,7 +17,7 @@ from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
 from mcp_binance_server.trading.judgement.guards import PERCENT
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
-from mcp_binance_server.trading.judgement.preview import BPS, USUAL, PreviewedOrder
+from mcp_binance_server.trading.judgement.preview import BPS, USUAL, Preview, PreviewedOrder
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
@@ -108,9 +108,9 @@ class Planner:
     async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: OrderWish) -> Exits:
         shown = tried.preview
         rules, order = shown.rules, shown.order
-        entry = order.price or self.drafter.worst(shown)
+        then = _touch_at_entry(shown)
         bought = order.quantity or (shown.fill.base if shown.fill else Quantity(Decimal(0)))
-        _require_around(entry, wish)
+        _require_around(then, wish)
         has_both = wish.take_profit is not None and wish.stop_loss is not None
         if has_both:
             _require(rules, "oco")
@@ -118,8 +118,6 @@ class Planner:
         if not takes_what_came:
             _require(rules, "oto")
             bought = await self._without_fee(trying, rules, bought)
-        # Check it against the market at the start of the exits, when the entry has just been filled.
-        then = Touch(entry, entry)
         above = None if wish.take_profit is None else _above(rules, wish.take_profit, bought, then)
         below = None if wish.stop_loss is None else self._stop(rules, wish.stop_loss, bought, then)
         return Exits(
@@ -204,12 +202,21 @@ def _require_same(old: Intent, rules: SymbolRules, intent: OrderIntent) -> None:
         raise OrderDenied(guard=REPLACES, received=f"{intent.side} on {rules.symbol}", limit=limit)
 
 
-def _require_around(entry: Price, wish: OrderWish) -> None:
+def _touch_at_entry(shown: Preview) -> Touch:
+    """Return the best prices at the start of the exits, when the entry has just been filled."""
+    limit, touch = shown.order.price, shown.touch
+    if limit is None or (touch.ask is not None and limit >= touch.ask):
+        return touch
+    return Touch(min(limit, touch.bid or limit), limit)
+
+
+def _require_around(then: Touch, wish: OrderWish) -> None:
     found: dict[str, str] = {}
-    if wish.take_profit is not None and wish.take_profit <= entry:
-        found["take_profit"] = f"must be above the entry price, {entry:f}"
-    if wish.stop_loss is not None and wish.stop_loss >= entry:
-        found["stop_loss"] = f"must be below the entry price, {entry:f}"
+    if wish.take_profit is not None and then.ask is not None and wish.take_profit <= then.ask:
+        found["take_profit"] = f"must be above the entry price, {written(then.ask)}"
+    if wish.stop_loss is not None and then.bid is not None and wish.stop_loss >= then.bid:
+        why = "the stop would trigger at once"
+        found["stop_loss"] = f"must be below the best bid at the entry, {written(then.bid)}: {why}"
     _refuse(found)
 
 

@@ -25,7 +25,7 @@ def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None)
         case "stop" if stopped is not None:
             return stopped_error(stopped)
         case guard if guard in MARKET_MOVED:
-            return PreviewStale(guard=guard, received=denied.received, limit=denied.limit)
+            return PreviewStale(guard=guard, received=denied.received, limit=denied.limit, left=denied.left)
         case guard:
             return OrderDenied(
                 guard=guard,
@@ -33,6 +33,7 @@ def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None)
                 limit=denied.limit,
                 left=denied.left,
                 client_order_id=denied.client_order_id,
+                retry_after_secs=denied.retry_after_secs,
             )
 
 

@@ -9,6 +9,7 @@ from itertools import chain
 import anyio
 
 from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Fill
@@ -37,6 +38,8 @@ from mcp_binance_server.trading.approvals import is_approved
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.errors import (
+    BINANCE_APP,
+    RESUME_FIRST,
     ApprovalImpossible,
     AskedTooOften,
     KeyDoesNotTrade,
@@ -48,7 +51,7 @@ from mcp_binance_server.trading.journal.ledger import GuardDenied
 from mcp_binance_server.trading.journal.limits import LimitPassed
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
-from mcp_binance_server.trading.judgement.charges import DAY_MS, charges, standing
+from mcp_binance_server.trading.judgement.charges import DAY_MS, standing
 from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, denials, denied_by
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
@@ -129,16 +132,18 @@ class TradingService:
         planner = Planner(self.surveyor.drafter, self.desk.ledger)
         planned = await planner.planned(self.trying, text, intent, time_in_force, wish, account)
         tried, terms, shown = planned.tried, planned.terms, planned.tried.preview
-        way = await self._way(terms)
-        seen = Seen(shown.touch, shown.fill, tried.as_of_ms)
-        found = await self.surveyor.situation(terms, seen, shown.rules.base, way, self.trying.account)
+        base = shown.rules.base
+        way = await self.surveyor.way(terms, base)
+        seen = Seen(shown.touch, shown.fill, tried.as_of_ms, await self._levels(terms))
+        found = await self.surveyor.situation(await self.surveyor.around(terms, seen, base, way, self.trying.account))
         denied = denials(found)
         self.figures.count_denials(denied)
         kept = None
         if not denied:
             self.begin_feed(terms.symbol)
-            kept = await self.previews.keep(terms, self.trader.visitor, shown.rules.base, self.now_ms())
-        return TradablePreview(tried, terms, kept, way, left_of(found), denied, self.policy.counting_asset)
+            kept = await self.previews.keep(terms, self.trader.visitor, base, self.now_ms())
+        counting = self.policy.counting_asset
+        return TradablePreview(tried, terms, kept, way, left_of(found), denied, counting, found.purpose)
 
     async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
         """Return how a preview must still be confirmed. If it was placed, return its result.
@@ -156,7 +161,7 @@ class TradingService:
         if kept is None or kept.terms.account != self.trader.account:
             raise PreviewNotFound
         self._require_open(kept)
-        way = await self._way(kept.terms)
+        way = await self.surveyor.way(kept.terms, kept.asset)
         if way == "policy":
             return self._agreement(kept, way, is_given=True)
         if await self.agreements.is_declined(kept.preview_id):
@@ -164,9 +169,9 @@ class TradingService:
         if await self._is_signed(kept, now_ms):
             return self._agreement(kept, "apart", is_given=True)
         if way == "apart" and self.policy.confirm.approver is None:
-            raise ApprovalImpossible
+            raise await self.without_yes(kept.terms)
         if way == "client":
-            await self.require_patience()
+            await self.require_patience(kept.terms)
         return self._agreement(kept, way, is_given=False)
 
     async def place(self, kept: KeptPreview, way: Way) -> PlacedOrder:
@@ -188,40 +193,50 @@ class TradingService:
         around = await self.surveyor.around(terms, seen, kept.asset, way, self.trying.account)
         name = client_order_id(terms, kept.preview_id)
         new = NewIntent(kept.preview_id, name, self.trader.visitor, kept.asset, way, terms)
-        charged = charges(terms, self.policy, way)
         try:
-            placed = await self.desk.place(new, charged, around.room, around.denied)
+            placed = await self.desk.place(new, around.charges, around.room, around.judge, around.holding)
             await self.previews.forget(kept)
             return await self.told(placed)
         except GuardDenied as error:
             await self.surveyor.stop_at(around.lost, terms.account)
             raise await self._refused(kept, error.denied) from None
         except LimitPassed as error:
-            raise await self._refused(kept, denied_by(error.charge, error.used)) from None
+            raise await self._refused(kept, denied_by(error.charge, error.used, self.now_ms())) from None
         except TradingIsStopped as error:
             self.figures.denials["stop"] += 1
             raise stopped_error(error.stopped) from None
         except PreviewIsDeclined:
             raise OrderDeclined from None
 
+    async def without_yes(self, terms: Terms, why: str | None = None) -> ApprovalImpossible:
+        """Return the error for an order that no person can confirm here, with the ways that are left to the user."""
+        is_stopped = await self.desk.ledger.stopped(terms.account) is not None
+        left = [RESUME_FIRST] * is_stopped + [BINANCE_APP] * (self.mode == "live")
+        error = ApprovalImpossible(instead=". ".join(left) or None)
+        return error if why is None else replace(error, why=why)
+
     async def decline(self, kept: KeptPreview) -> None:
-        """Record that the user declined. The user is not asked again."""
-        await self.agreements.decline(kept.preview_id, self.trader.visitor, self.now_ms())
+        """Record that the user declined: the user is not asked again."""
+        await self.agreements.decline(kept.preview_id, self._asked_as(kept.terms), self.now_ms())
 
     async def wait(self, kept: KeptPreview) -> None:
         """Record that the preview waits for a person's signature."""
         await self.agreements.wait(kept.preview_id, self.trader.visitor, kept.terms, self.now_ms())
 
-    async def require_patience(self) -> None:
-        """Check that the user has not just declined several questions.
+    async def require_patience(self, terms: Terms | None = None) -> None:
+        """Check that the user has not just declined several questions. Questions about sales are counted apart.
 
         Raises:
             AskedTooOften: several were declined; no question is asked for a while.
         """
         now_ms = self.now_ms()
-        declined = await self.agreements.declined_since(self.trader.visitor, self.declined_since_ms())
+        declined = await self.agreements.declined_since(self._asked_as(terms), self.declined_since_ms())
         if len(declined) >= MOST_DECLINED:
             raise AskedTooOften(retry_after_secs=max(1, (declined[-MOST_DECLINED] + DECLINED_MS - now_ms) // 1000))
+
+    def _asked_as(self, terms: Terms | None) -> str:
+        visitor = self.trader.visitor
+        return f"{visitor} sells" if terms is not None and terms.side == "SELL" else visitor
 
     def declined_since_ms(self) -> int:
         """Return the time from which declines count, in ms."""
@@ -345,14 +360,6 @@ class TradingService:
         found = [(await fills(intent.terms.symbol, MOST_FILLS, each)).value for each in wanted]
         return tuple(chain.from_iterable(found))
 
-    async def _way(self, terms: Terms) -> Way:
-        """Return how the terms must be confirmed. Replacing a stop order counts like placing that stop."""
-        old = None
-        if terms.replaces is not None:
-            old = await self.desk.ledger.named(terms.account, terms.replaces)
-        protects = old.terms.counted if old is not None and old.terms.is_stop else 0
-        return self.policy.way(self.mode, max(terms.counted, protects))
-
     def _agreement(self, kept: KeptPreview, way: Way, *, is_given: bool) -> Agreement:
         return Agreement(kept, way, is_given, self.policy.counting_asset)
 
@@ -386,7 +393,11 @@ class TradingService:
         book = await self.surveyor.market.depth(terms.symbol, LEVELS)
         levels = book.value.asks if terms.side == "BUY" else book.value.bids
         fill = walk(levels, terms.quantity) if terms.is_market else None
-        return Seen(Touch.of(book.value), fill, book.at_ms)
+        return Seen(Touch.of(book.value), fill, book.at_ms, levels)
+
+    async def _levels(self, terms: Terms) -> tuple[PriceLevel, ...]:
+        book = (await self.surveyor.market.depth(terms.symbol, LEVELS)).value
+        return book.asks if terms.side == "BUY" else book.bids
 
     async def _refused(self, kept: KeptPreview, denied: Denied) -> AppError:
         await self.desk.deny(kept.preview_id, denied)

@@ -1,28 +1,37 @@
-"""Inputs of the guards: limits, recent orders, the stop, the position, and today's loss."""
+"""Inputs of the guards: limits, recent orders, the stop, the balance, the position, and today's loss."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
+from statistics import median
 
-from mcp_binance_server.domain.account import Commission
+from mcp_binance_server.domain.account import Balance, Commission
 from mcp_binance_server.domain.account_reader import AccountReader
-from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
-from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.domain.market import PriceLevel
+from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity, floor_to_step, written
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.journal.ledger import Admitted
 from mcp_binance_server.trading.journal.limits import PositionRoom
 from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast
-from mcp_binance_server.trading.judgement.charges import charges
-from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, Situation, first_denial
+from mcp_binance_server.trading.judgement.charges import AUTO, Charge, charges
+from mcp_binance_server.trading.judgement.exposure import Holding
+from mcp_binance_server.trading.judgement.guards import BROUGHT, PERCENT, Denied, Situation, first_denial
 from mcp_binance_server.trading.judgement.intent import Touch
 from mcp_binance_server.trading.judgement.policy import Way
-from mcp_binance_server.trading.judgement.preview import USUAL, FillWalk
+from mcp_binance_server.trading.judgement.preview import USUAL, FillWalk, largest_part
 from mcp_binance_server.trading.judgement.terms import Terms
 
 NONE = Decimal(0)
 LEVELS = 100
+# A sale in live trading is compared with the highest price of this many minutes.
+RECENT_MINUTES = 5
+HOUR_MINUTES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class Seen:
     touch: Touch
     fill: FillWalk | None
     at_ms: int
+    levels: tuple[PriceLevel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +50,32 @@ class Around:
 
     found: Situation
     room: PositionRoom | None
+    holding: Holding
     lost: int | None
     """Loss of the day; None without a limit for it, or if the caller may not trade on the account."""
 
-    def with_past(self, past: OrderPast) -> Situation:
-        """Return the complete inputs, including those from the journal."""
-        stopped = "" if past.stopped is None else past.stopped.why
-        return replace(self.found, stopped=stopped, used=past.used, open_buys=past.open_buys, recent=past.recent)
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """Every charge that the order may take, whatever its purpose."""
+        return charges(self.found.terms, self.found.policy, self.found.way, "smaller_entry")
 
-    def denied(self, past: OrderPast) -> Denied | None:
-        """Return the first denial by a guard, with the inputs from the journal."""
-        return first_denial(self.with_past(past))
+    def with_past(self, past: OrderPast) -> Situation:
+        """Return the complete inputs, with those from the journal."""
+        return replace(
+            self.found,
+            stopped="" if past.stopped is None else past.stopped.why,
+            stop_allows_exits=past.stopped is not None and past.stopped.allows_exits,
+            used=past.used,
+            oldest_ms=past.oldest_ms,
+            open_buys=past.open_buys,
+            recent=past.recent,
+            orders=past.orders,
+        )
+
+    def judge(self, past: OrderPast) -> Denied | Admitted:
+        """Return the first denial by a guard, or the purpose and the charges of the order."""
+        found = self.with_past(past)
+        return first_denial(found) or Admitted(found.purpose, found.charges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +89,11 @@ class Surveyor:
     directory: Directory
     time: ServerTime
 
-    async def situation(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> Situation:
-        """Return all inputs that the guards need to judge these terms."""
-        around = await self.around(terms, seen, asset, way, account)
-        policy, now_ms = self.drafter.policy, around.found.now_ms
-        past = await self.desk.ledger.past(terms, charges(terms, policy, way), now_ms, around.room)
-        # Do this after the read above, because the loss of the day can itself stop trading.
+    async def situation(self, around: "Around") -> Situation:
+        """Return all inputs of the guards, with those from the journal."""
+        terms = around.found.terms
+        past = await self.desk.ledger.past(terms, around.charges, around.found.now_ms, around.room, around.holding)
+        # After that read: the loss of the day can itself stop trading.
         await self.stop_at(around.lost, terms.account)
         return around.with_past(past)
 
@@ -80,7 +104,13 @@ class Surveyor:
         """
         policy, now_ms = self.drafter.policy, self.time.now_ms()
         is_own = terms.account != BROUGHT
+        rules = await self.directory.find(terms.symbol)
         room = await self._room(terms, asset, seen, account) if is_own else None
+        holding = (
+            await self._holding(terms, asset, account)
+            if is_own
+            else Holding(asset, Quantity(NONE), Quantity(NONE), now_ms)
+        )
         lost = await self._lost_today(terms.account, account) if is_own else None
         found = Situation(
             mode=self.drafter.mode,
@@ -94,10 +124,69 @@ class Surveyor:
             waits_for=self.desk.waits_for,
             key=terms.account,
             asset=asset,
+            quote=rules.quote,
             held=0 if room is None else room.held,
             lost_today=lost or 0,
+            holding=holding,
+            usual_minute=await self._usual_minute(terms),
+            most_exits=rules.max_num_orders // 2 or None,
+            most_stops=max(1, rules.max_num_algo_orders - 1) if rules.max_num_algo_orders else None,
+            fits=_fits(seen, terms, rules, policy.limits.slippage_bps),
         )
-        return Around(found, room, lost)
+        return Around(found, room, holding, lost)
+
+    async def _holding(self, terms: Terms, asset: str, account: AccountReader) -> Holding:
+        """Return the balance that a sale can take from. A balance that cannot be read makes no sale an exit."""
+        read_ms, nothing = self.time.now_ms(), Quantity(NONE)
+        found: Balance | None = None
+        if terms.side == "SELL":
+            with suppress(AppError):
+                balances = (await account.account()).value.balances
+                found = next((each for each in balances if each.asset == asset), None)
+        if found is None:
+            return Holding(asset, nothing, nothing, read_ms)
+        return Holding(asset, found.total, found.locked, read_ms)
+
+    async def _usual_minute(self, terms: Terms) -> Decimal | None:
+        """Return the median range of the last hour's minutes; None for an order without a stop that sells."""
+        if terms.side != "SELL" or not terms.is_stop:
+            return None
+        candles = (await self.market.candles(terms.symbol, "1m", HOUR_MINUTES)).value
+        return median(each.high - each.low for each in candles) if candles else None
+
+    async def way(self, terms: Terms, asset: str) -> Way:
+        """Return how an order must be confirmed.
+
+        Replacing a stop counts like placing it. A person confirms every exit while trading is stopped. In live trading
+        a person confirms a sale of more than was bought here, and a sale far below the price of the last minutes.
+        """
+        policy, mode = self.drafter.policy, self.drafter.mode
+        counted = terms.counted
+        if terms.replaces is not None:
+            old = await self.desk.ledger.named(terms.account, terms.replaces)
+            counted = max(counted, old.terms.counted if old is not None and old.terms.is_stop else 0)
+        way = policy.way(mode, counted)
+        if way == "policy" and await self._needs_person(terms, asset):
+            return policy.way_of_person(mode, counted)
+        return way
+
+    async def _needs_person(self, terms: Terms, asset: str) -> bool:
+        if terms.side == "BUY" and terms.replaces is None:
+            return False  # an entry, which a stop refuses
+        stopped = await self.desk.ledger.stopped(terms.account)
+        if stopped is not None and stopped.allows_exits:
+            return True
+        if self.drafter.mode != "live" or terms.side != "SELL":
+            return False
+        automatic = Charge(AUTO, "day", "money", terms.taken, self.drafter.policy.confirm.auto_per_day)
+        used = await self.desk.ledger.used(terms.account, (automatic,), self.time.now_ms())
+        if automatic.breaks(used[AUTO]):
+            return True
+        if terms.quantity > await self.reader.bought_here(terms.account, asset):
+            return True
+        candles = (await self.market.candles(terms.symbol, "1m", RECENT_MINUTES)).value
+        highest = max((each.high for each in candles), default=NONE)
+        return terms.worst < highest * (1 - self.drafter.policy.limits.collar_percent / PERCENT)
 
     async def _room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
         """Return the position limit of an asset, with the present value. Return None for a sale and without a limit."""
@@ -152,3 +241,10 @@ class Surveyor:
             lost = paid - received - held * price + fees
             counted = await self.drafter.counted(rules.quote, Quantity(abs(lost)))
         return counted if lost > 0 else -counted
+
+
+def _fits(seen: Seen, terms: Terms, rules: SymbolRules, most_bps: Decimal) -> str:
+    if not terms.is_market:
+        return ""
+    fits = floor_to_step(largest_part(seen.levels, terms.side, most_bps), rules.step)
+    return f"{written(fits)} {rules.base} would pass now" if fits else ""

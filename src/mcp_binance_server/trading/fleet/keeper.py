@@ -250,7 +250,7 @@ class FleetKeeper:
             await self.ledger.adopt(new, self.ledger.charged(shared), order, self.now_ms())
             if intent.state == "NOT_PLACED":
                 why = NEVER_PLACED.format(name=intent.client_order_id, state=intent.state)
-                await self.ledger.stop(why, "the fleet", self.now_ms(), self.ledger.account)
+                await self.ledger.stop(why, "the fleet", self.now_ms(), self.ledger.account, allows_exits=False)
         elif is_over:
             reason = "its server has stopped, and the exchange does not have it"
             await self._tell(shared, "NOT_PLACED", reason, is_over=intent.state == "NOT_PLACED")

@@ -5,7 +5,7 @@ If the state or the journal is lost, the exchange is queried by the order's ID.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,12 +18,21 @@ from mcp_binance_server.trading.errors import TradingNotReady
 from mcp_binance_server.trading.fleet.agreements import declined_shelf
 from mcp_binance_server.trading.fleet.records import SharedIntent, shared_room
 from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined
-from mcp_binance_server.trading.journal.ledger import GuardDenied, HostLedger, Judge, LimitPassed, TradingIsStopped
+from mcp_binance_server.trading.journal.ledger import (
+    Admitted,
+    HostLedger,
+    Judge,
+    LimitPassed,
+    TradingIsStopped,
+    admitted,
+)
 from mcp_binance_server.trading.journal.limits import PositionRoom
 from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
+from mcp_binance_server.trading.journal.stops import passes_stop
 from mcp_binance_server.trading.journal.store import Store
 from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, charges
+from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder, Purpose
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
@@ -58,13 +67,14 @@ class FleetLedger:
     def owner(self) -> str:
         return self.host.owner
 
-    async def claim(
+    async def claim(  # noqa: PLR0917 - all inputs of a claim
         self,
         new: NewIntent,
         charges: tuple[Charge, ...],
         now_ms: int,
         room: PositionRoom | None = None,
-        judge: Judge = lambda _: None,
+        judge: Judge | None = None,
+        holding: Holding | None = None,
     ) -> tuple[Intent, bool]:
         """Reserve an intent for all workers, then record it.
 
@@ -81,14 +91,15 @@ class FleetLedger:
         self.claiming.add(new.preview_id)
         try:
             shared = SharedIntent(prepared(new, self.owner, now_ms), new.asset)
-            held = await self._reserved(shared, charges, room, judge)
-            if held is not None:
-                return held, False
+            reserved = await self._reserved(shared, charges, room, judge, holding)
+            if isinstance(reserved, Intent):
+                return reserved, False
+            # The limits were charged in the shared state: here they are only counted.
+            counted = replace(reserved, charges=tuple(replace(each, most=None) for each in reserved.charges))
             try:
-                # The shared state has already charged the limits. The journal only counts the order.
-                return await self.host.claim(new, tuple(replace(each, most=None) for each in charges), now_ms)
+                return await self.host.claim(new, (), now_ms, judge=lambda _: counted)
             except BaseException:
-                await self._unsent(shared, now_ms)
+                await self._unsent(_with_purpose(shared, reserved.purpose), now_ms)
                 raise
         finally:
             self.claiming.discard(new.preview_id)
@@ -154,10 +165,17 @@ class FleetLedger:
         return found
 
     async def past(
-        self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+        self,
+        terms: Terms,
+        charges: tuple[Charge, ...],
+        now_ms: int,
+        room: PositionRoom | None,
+        holding: Holding | None = None,
     ) -> OrderPast:
-        """Return the guards' inputs from the claims of all workers. The stop also comes from this worker's journal."""
-        book = await self.book(now_ms, now_ms if room is None else min(now_ms, room.read_ms))
+        """Return the guards' inputs from the claims of all workers; the stop also from this worker's journal."""
+        since_ms = min([now_ms, *(each.read_ms for each in (room, holding) if each is not None)])
+        book = await self.book(now_ms, since_ms)
+        orders = () if holding is None else tuple(_orders(book, holding))
         known = [each.intent for each in read_values(book.values)]
         own = [each for each in known if (each.terms.symbol, each.terms.side) == (terms.symbol, terms.side)]
         bought = 0
@@ -173,8 +191,12 @@ class FleetLedger:
             for each in own
             if each.is_unresolved or each.prepared_ms > now_ms - DUPLICATE_MS
         )
-        stopped = await self.host.stopped(terms.account) or self._stopped_by(book.stop)
-        return OrderPast(stopped, _used(book, known, charges, now_ms), bought, tuple(recent))
+        stops = [await self.host.stopped(terms.account), self._stopped_by(book.stop)]
+        stopped = min((each for each in stops if each is not None), key=lambda each: each.allows_exits, default=None)
+        minutes = (each for each in charges if each.span == "minute")
+        begun = {each.name: [one.prepared_ms for one in _in_minute(known, each, now_ms)] for each in minutes}
+        oldest_ms = {name: min(times) for name, times in begun.items() if times}
+        return OrderPast(stopped, _used(book, known, charges, now_ms), bought, tuple(recent), orders, oldest_ms)
 
     async def reason_of(self, intent: Intent) -> str:
         if await self.host.find(intent.preview_id) is not None:
@@ -222,12 +244,14 @@ class FleetLedger:
         """
         await self.engine.recount(self.account, [(each.claim(self.charged(each)), each.news) for each in known])
 
-    async def stop(self, why: str, by: str, now_ms: int, account: str) -> Stopped:
-        """Stop the account on all workers. If the shared state is unavailable, the stop is shared later."""
-        stopped = await self.host.stop(why, by, now_ms, account)
+    async def stop(self, why: str, by: str, now_ms: int, account: str, *, allows_exits: bool = True) -> Stopped:
+        """Stop the account on all workers. If the shared state is away, the stop is shared when it is back."""
+        stopped = await self.host.stop(why, by, now_ms, account, allows_exits=allows_exits)
         if account == self.account:
             with suppress(EngineUnavailable):
-                await self.engine.stop_account(account, stopped.why, since_ms=stopped.since_ms)
+                await self.engine.stop_account(
+                    account, stopped.why, since_ms=stopped.since_ms, allows_exits=stopped.allows_exits
+                )
         return stopped
 
     async def stopped(self, account: str) -> Stopped | None:
@@ -241,7 +265,7 @@ class FleetLedger:
         return await self.engine.account_book(self.account, now_ms=now_ms, since_ms=since_ms)
 
     def charged(self, shared: SharedIntent) -> tuple[Charge, ...]:
-        return charges(shared.intent.terms, self.policy, shared.intent.way)
+        return charges(shared.intent.terms, self.policy, shared.intent.way, shared.intent.purpose)
 
     async def take_in(self, values: tuple[bytes, ...]) -> None:
         """Record orders of other workers that are open or executed and not yet in this journal."""
@@ -259,7 +283,7 @@ class FleetLedger:
                 await self.host.follow(intent.preview_id, order, intent.updated_ms)
 
     def _stopped_by(self, stop: AccountStop | None) -> Stopped | None:
-        return None if stop is None else Stopped(stop.why, stop.since_ms, self.account)
+        return None if stop is None else Stopped(stop.why, stop.since_ms, self.account, stop.allows_exits)
 
     async def _is_here(self, intent: Intent) -> bool:
         if await self.host.find(intent.preview_id) is None:
@@ -272,26 +296,34 @@ class FleetLedger:
         return None if value is None else SharedIntent.from_bytes(value).intent
 
     async def _reserved(
-        self, shared: SharedIntent, charges: tuple[Charge, ...], room: PositionRoom | None, judge: Judge
-    ) -> Intent | None:
-        """Reserve the intent, or return it if another process has reserved it."""
-        terms, now_ms = shared.intent.terms, shared.intent.prepared_ms
+        self,
+        shared: SharedIntent,
+        charges: tuple[Charge, ...],
+        room: PositionRoom | None,
+        judge: Judge | None,
+        holding: Holding | None,
+    ) -> Intent | Admitted:
+        """Reserve the intent and return its admission, or return the intent that another process has reserved."""
+        terms, way, now_ms = shared.intent.terms, shared.intent.way, shared.intent.prepared_ms
         for _ in range(TRIES):
-            past = await self.past(terms, charges, now_ms, room)
-            if (denied := judge(past)) is not None:
-                raise GuardDenied(denied)
-            if past.stopped is not None:
+            past = await self.past(terms, charges, now_ms, room, holding)
+            found = Admitted("entry", charges) if judge is None else admitted(judge(past))
+            if past.stopped is not None and not passes_stop(past.stopped, found.purpose, way):
                 raise TradingIsStopped(past.stopped)
+            own_room = room if found.purpose == "entry" else None
             made = await self.engine.reserve(
-                self.account, shared.claim(charges), room=shared_room(room), alike_ms=DUPLICATE_MS
+                self.account,
+                _with_purpose(shared, found.purpose).claim(found.charges),
+                room=shared_room(own_room),
+                alike_ms=DUPLICATE_MS,
             )
             match made.verdict:
                 case "claimed":
-                    return None
+                    return found
                 case "held":
                     return SharedIntent.from_bytes(made.value).intent
                 case "full":
-                    raise _passed(made, charges, room, terms.taken)
+                    raise _passed(made, found.charges, own_room, terms.taken)
                 case "alike" | "unsettled":
                     continue  # a similar order has just arrived: on the next try the guards see it and name it
                 case _:
@@ -303,7 +335,7 @@ class FleetLedger:
             case "claimed":
                 return
             case "stopped" if made.stop is not None:
-                raise TradingIsStopped(Stopped(made.stop.why, made.stop.since_ms, self.account))
+                raise TradingIsStopped(Stopped(made.stop.why, made.stop.since_ms, self.account, made.stop.allows_exits))
             case "gone" if made.value:
                 raise TradingNotReady(step=TAKEN_OVER)
             case _:
@@ -350,12 +382,37 @@ def read_values(values: tuple[bytes, ...]) -> list[SharedIntent]:
     return found
 
 
+def _with_purpose(shared: SharedIntent, purpose: Purpose) -> SharedIntent:
+    return replace(shared, intent=replace(shared.intent, purpose=purpose))
+
+
+def _orders(book: AccountBook, holding: Holding) -> Iterator[OpenOrder]:
+    for each in read_values(book.values):
+        is_open = each.intent.final_ms is None or each.intent.final_ms >= holding.read_ms
+        if each.asset == holding.asset and is_open:
+            yield each.intent.exposure(holding.read_ms)
+
+
+def _counted_by(known: list[Intent], charge: Charge) -> Iterator[Intent]:
+    not_counted: Purpose = "entry" if charge.of_exits else "exit"
+    return (each for each in known if each.purpose != not_counted)
+
+
+def _in_minute(known: list[Intent], charge: Charge, now_ms: int) -> Iterator[Intent]:
+    return (each for each in _counted_by(known, charge) if each.prepared_ms > now_ms - MINUTE_MS)
+
+
 def _used(book: AccountBook, known: list[Intent], charges: tuple[Charge, ...], now_ms: int) -> dict[str, int]:
-    by_span = {
-        "minute": sum(each.prepared_ms > now_ms - MINUTE_MS for each in known),
-        "open": sum(each.final_ms is None for each in known),
-    }
-    return {each.name: by_span.get(each.span, book.used.get(each.name, 0)) for each in charges}
+    def used(charge: Charge) -> int:
+        match charge.span:
+            case "day":
+                return book.used.get(charge.name, 0)
+            case "minute":
+                return sum(1 for _ in _in_minute(known, charge, now_ms))
+            case "open":
+                return sum(each.final_ms is None for each in _counted_by(known, charge))
+
+    return {each.name: used(each) for each in charges}
 
 
 def _passed(made: Reservation, charges: tuple[Charge, ...], room: PositionRoom | None, counted: int) -> LimitPassed:

@@ -25,6 +25,7 @@ from mcp_binance_server.trading.journal.records import (
 )
 from mcp_binance_server.trading.judgement.charges import Charge, given_back
 from mcp_binance_server.trading.judgement.exits import standing_of
+from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
@@ -73,6 +74,7 @@ class SharedIntent:
             "legs": legs_json(intent.legs),
             "amended": None if intent.amended is None else written(intent.amended),
             "asset": self.asset,
+            "purpose": intent.purpose,
             "reason": self.reason,
         }
         return json.dumps(told).encode()
@@ -104,6 +106,7 @@ class SharedIntent:
                 final_ms=None if told["final_ms"] is None else moment_in(told["final_ms"]),
                 legs=legs_in(told["legs"]),
                 amended=None if told["amended"] is None else Quantity(amount_in(told["amended"])),
+                purpose=one_of(told.get("purpose", "entry"), get_args(Purpose)),  # type: ignore[arg-type] # one of Purpose
             )
             return cls(intent, text_in(told["asset"]), text_in(told["reason"]))
         except (TypeError, KeyError, ArithmeticError) as error:
@@ -122,7 +125,9 @@ class SharedIntent:
         parts = tuple(
             LimitPart(each.name, each.span, each.amount, each.most, returns=each.unit == "money") for each in charges
         )
-        line = f"{terms.symbol} {terms.side}"
+        # Two sales of one asset are settled one after the other, on any of its symbols: both may sell the same coins.
+        line = f"{terms.symbol} BUY" if terms.side == "BUY" else f"{self.asset} SELL"
+        same = f"{terms.symbol} {terms.side} {terms.kind} {terms.stop_price}"
         return Claim(
             intent.preview_id,
             self.to_bytes(),
@@ -130,8 +135,9 @@ class SharedIntent:
             parts,
             worth=terms.taken,
             group=self.asset if terms.side == "BUY" else "",
-            alike=f"{line} {terms.kind} {terms.stop_price} {terms.amounts_json} {terms.exits} {terms.replaces}",
+            alike=f"{same} {terms.amounts_json} {terms.exits} {terms.replaces}",
             line=line,
+            passes_stop=intent.purpose != "entry" and intent.way != "policy",
         )
 
     @property

@@ -34,9 +34,13 @@ class SharedStop:
             await store.write(lambda rows: lift_row(rows, store, FLEET, now_ms, self.account))
             own = await self.host.own_stop(self.account)
         if own is None and book.stop is not None:
-            await self.host.stop(book.stop.why, FLEET, book.stop.since_ms, self.account)
+            await self.host.stop(
+                book.stop.why, FLEET, book.stop.since_ms, self.account, allows_exits=book.stop.allows_exits
+            )
         elif own is not None and book.stop is None:
-            await self.engine.stop_account(_named(self.account), own.why, since_ms=own.since_ms)
+            await self.engine.stop_account(
+                _named(self.account), own.why, since_ms=own.since_ms, allows_exits=own.allows_exits
+            )
 
     async def tell_resumed(self, event: Event) -> None:
         """Share that a person resumed this account here. If all accounts were resumed, share every lifted stop."""

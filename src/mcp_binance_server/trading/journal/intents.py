@@ -27,6 +27,7 @@ from mcp_binance_server.trading.journal.records import (
 from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.judgement.charges import given_back
 from mcp_binance_server.trading.judgement.exits import Exits, OrderStanding, standing_of, with_leg
+from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without_suffix
 
@@ -34,7 +35,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without
 AMENDED = "AMENDED"
 INTENT_COLUMNS = (
     "id, client_order_id, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, "
-    "prepared_ms, updated_ms, final_ms, legs, quantity"
+    "prepared_ms, updated_ms, final_ms, legs, quantity, purpose"
 )
 
 
@@ -51,10 +52,10 @@ def named(rows: Rows, client_order_id: str) -> Intent | None:
     return next((to_intent(row) for row in found if row is not None), None)
 
 
-def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int) -> Intent:
+def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int, purpose: Purpose = "entry") -> Intent:
     """Record a new intent."""
-    _add(rows, new, owner, "PREPARED", (now_ms, now_ms))
-    append(rows, now_ms, new.preview_id, "PREPARED", _agreed(new))
+    _add(rows, new, owner, "PREPARED", (now_ms, now_ms), purpose)
+    append(rows, now_ms, new.preview_id, "PREPARED", _agreed(new, purpose))
     return _found(rows, new.preview_id)
 
 
@@ -147,6 +148,7 @@ def _stand(rows: Rows, stands: Intent, told: OrderStanding, now_ms: int, *, is_s
     if is_settled_now:
         give_back(rows, stands, given_back(stands.counted, stands.terms.quantity, told.executed))
     moved = _found(rows, stands.preview_id)
+    rows.execute("UPDATE intent SET at_risk=? WHERE id=?", (written(moved.failed_exit), moved.preview_id))
     facts: dict[str, Any] = {"status": told.status, "executed": written(told.executed), "spent": written(told.spent)}
     append(rows, now_ms, stands.preview_id, "STATUS", facts | ({"legs": legs_json(moved.legs)} if moved.legs else {}))
     return moved
@@ -162,7 +164,7 @@ def unresolved(rows: Rows, account: str | None) -> list[Intent]:
 
 def to_intent(row: tuple[Any, ...]) -> Intent:
     preview_id, name, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, *times = row
-    prepared_ms, updated_ms, final_ms, legs, quantity = times
+    prepared_ms, updated_ms, final_ms, legs, quantity, purpose = times
     agreed, stands = Terms.from_json(terms), Quantity(amount_in(quantity))
     return Intent(
         PreviewId(preview_id),
@@ -182,23 +184,27 @@ def to_intent(row: tuple[Any, ...]) -> Intent:
         None if final_ms is None else moment_in(final_ms),
         legs_in(legs),
         None if stands == agreed.quantity else stands,
+        one_of(purpose, get_args(Purpose)),  # type: ignore[arg-type] # one of Purpose
     )
 
 
-def _add(rows: Rows, new: NewIntent, owner: str, state: IntentState, times_ms: tuple[int, int]) -> None:
+def _add(  # noqa: PLR0917 - all parts of a row
+    rows: Rows, new: NewIntent, owner: str, state: IntentState, times_ms: tuple[int, int], purpose: Purpose = "entry"
+) -> None:
     terms, (prepared_ms, now_ms) = new.terms, times_ms
     rows.execute(
-        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'[]')",
+        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'[]',?,'0')",
         (
             new.preview_id, new.client_order_id, terms.account, new.visitor, owner, terms.symbol, new.asset,
             terms.side, state, "", None, str(terms.quantity), "0", "0", terms.taken, new.way, terms.to_json(),
-            prepared_ms, now_ms, None,
+            prepared_ms, now_ms, None, purpose,
         ),
     )  # fmt: skip
 
 
-def _agreed(new: NewIntent) -> dict[str, str]:
-    return {"terms": new.terms.to_json(), "way": new.way, "client_order_id": new.client_order_id}
+def _agreed(new: NewIntent, purpose: Purpose = "entry") -> dict[str, str]:
+    agreed = {"terms": new.terms.to_json(), "way": new.way, "client_order_id": new.client_order_id}
+    return agreed if purpose == "entry" else {**agreed, "purpose": purpose}
 
 
 def _found(rows: Rows, preview_id: str) -> Intent:

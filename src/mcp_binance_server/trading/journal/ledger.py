@@ -24,6 +24,7 @@ from mcp_binance_server.trading.journal.stops import (
 )
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import Charge
+from mcp_binance_server.trading.judgement.exposure import Holding, Purpose
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
@@ -31,8 +32,16 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsDeclined", "TradingIsStopped"]
 
 
-Judge = Callable[[OrderPast], Denied | None]
-"""Check of a new order with the inputs from the journal; returns the denial of a guard, if any."""
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Purpose of an order that no guard denies, and its charges."""
+
+    purpose: Purpose
+    charges: tuple[Charge, ...]
+
+
+Judge = Callable[[OrderPast], Denied | Admitted]
+"""Check of a new order with the inputs from the journal."""
 
 
 class GuardDenied(Exception):
@@ -43,6 +52,17 @@ class GuardDenied(Exception):
         self.denied = denied
 
 
+def admitted(ruling: Denied | Admitted) -> Admitted:
+    """Return the admission of an order.
+
+    Raises:
+        GuardDenied: a guard denies it.
+    """
+    if isinstance(ruling, Denied):
+        raise GuardDenied(ruling)
+    return ruling
+
+
 @dataclass(frozen=True, slots=True)
 class HostLedger:
     """Journal of one folder, as one process uses it."""
@@ -50,13 +70,14 @@ class HostLedger:
     store: Store
     owner: str
 
-    async def claim(
+    async def claim(  # noqa: PLR0917 - all inputs of a claim
         self,
         new: NewIntent,
         charges: tuple[Charge, ...],
         now_ms: int,
         room: PositionRoom | None = None,
-        judge: Judge = lambda _: None,
+        judge: Judge | None = None,
+        holding: Holding | None = None,
     ) -> tuple[Intent, bool]:
         """Claim an intent and charge it to all limits, or do neither. Return the intent, and whether it is new.
 
@@ -75,14 +96,15 @@ class HostLedger:
                 return found, False
             if is_declined(rows, new.preview_id):
                 raise PreviewIsDeclined
-            if (denied := judge(past_of(rows, self.store, new.terms, charges, now_ms, room))) is not None:
-                raise GuardDenied(denied)
+            found = Admitted("entry", charges)
+            if judge is not None:
+                found = admitted(judge(past_of(rows, self.store, new.terms, charges, now_ms, room, holding)))
             account = new.terms.account
-            require_started(rows, self.store, account)
-            take(rows, account, charges, now_ms)
-            if room is not None:
+            require_started(rows, self.store, account, found.purpose, new.way)
+            take(rows, account, found.charges, now_ms)
+            if room is not None and found.purpose == "entry":
                 require_room(rows, account, room, new.terms.taken)
-            return insert(rows, new, self.owner, now_ms), True
+            return insert(rows, new, self.owner, now_ms, found.purpose), True
 
         return await self.store.write(work)
 
@@ -110,7 +132,10 @@ class HostLedger:
 
         def work(rows: Rows) -> None:
             intent = find(rows, preview_id)
-            require_started(rows, self.store, EVERYBODY if intent is None else intent.terms.account)
+            if intent is None:
+                require_started(rows, self.store, EVERYBODY)
+            else:
+                require_started(rows, self.store, intent.terms.account, intent.purpose, intent.way)
             move(rows, preview_id, "SENT", {}, now_ms)
 
         await self.store.write(work)
@@ -167,10 +192,15 @@ class HostLedger:
         return await JournalReader(self.store).by_client_order_id(account, client_order_id)
 
     async def past(
-        self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+        self,
+        terms: Terms,
+        charges: tuple[Charge, ...],
+        now_ms: int,
+        room: PositionRoom | None,
+        holding: Holding | None = None,
     ) -> OrderPast:
-        """Read the inputs of the guards from the journal."""
-        return await JournalReader(self.store).past(terms, charges, now_ms, room)
+        """Return the inputs of the guards from the journal."""
+        return await JournalReader(self.store).past(terms, charges, now_ms, room, holding)
 
     async def reason_of(self, intent: Intent) -> str:
         """Return the reason for the state of an intent; "" if none was given."""
@@ -189,9 +219,15 @@ class HostLedger:
         """Return the intents with an unknown outcome, the oldest first."""
         return await self.store.read(lambda rows: unresolved(rows, account))
 
-    async def stop(self, why: str, by: str, now_ms: int, account: str = EVERYBODY) -> Stopped:
-        """Stop all new orders of an account, or of all accounts. A repeated stop keeps the first reason."""
-        return await self.store.write(lambda rows: stop(rows, self.store, why, by, now_ms, account))
+    async def stop(
+        self, why: str, by: str, now_ms: int, account: str = EVERYBODY, *, allows_exits: bool = True
+    ) -> Stopped:
+        """Stop all new orders of an account, or of all accounts. The first reason of each stop stays."""
+
+        def work(rows: Rows) -> Stopped:
+            return stop(rows, self.store, why, by, now_ms, account, allows_exits=allows_exits)
+
+        return await self.store.write(work)
 
     async def resume(self, by: str, now_ms: int, account: str | None = None) -> None:
         """Resume new orders and accept the journal as it is. Lift all stops, or only the stop of one account."""

@@ -52,7 +52,7 @@ def count(rows: Rows, account: str, charges: tuple[Charge, ...], at_ms: int) -> 
 def give_back(rows: Rows, stands: Intent, amount: int) -> None:
     """Refund money to the day on which the intent was counted."""
     day = window_of("day", stands.prepared_ms)
-    for name in daily_money(stands.terms, stands.way):
+    for name in daily_money(stands.terms, stands.way, stands.purpose):
         rows.execute(
             "UPDATE used SET amount=amount-? WHERE account=? AND name=? AND day=?",
             (amount, stands.terms.account, name, day),
@@ -82,16 +82,24 @@ def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
 
 
 def used_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int:
-    """Return the usage of one limit. Open orders and orders of the last minute are counted individually."""
+    """Return the usage of one limit. Open orders and those of the last minute are counted, entries and exits apart."""
     match charge.span:
         case "day":
             query = "SELECT coalesce(sum(amount), 0) FROM used WHERE account=? AND name=? AND day=?"
             given: tuple[object, ...] = (account, charge.name, window_of("day", now_ms))
         case "minute":
-            query = "SELECT count(*) FROM intent WHERE account=? AND prepared_ms>?"
-            given = (account, now_ms - MINUTE_MS)
+            query = "SELECT count(*) FROM intent WHERE account=? AND prepared_ms>? AND purpose<>?"
+            given = (account, now_ms - MINUTE_MS, "entry" if charge.of_exits else "exit")
         case "open":
-            query = "SELECT count(*) FROM intent WHERE account=? AND final_ms IS NULL"
-            given = (account,)
+            query = "SELECT count(*) FROM intent WHERE account=? AND final_ms IS NULL AND purpose<>?"
+            given = (account, "entry" if charge.of_exits else "exit")
     (used,) = rows.execute(query, given).fetchone()
     return used
+
+
+def oldest_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int | None:
+    """Return the time of the oldest order that a limit of the last minute counts; None without one."""
+    query = "SELECT min(prepared_ms) FROM intent WHERE account=? AND prepared_ms>? AND purpose<>?"
+    given = (account, now_ms - MINUTE_MS, "entry" if charge.of_exits else "exit")
+    (oldest,) = rows.execute(query, given).fetchone()
+    return oldest

@@ -1,13 +1,13 @@
 """Queries of the journal: newest intents, history of an intent, recent orders, integrity."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, named, to_intent
-from mcp_binance_server.trading.journal.limits import PositionRoom, open_buys, used_of
+from mcp_binance_server.trading.journal.limits import PositionRoom, oldest_of, open_buys, used_of
 from mcp_binance_server.trading.journal.records import (
     LAST_MOMENT_MS,
     NEXT,
@@ -25,6 +25,7 @@ from mcp_binance_server.trading.journal.schema import one_moment
 from mcp_binance_server.trading.journal.stops import stopped_in, stops_in
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge
+from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
@@ -49,6 +50,10 @@ class OrderPast:
     open_buys: int
     """Value that open orders buy of its asset, with orders final since the balances were read, in hundredths."""
     recent: tuple[RecentOrder, ...]
+    orders: tuple[OpenOrder, ...] = ()
+    """Orders of its asset that are open, or ended since the balances were read."""
+    oldest_ms: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Time of the oldest order in the last minute, by the name of its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +173,18 @@ class JournalReader:
         return await self.store.read(lambda rows: stops_in(rows, self.store))
 
     async def past(
-        self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+        self,
+        terms: Terms,
+        charges: tuple[Charge, ...],
+        now_ms: int,
+        room: PositionRoom | None,
+        holding: Holding | None = None,
     ) -> OrderPast:
         """Read the inputs of the guards from the journal."""
 
         def work(rows: Rows) -> OrderPast:
             with one_moment(rows):
-                return past_of(rows, self.store, terms, charges, now_ms, room)
+                return past_of(rows, self.store, terms, charges, now_ms, room, holding)
 
         return await self.store.read(work)
 
@@ -197,21 +207,72 @@ class JournalReader:
 
         return await self.store.read(work)
 
+    async def bought_here(self, account: str, asset: str) -> Decimal:
+        """Return the quantity of an asset that orders of the journal have bought and not sold again."""
+
+        def work(rows: Rows) -> Decimal:
+            query = "SELECT side, executed, legs FROM intent WHERE account=? AND asset=? AND executed<>'0'"
+            bought = Decimal(0)
+            for side, executed, legs in rows.execute(query, (account, asset)):
+                bought += amount_in(executed) if side == "BUY" else -amount_in(executed)
+                if side == "BUY":
+                    bought -= sum((each.executed for each in legs_in(legs) if not each.is_entry), Decimal(0))
+            return bought
+
+        return await self.store.read(work)
+
+    async def failed_exits(self, account: str) -> dict[str, list[Intent]]:
+        """Return orders with a failed exit, and the later sales and open sales of the same assets, by asset."""
+
+        def work(rows: Rows) -> dict[str, list[Intent]]:
+            columns = ", ".join(f"intent.{each.strip()}" for each in INTENT_COLUMNS.split(","))
+            own = f"SELECT asset, {columns} FROM intent WHERE account=?"
+            found: dict[str, list[Intent]] = {}
+            for asset, *row in rows.execute(f"{own} AND at_risk<>'0'", (account,)):
+                found.setdefault(asset, []).append(to_intent(tuple(row)))
+            for asset, failed in found.items():
+                since_ms = min(each.final_ms or 0 for each in failed)
+                sales = f"{own} AND asset=? AND side='SELL' AND (executed<>'0' OR final_ms IS NULL) AND prepared_ms>=?"
+                failed += [to_intent(tuple(row)) for _, *row in rows.execute(sales, (account, asset, since_ms))]
+            return found
+
+        return await self.store.read(work)
+
+    async def orders_of(self, account: str, holding: Holding) -> list[OpenOrder]:
+        """Return the orders of an asset that are open, or ended since its balance was read."""
+        return await self.store.read(lambda rows: [*_orders(rows, account, holding)])
+
     async def broken_link(self) -> int | None:
         """Return the number of the first event that breaks the hash chain, or None if the journal is intact."""
         return await self.store.read(lambda rows: broken_link(all_events(rows)))
 
 
 def past_of(  # noqa: PLR0917 - all inputs of a limit
-    rows: Rows, store: Store, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+    rows: Rows,
+    store: Store,
+    terms: Terms,
+    charges: tuple[Charge, ...],
+    now_ms: int,
+    room: PositionRoom | None,
+    holding: Holding | None = None,
 ) -> OrderPast:
-    """Read the inputs of the guards from the journal. This runs in the store's thread."""
+    """Read the inputs of the guards from the journal. Work for the store's thread."""
+    minutes = [each for each in charges if each.span == "minute"]
     return OrderPast(
         stopped_in(rows, store, terms.account),
         {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
         0 if room is None else open_buys(rows, terms.account, room.asset, room.read_ms),
         tuple(_recent(rows, terms, now_ms)),
+        () if holding is None else tuple(_orders(rows, terms.account, holding)),
+        {each.name: oldest for each in minutes if (oldest := oldest_of(rows, terms.account, each, now_ms)) is not None},
     )
+
+
+def _orders(rows: Rows, account: str, holding: Holding) -> Iterator[OpenOrder]:
+    own = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=?1 AND asset=?2 AND"
+    query = f"{own} final_ms IS NULL UNION ALL {own} final_ms>=?3"
+    for row in rows.execute(query, (account, holding.asset, holding.read_ms)):
+        yield to_intent(row).exposure(holding.read_ms)
 
 
 def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:

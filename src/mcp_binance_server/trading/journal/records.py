@@ -9,6 +9,7 @@ from typing import Final, Literal
 from mcp_binance_server.domain.money import Quantity, written
 from mcp_binance_server.domain.orders import NOTHING, Order
 from mcp_binance_server.trading.judgement.exits import Leg
+from mcp_binance_server.trading.judgement.exposure import OpenOrder, Purpose, floor_of
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
@@ -27,6 +28,8 @@ NEXT: dict[IntentState, frozenset[IntentState]] = {
 }
 UNRESOLVED: frozenset[IntentState] = frozenset({"PREPARED", "SENT", "UNKNOWN"})
 NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
+# Final states that an exit reaches without a sale and without a cancel.
+ENDED_ALONE = frozenset({"REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
 # Account of the global stop, which stops all accounts of this machine.
 EVERYBODY: Final = ""
 MOST_DIGITS = 40
@@ -76,6 +79,7 @@ class Intent:
     legs: tuple[Leg, ...] = ()
     amended: Quantity | None = None
     """Quantity after a reduction; None without one."""
+    purpose: Purpose = "entry"
 
     @property
     def quantity(self) -> Quantity:
@@ -113,6 +117,51 @@ class Intent:
         return Quantity(self.executed - sum(each.executed for each in ends))
 
     @property
+    def failed_exit(self) -> Quantity:
+        """Quantity that an exit was to sell and did not: it ended by itself, and no person cancelled it."""
+        exits = self.terms.exits
+        if self.final_ms is None or self.state not in STANDING:
+            return NOTHING
+        if exits is None or not exits.has_entry:
+            is_lost = self.terms.side == "SELL" and self.terms.is_stop and self.status in ENDED_ALONE
+            return Quantity(self.quantity - self.executed) if is_lost else NOTHING
+        ends = [each for each in self.legs if not each.is_entry]
+        is_lost = any(each.status in ENDED_ALONE for each in ends) and not any(each.status == "FILLED" for each in ends)
+        sold = sum((each.executed for each in ends), NOTHING)
+        return Quantity(max(NOTHING, self.executed - sold)) if is_lost else NOTHING
+
+    def exposure(self, read_ms: int) -> OpenOrder:
+        """Return the coins it may still sell and the coins it may still buy, next to a balance read at that time.
+
+        A sale since the balance was read may be missing from the balance: its whole quantity is claimed.
+        """
+        # A change of an order claims nothing: its order does.
+        terms, is_open = self.terms, self.final_ms is None and not self.terms.amends
+        left = Quantity(self.quantity - self.executed) if is_open else NOTHING
+        sold, is_live = self.executed, self.state in STANDING
+        if terms.side == "BUY":
+            exits = [each for each in self.legs if not each.is_entry]
+            is_on = any(not (each.is_final or each.status == "PENDING_NEW") for each in exits)
+            sold = Quantity(sum((each.executed for each in exits), NOTHING))
+            bought = NOTHING if terms.exits is None else min(terms.exits.quantity, self.executed)
+            for_sale = Quantity(max(NOTHING, bought - sold)) if is_on else NOTHING
+        else:
+            for_sale = left
+        is_new = self.updated_ms >= read_ms
+        return OpenOrder(
+            client_order_id=self.client_order_id,
+            symbol=terms.symbol,
+            side=terms.side,
+            price=terms.price,
+            left=left,
+            claimed=Quantity(for_sale + sold) if is_new else for_sale,
+            locked=for_sale if is_live else NOTHING,
+            floor=floor_of(terms) if is_open else None,
+            slots=len(terms.order_ids(self.client_order_id)) if is_open else 0,
+            stops=int(terms.is_stop and is_open),
+        )
+
+    @property
     def average_price(self) -> Decimal | None:
         return self.spent / self.executed if self.executed else None
 
@@ -130,11 +179,15 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Reason, start and account of a stop. The account `EVERYBODY` means all accounts of this machine."""
+    """Reason, start and account of a stop; `EVERYBODY` means all accounts of this machine.
+
+    A stop that allows exits still takes an exit that a person confirms. A stop for integrity does not.
+    """
 
     why: str
     since_ms: int
     account: str = EVERYBODY
+    allows_exits: bool = True
 
 
 @dataclass(frozen=True, slots=True)

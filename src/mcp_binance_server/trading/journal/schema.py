@@ -73,6 +73,13 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "INSERT INTO account_stop SELECT '', why, since_ms FROM stop",
         "DROP TABLE stop",
     ),
+    # Exits have limits of their own. `at_risk` is the quantity of a failed exit. An older stop refuses exits.
+    (
+        "ALTER TABLE intent ADD COLUMN purpose TEXT NOT NULL DEFAULT 'entry'",
+        "ALTER TABLE intent ADD COLUMN at_risk TEXT NOT NULL DEFAULT '0'",
+        "CREATE INDEX intent_at_risk ON intent (account) WHERE at_risk<>'0'",
+        "ALTER TABLE account_stop ADD COLUMN allows_exits INTEGER NOT NULL DEFAULT 0",
+    ),
 )
 NEWEST = len(VERSIONS)
 

@@ -12,6 +12,8 @@ from mcp_binance_server.trading.journal.last_written import accept, missing_from
 from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped
 from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.journal.store import FILE, Store
+from mcp_binance_server.trading.judgement.exposure import Purpose
+from mcp_binance_server.trading.judgement.policy import Way
 
 STOP_FILE = "STOP"
 
@@ -25,42 +27,56 @@ class TradingIsStopped(Exception):
 
 
 def stopped_in(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return the stop that applies to an account. The global stop comes before the account's own."""
-    return own_stop(rows, store, EVERYBODY) or own_stop(rows, store, account)
+    """Return the stop that applies to an account: one for integrity, otherwise the global one, otherwise its own."""
+    found = [each for of in (EVERYBODY, account) if (each := own_stop(rows, store, of)) is not None]
+    return min(found, key=lambda each: each.allows_exits, default=None)
 
 
 def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return the stop of this account only. The global stop can also be a stop file or a damaged journal."""
-    row = rows.execute("SELECT why, since_ms, account FROM account_stop WHERE account=?", (account,)).fetchone()
+    """Return the stop of this account alone. The global stop can also be a file, or a journal that is not intact."""
+    if account == EVERYBODY and (mistrust := _mistrust(rows, store)) is not None:
+        return mistrust
+    query = "SELECT why, since_ms, account, allows_exits FROM account_stop WHERE account=?"
+    row = rows.execute(query, (account,)).fetchone()
     if row is not None:
-        return Stopped(*row)
-    return _beside_rows(rows, store) if account == EVERYBODY else None
+        return _stopped(row)
+    return _stop_file(store) if account == EVERYBODY else None
 
 
 def stops_in(rows: Rows, store: Store) -> list[Stopped]:
-    """Return all stops: the global one first, then the accounts' own, oldest first."""
-    query = "SELECT why, since_ms, account FROM account_stop WHERE account<>? ORDER BY since_ms, account"
+    """Return all stops: the global one first, then those of accounts, the oldest first."""
+    query = "SELECT why, since_ms, account, allows_exits FROM account_stop WHERE account<>? ORDER BY since_ms, account"
     everybody = own_stop(rows, store, EVERYBODY)
-    own = [Stopped(*row) for row in rows.execute(query, (EVERYBODY,))]
+    own = [_stopped(row) for row in rows.execute(query, (EVERYBODY,))]
     return own if everybody is None else [everybody, *own]
 
 
-def require_started(rows: Rows, store: Store, account: str) -> None:
-    """Check that trading is not stopped for an account.
+def require_started(rows: Rows, store: Store, account: str, purpose: Purpose = "entry", way: Way = "policy") -> None:
+    """Check that no stop refuses an order; a person's yes lets an exit pass most stops.
 
     Raises:
-        TradingIsStopped: it is stopped.
+        TradingIsStopped: a stop refuses it.
     """
-    if (stopped := stopped_in(rows, store, account)) is not None:
+    stopped = stopped_in(rows, store, account)
+    if stopped is not None and not passes_stop(stopped, purpose, way):
         raise TradingIsStopped(stopped)
 
 
-def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str) -> Stopped:  # noqa: PLR0917 - all parts of a stop
-    if (stopped := own_stop(rows, store, account)) is not None:
+def passes_stop(stopped: Stopped, purpose: Purpose, way: Way) -> bool:
+    """Return True for an exit that a person has confirmed, unless the stop is for integrity."""
+    return stopped.allows_exits and purpose != "entry" and way != "policy"
+
+
+def stop(  # noqa: PLR0917 - all parts of a stop
+    rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str, *, allows_exits: bool = True
+) -> Stopped:
+    """Stop an account. A stop for integrity replaces one that allows exits; otherwise the first reason stays."""
+    stopped = own_stop(rows, store, account)
+    if stopped is not None and (allows_exits or not stopped.allows_exits):
         return stopped
-    rows.execute("INSERT INTO account_stop VALUES (?,?,?)", (account, why, now_ms))
+    rows.execute("INSERT OR REPLACE INTO account_stop VALUES (?,?,?,?)", (account, why, now_ms, allows_exits))
     append(rows, now_ms, "", "STOPPED", {"why": why, "by": by, "account": account})
-    return Stopped(why, now_ms, account)
+    return Stopped(why, now_ms, account, allows_exits)
 
 
 def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) -> None:
@@ -99,11 +115,11 @@ def _note_resumed(rows: Rows, by: str, now_ms: int, account: str, lifted: list[S
     append(rows, now_ms, "", "RESUMED", {"by": by, "account": account, "lifted": since})
 
 
-def _beside_rows(rows: Rows, store: Store) -> Stopped | None:
+def _stop_file(store: Store) -> Stopped | None:
     try:
         since_ms = (store.folder / STOP_FILE).stat().st_mtime_ns // 1_000_000
     except OSError:
-        return _mistrust(rows, store)
+        return None
     return Stopped(f"the file {STOP_FILE} is in the trading folder", since_ms)
 
 
@@ -113,6 +129,7 @@ def _mistrust(rows: Rows, store: Store) -> Stopped | None:
             f"{FILE} is an older copy or another journal: event {missing.seq} of {_moment(missing.at_ms)} is missing. "
             "Compare your orders with the exchange's, then resume",
             missing.at_ms,
+            allows_exits=False,
         )
     if store.broken_at is None:
         return None
@@ -124,7 +141,13 @@ def _mistrust(rows: Rows, store: Store) -> Stopped | None:
         f"event {store.broken_at} of {_moment(row[0])} does not match the previous event: {FILE} was changed by "
         "another program. Compare your orders with the exchange's, then resume",
         row[0],
+        allows_exits=False,
     )
+
+
+def _stopped(row: tuple[str, int, str, int]) -> Stopped:
+    why, since_ms, account, allows_exits = row
+    return Stopped(why, since_ms, account, bool(allows_exits))
 
 
 def _moment(at_ms: int) -> str:

@@ -1,10 +1,11 @@
 """Charges of an order against the operator's limits. Pure. The ledgers store the counts."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
+from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.policy import Policy, Way, cents_text
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
@@ -12,6 +13,8 @@ DAY_MS = 86_400_000
 MINUTE_MS = 60_000
 
 PER_DAY, AUTO = "per_day", "auto_per_day"
+# Most exits in a minute and in a day. They have caps of their own, so that the limits of entries never block an exit.
+EXITS_PER_MINUTE, EXITS_PER_DAY = 20, 200
 
 Unit = Literal["money", "count"]
 Span = Literal["day", "minute", "open"]
@@ -21,8 +24,8 @@ Span = Literal["day", "minute", "open"]
 class Charge:
     """Amount that an order takes of one limit: per day of exchange time, in the last minute, or while it is open.
 
-    Money is in whole hundredths. With `most` None the amount is counted but not limited. If an order is not fully
-    executed, the rest of its money is refunded. The order itself stays counted, because a refused request counts too.
+    Money is in whole hundredths. With `most` None the amount is counted but not limited. Money that was not executed is
+    refunded, but the order stays counted: a refusal was a request too. Entries and exits are counted apart.
     """
 
     name: str
@@ -30,6 +33,7 @@ class Charge:
     unit: Unit
     amount: int
     most: int | None
+    of_exits: bool = False
 
     def told(self, amount: int) -> str:
         """Format an amount in the unit of this charge."""
@@ -39,20 +43,34 @@ class Charge:
         return self.most is not None and used + self.amount > self.most
 
 
-def charges(terms: Terms, policy: Policy, way: Way) -> tuple[Charge, ...]:
-    """Return the charges of an order with these terms, narrowest limit first."""
+def charges(terms: Terms, policy: Policy, way: Way, purpose: Purpose = "entry") -> tuple[Charge, ...]:
+    """Return the charges for placing these terms, the narrowest limit first.
+
+    An exit is charged to limits of its own and to the sum of automatic orders. A smaller entry is charged to both and
+    limited as an exit.
+    """
     limits = policy.limits
     most = {AUTO: policy.confirm.auto_per_day, PER_DAY: limits.per_day}
-    return (
+    of_exit = (
+        Charge("exits_per_minute", "minute", "count", 1, EXITS_PER_MINUTE, of_exits=True),
+        Charge("exits_per_day", "day", "count", 1, EXITS_PER_DAY, of_exits=True),
+    )
+    money = tuple(
+        Charge(name, "day", "money", terms.taken, most.get(name, limits.per_symbol_day))
+        for name in daily_money(terms, way, purpose)
+    )
+    if purpose == "exit":
+        return (*of_exit, *money)
+    of_entry = (
         Charge("orders_per_minute", "minute", "count", 1, limits.orders_per_minute),
         Charge("orders_per_day", "day", "count", 1, limits.orders_per_day),
         # A replacement does not change the number of open orders.
         Charge("open_orders", "open", "count", 0 if terms.replaces else 1, limits.open_orders),
-        *(
-            Charge(name, "day", "money", terms.taken, most.get(name, limits.per_symbol_day))
-            for name in daily_money(terms, way)
-        ),
+        *money,
     )
+    if purpose == "entry":
+        return of_entry
+    return (*of_exit, *(each if each.name == AUTO else replace(each, most=None) for each in of_entry))
 
 
 def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
@@ -68,10 +86,10 @@ def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
     )
 
 
-def daily_money(terms: Terms, way: Way) -> tuple[str, ...]:
-    """Return the names of the daily money limits that an order is charged to and refunded to."""
+def daily_money(terms: Terms, way: Way, purpose: Purpose) -> tuple[str, ...]:
+    """Name the daily money limits that an order is charged to and refunded to; an exit only counts as automatic."""
     auto = (AUTO,) if way == "policy" and terms.mode == "live" else ()
-    return f"per_symbol_day:{terms.symbol}", PER_DAY, *auto
+    return auto if purpose == "exit" else (f"per_symbol_day:{terms.symbol}", PER_DAY, *auto)
 
 
 def window_of(span: Span, now_ms: int) -> int:

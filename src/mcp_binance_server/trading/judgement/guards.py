@@ -10,7 +10,8 @@ from typing import Literal
 
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import Side
-from mcp_binance_server.trading.judgement.charges import Charge, charges, first_broken
+from mcp_binance_server.trading.judgement.charges import DAY_MS, MINUTE_MS, Charge, charges, first_broken
+from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder, Purpose, purpose_of
 from mcp_binance_server.trading.judgement.intent import DIGITS, OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way, cents_text
 from mcp_binance_server.trading.judgement.preview import BPS, FillWalk, written
@@ -24,8 +25,8 @@ RESUME = "mcp-binance-server resume"
 BROUGHT = "brought"
 
 GuardName = Literal[
-    "mode", "ready", "stop", "key", "symbol", "type", "per_order", "limits", "position", "daily_loss", "book",
-    "collar", "slippage", "duplicate", "unresolved", "confirmation",
+    "mode", "ready", "stop", "key", "symbol", "type", "per_order", "limits", "position", "daily_loss", "open_exits",
+    "book", "collar", "slippage", "duplicate", "unresolved", "confirmation",
 ]  # fmt: skip
 
 
@@ -38,6 +39,7 @@ class Denied:
     limit: str
     left: str | None = None
     client_order_id: str | None = None
+    retry_after_secs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +66,32 @@ class Situation:
     fill: FillWalk | None = None
     waits_for: str = ""
     stopped: str = ""
+    stop_allows_exits: bool = False
     key: str = ""
     used: Mapping[str, int] = field(default_factory=dict[str, int])
+    oldest_ms: Mapping[str, int] = field(default_factory=dict[str, int])
     asset: str = ""
+    quote: str = ""
     held: int = 0
     open_buys: int = 0
     lost_today: int = 0
     recent: tuple[RecentOrder, ...] = ()
+    holding: Holding | None = None
+    orders: tuple[OpenOrder, ...] = ()
+    most_exits: int | None = None
+    most_stops: int | None = None
+    usual_minute: Decimal | None = None
+    """Usual range of the price in a minute; None if the order is no stop that sells."""
+    fits: str = ""
+    """Largest quantity that the guards of the price would pass now."""
+
+    @property
+    def purpose(self) -> Purpose:
+        return purpose_of(self.terms, self.quote, self.policy.counting_asset, self.holding, self.orders)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        return charges(self.terms, self.policy, self.way)
+        return charges(self.terms, self.policy, self.way, self.purpose)
 
 
 Guard = Callable[[Situation], Denied | None]
@@ -91,7 +108,8 @@ def ready(at: Situation) -> Denied | None:
 
 
 def stop(at: Situation) -> Denied | None:
-    return stop_denial(at.stopped) if at.stopped else None
+    is_agreed_exit = at.stop_allows_exits and at.purpose != "entry" and at.way != "policy"
+    return stop_denial(at.stopped) if at.stopped and not is_agreed_exit else None
 
 
 def stop_denial(why: str) -> Denied:
@@ -122,7 +140,7 @@ def kind(at: Situation) -> Denied | None:
 
 def per_order(at: Situation) -> Denied | None:
     most = at.policy.limits.per_order
-    if most is not None and at.terms.counted > most:
+    if most is not None and at.terms.counted > most and at.purpose == "entry":
         asset = at.policy.counting_asset
         return Denied("per_order", f"{cents_text(at.terms.counted)} {asset}", f"{cents_text(most)} {asset}")
     return None
@@ -131,18 +149,23 @@ def per_order(at: Situation) -> Denied | None:
 def limits(at: Situation) -> Denied | None:
     used = dict(at.used)
     broken = first_broken(at.charges, used)
-    return None if broken is None else denied_by(broken, used.get(broken.name, 0))
+    if broken is None:
+        return None
+    return denied_by(broken, used.get(broken.name, 0), at.now_ms, at.oldest_ms.get(broken.name))
 
 
-def denied_by(broken: Charge, used: int) -> Denied:
-    """Return the denial for a limit that the order would exceed."""
+def denied_by(broken: Charge, used: int, now_ms: int, oldest_ms: int | None = None) -> Denied:
+    """Return the denial for a limit that would be passed; a limit of a day or a minute says when it has room again."""
     most = broken.most or 0
-    return Denied(broken.name, broken.told(broken.amount), broken.told(most), left=broken.told(max(0, most - used)))
+    left = broken.told(max(0, most - used))
+    again_ms = {"day": (now_ms // DAY_MS + 1) * DAY_MS, "minute": (oldest_ms or now_ms) + MINUTE_MS}.get(broken.span)
+    retry_after_secs = None if again_ms is None else max(1, -(-(again_ms - now_ms) // 1000))
+    return Denied(broken.name, broken.told(broken.amount), broken.told(most), left, retry_after_secs=retry_after_secs)
 
 
 def position(at: Situation) -> Denied | None:
     most = at.policy.limits.position.get(at.asset)
-    if most is None or at.terms.side == "SELL":
+    if most is None or at.terms.side == "SELL" or at.purpose != "entry":
         return None
     after = at.held + at.open_buys + at.terms.taken
     if after <= most:
@@ -153,9 +176,25 @@ def position(at: Situation) -> Denied | None:
 
 def daily_loss(at: Situation) -> Denied | None:
     most = at.policy.limits.daily_loss
-    if most is None or at.lost_today < most:
+    if most is None or at.lost_today < most or at.purpose != "entry":
         return None
     return Denied("daily_loss", f"{cents_text(at.lost_today)} lost today", cents_text(most))
+
+
+def open_exits(at: Situation) -> Denied | None:
+    """Keep exits to half of a symbol's orders, and leave one of its stops free."""
+    if at.purpose != "exit":
+        return None
+    terms = at.terms
+    others = [each for each in at.orders if (each.symbol, each.client_order_id) != (terms.symbol, terms.replaces)]
+    own = [each for each in others if each.symbol == terms.symbol]
+    slots = sum(each.slots for each in own if each.side == "SELL") + len(terms.order_ids(""))
+    if at.most_exits is not None and slots > at.most_exits:
+        return Denied("open_exits", f"{slots} open sales of {terms.symbol}", f"{at.most_exits} on this symbol")
+    stops = sum(each.stops for each in own) + terms.is_stop
+    if at.most_stops is not None and terms.is_stop and stops > at.most_stops:
+        return Denied("open_exits", f"{stops} open stops of {terms.symbol}", f"{at.most_stops} on this symbol")
+    return None
 
 
 def book(at: Situation) -> Denied | None:
@@ -168,10 +207,20 @@ def book(at: Situation) -> Denied | None:
 
 def collar(at: Situation) -> Denied | None:
     terms, exits = at.terms, at.terms.exits
-    outside = _outside(at.policy, terms.side, terms.price, terms.stop_price or at.touch.mid)
+    reference = _reference(at, terms.stop_price)
+    outside = _outside(at.policy, terms.side, terms.price, reference)
     if outside is None and exits is not None and exits.stop_limit is not None:
-        return _outside(at.policy, "SELL", exits.stop_limit, exits.stop)
+        stop = exits.stop if exits.has_entry else _reference(at, exits.stop)
+        return _outside(at.policy, "SELL", exits.stop_limit, stop)
     return outside
+
+
+def _reference(at: Situation, stop: Price | None) -> Price | None:
+    """Return the price that the collar measures from; a stop that any minute can trigger is judged as a market sale."""
+    if stop is None:
+        return at.touch.mid
+    is_near = at.usual_minute is not None and at.touch.bid is not None and stop > at.touch.bid - at.usual_minute
+    return at.touch.mid if is_near else stop
 
 
 def _outside(policy: Policy, side: Side, price: Price, reference: Price | None) -> Denied | None:
@@ -199,12 +248,17 @@ def slippage(at: Situation) -> Denied | None:
     with localcontext(prec=DIGITS):
         if not at.fill.complete:
             return Denied(
-                "slippage", "more than the order book holds", f"at most {written(most)} bps from the best price"
+                "slippage",
+                "more than the order book holds",
+                f"at most {written(most)} bps from the best price",
+                left=at.fits or None,
             )
         lost = at.fill.slippage_bps(at.terms.side, at.fill.touch)
         if lost is None or lost <= most:
             return None
-        return Denied("slippage", f"{lost:.1f} bps from the best price", f"at most {written(most)} bps")
+        return Denied(
+            "slippage", f"{lost:.1f} bps from the best price", f"at most {written(most)} bps", left=at.fits or None
+        )
 
 
 def duplicate(at: Situation) -> Denied | None:
@@ -240,8 +294,8 @@ def confirmation(at: Situation) -> Denied | None:
 
 
 GUARDS: tuple[Guard, ...] = (
-    mode, ready, stop, key, symbol, kind, per_order, limits, position, daily_loss, book, collar, slippage,
-    duplicate, unresolved, confirmation,
+    mode, ready, stop, key, symbol, kind, per_order, limits, position, daily_loss, open_exits, book, collar,
+    slippage, duplicate, unresolved, confirmation,
 )  # fmt: skip
 
 

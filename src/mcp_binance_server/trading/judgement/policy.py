@@ -113,6 +113,10 @@ class Policy:
         confirm = self.confirm
         if confirm.ask == "default" and (mode != "live" or counted <= confirm.auto_per_order):
             return "policy"
+        return self.way_of_person(mode, counted)
+
+    def way_of_person(self, mode: TradingMode, counted: int) -> Way:
+        """Return how a person confirms an order with this charge."""
         return "client" if counted <= self.client_ceiling(mode, counted) else "apart"
 
     def client_ceiling(self, mode: TradingMode, counted: int = 0) -> int:

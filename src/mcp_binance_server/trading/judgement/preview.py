@@ -72,6 +72,23 @@ def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "
     return FillWalk(Quantity(base), Quantity(quote), Quantity(left), used, touch, worst)
 
 
+def largest_part(levels: Iterable[PriceLevel], side: Side, most_bps: Decimal) -> Quantity:
+    """Return the largest quantity whose average price is within a slippage of the best price of a book."""
+    base = quote = NOTHING
+    edge: Decimal | None = None
+    with localcontext(prec=DIGITS):
+        for price, stands in levels:
+            if edge is None:
+                edge = price * (1 + most_bps / BPS if side == "BUY" else 1 - most_bps / BPS)
+            is_beyond = price > edge if side == "BUY" else price < edge
+            # Beyond the edge each unit worsens the average: this many units bring it to the edge.
+            most = (quote - base * price) / (edge - price) if is_beyond else None
+            if most is not None and most < base + stands:
+                return Quantity(most)
+            base, quote = base + stands, quote + price * stands
+    return Quantity(base)
+
+
 @dataclass(frozen=True, slots=True)
 class Fee:
     """Fee that the exchange takes from the received asset. `assumed` means that no account gave the rate."""

@@ -23,7 +23,7 @@ from mcp_binance_server.surface.views.trading.orders import (
 )
 from mcp_binance_server.surface.views.trading.question import DO_NOT_PLACE, PLACE, order_question
 from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes, order_words
-from mcp_binance_server.trading.errors import ApprovalImpossible, OrderDeclined
+from mcp_binance_server.trading.errors import OrderDeclined
 from mcp_binance_server.trading.judgement.terms import PREVIEW_ID, PreviewId
 
 CANNOT_ASK = "this client cannot show questions"
@@ -50,7 +50,7 @@ async def place_order(context: Context, arguments: PlaceOrder) -> ToolAnswer:
             await trading.decline(found.kept)
             raise OrderDeclined
         case "impossible" if trading.policy.confirm.approver is None:
-            raise ApprovalImpossible(why=CANNOT_ASK)
+            raise await trading.without_yes(found.kept.terms, CANNOT_ASK)
         case decision:
             return await _waiting(context, found, is_asked=decision == "unanswered")
 

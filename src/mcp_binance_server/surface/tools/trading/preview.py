@@ -27,6 +27,7 @@ from mcp_binance_server.surface.tools.rows import ClientOrderId, omitted, option
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.surface.views.trading.preview import (
+    EXIT,
     denied_words,
     preview_step,
     preview_summary,
@@ -145,7 +146,7 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
         expires=None if shown.kept is None else instant(terms.expires_ms),
         worst_price=exact(terms.price) if terms.is_market else None,
         confirmation=None if shown.kept is None else CONFIRMATION[shown.way],
-        counts=f"{cents_text(terms.taken)} {shown.counting_asset}",
+        counts=f"{cents_text(terms.taken)} {shown.counting_asset}" if shown.purpose == "entry" else f"exit: {EXIT}",
         limits_left=dict(shown.limits_left),
         refused_by=[denied_words(each) for each in shown.denied],
         next_step=preview_step(shown),

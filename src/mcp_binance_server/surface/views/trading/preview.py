@@ -13,13 +13,14 @@ from mcp_binance_server.surface.views.trading.terms import (
     priced,
     unformatted,
 )
-from mcp_binance_server.trading.errors import COUNTS, limit_reached
+from mcp_binance_server.trading.errors import COUNTS, limit_reached, try_again
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
 from mcp_binance_server.words import word
 
 HEADING = "# Preview, nothing sent: "
+EXIT = "it does not raise your largest loss; limits on the number and the amount of orders let it pass"
 
 
 def preview_summary(shown: TradablePreview) -> str:
@@ -37,6 +38,9 @@ def preview_step(shown: TradablePreview) -> str:
         stands = next((each.client_order_id for each in shown.denied if each.client_order_id), None)
         if stands is not None:
             return f"{next_step('get_order', symbol=shown.terms.symbol, client_order_id=stands)} shows the other order"
+        waits = [each.retry_after_secs for each in shown.denied if each.retry_after_secs is not None]
+        if waits and len(waits) == len(shown.denied):
+            return f"report it, and preview it again in {max(waits)} seconds; an exit has limits of its own"
         return "explain the refusal to the user; only the operator can change a limit"
     call = next_step("place_order", preview_id=shown.kept.preview_id)
     return f"{call}, if the user wants exactly this; {AFTERWARDS[shown.way]}"
@@ -48,11 +52,12 @@ def denied_words(denied: Denied) -> str:
     The value is escaped, because it may come from outside.
     """
     if denied.guard in COUNTS:
-        return f"{denied.guard}: {limit_reached(denied.guard, denied.limit)}"
-    left = "" if denied.left is None else f", {denied.left} left"
+        return f"{denied.guard}: {limit_reached(denied.guard, denied.limit)}{try_again(denied.retry_after_secs)}"
+    left = "" if denied.left is None else f"; {denied.left}" if denied.guard == "slippage" else f", {denied.left} left"
     about = "" if denied.client_order_id is None else f" ({denied.client_order_id})"
     allowed = "resume with" if denied.guard == "stop" else "allowed"
-    return f"{denied.guard}: {word(denied.received)}; {allowed}: {word(denied.limit)}{left}{about}"
+    again = try_again(denied.retry_after_secs)
+    return f"{denied.guard}: {word(denied.received)}; {allowed}: {word(denied.limit)}{left}{again}{about}"
 
 
 def tradable_page(shown: TradablePreview, summary: str) -> str:
@@ -67,7 +72,7 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
         f"**Order**: {_order(shown, heading.removeprefix(HEADING))}",
         *facts,
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
-        f"**Counts towards your limits**: {cents_text(terms.taken)} {plain(shown.counting_asset)}",
+        _counts(shown),
         *([f"**Limits left**: {left}"] if left else []),
         *(f"**Refused by**: {unformatted(denied_words(each))}" for each in shown.denied),
         *([] if shown.kept is None else _placeable(shown, shown.kept.preview_id)),
@@ -77,6 +82,12 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
         page[-1],
     ]
     return "\n".join(lines)
+
+
+def _counts(shown: TradablePreview) -> str:
+    if shown.purpose != "entry":
+        return f"**Exit**: {EXIT}"
+    return f"**Counts towards your limits**: {cents_text(shown.terms.taken)} {plain(shown.counting_asset)}"
 
 
 def tradable_notes(shown: TradablePreview) -> list[str]:

@@ -29,13 +29,18 @@ NO_LIMIT = "no limit"
 NO_STAKE = ", without real money"
 
 
+# By whether the stop allows exits.
+EXITS = {True: "an exit needs the user's yes", False: "no exits"}
+
+
 def status_summary(status: TradingStatus) -> str:
     """Return in one line whether orders can be placed now."""
     mode = mode_word(status.mode, status.venue)
     if status.stopped is not None:
         return (
             f"{mode}: TRADING IS STOPPED for {whose_stop(status.stopped)} since {instant(status.stopped.since_ms)}. "
-            f"No new orders; cancels work, open orders stay. Only the user can resume: {RESUME}"
+            f"No new entries; {EXITS[status.stopped.allows_exits]}, cancels work, open orders stay. "
+            f"Only the user can resume: {RESUME}"
         )
     if status.waits_for:
         return f"{mode}: not ready. No orders until {status.waits_for}."

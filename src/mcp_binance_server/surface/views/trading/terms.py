@@ -6,7 +6,8 @@ from typing import Literal
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.markdown import exact, instant, plain, price_places
+from mcp_binance_server.services.trading.protection import UnprotectedHolding
+from mcp_binance_server.surface.views.markdown import exact, instant, money, next_step, plain, price_places
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exits
 from mcp_binance_server.trading.judgement.policy import Way
@@ -97,6 +98,17 @@ def exit_notes(terms: Terms) -> list[str]:
     if terms.replaces is None:
         return [*entry, *stop]
     return [KEEPS_PLACE if terms.amends else IN_ITS_PLACE]
+
+
+def unprotected_alarm(at_risk: UnprotectedHolding) -> str:
+    """Return the warning about a holding whose exit has failed, with its value and the call that places an exit."""
+    rules, amount = at_risk.rules, exact(at_risk.quantity)
+    worth = "" if at_risk.value is None else f", worth {money(at_risk.value, rules.quote, rules.tick)} now"
+    order = {"symbol": rules.symbol, "side": "SELL", "type": "STOP_LOSS_LIMIT", "quantity": amount}
+    return (
+        f"WARNING: {amount} {plain(rules.base)}{worth}, has NO exit: the exit of order {at_risk.client_order_id} ended "
+        f"without a sale. {next_step('preview_order', **order)} with a stop_price and a price protects it"
+    )
 
 
 def unprotected_words(intent: Intent, base: str) -> str:

@@ -1,0 +1,108 @@
+"""Purpose of an order: an entry raises the largest possible loss of an account, an exit does not. Pure.
+
+The largest loss is the value of all coins and of all open buys if every price falls to zero. An open stop limits the
+loss of its coins to its limit price. Limits of count and money bound entries; an exit passes them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Literal
+
+from mcp_binance_server.domain.money import STABLECOINS, Price, Quantity
+from mcp_binance_server.domain.order_requests import Side
+from mcp_binance_server.trading.judgement.intent import DIGITS
+from mcp_binance_server.trading.judgement.terms import Terms
+
+NOTHING = Quantity(Decimal(0))
+
+# A smaller entry replaces an open entry: it passes the limits of entries and is still counted by them.
+Purpose = Literal["entry", "smaller_entry", "exit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Balance of the base asset of an order, and the time it was read. `locked` is the part reserved by open sales."""
+
+    asset: str
+    total: Quantity
+    locked: Quantity
+    read_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOrder:
+    """An order placed here that is open, or ended after the balance was read.
+
+    `claimed` is the quantity it may still sell, `locked` the part of it that the exchange is known to reserve. `left`
+    is its unfilled quantity, `floor` the limit price of its stop. `slots` and `stops` count its open orders.
+    """
+
+    client_order_id: str
+    symbol: str
+    side: Side
+    price: Price
+    left: Quantity = NOTHING
+    claimed: Quantity = NOTHING
+    locked: Quantity = NOTHING
+    floor: Price | None = None
+    slots: int = 0
+    stops: int = 0
+
+
+def purpose_of(
+    terms: Terms, quote: str, counting_asset: str, holding: Holding | None, orders: Iterable[OpenOrder]
+) -> Purpose:
+    """Return whether an order raises the largest loss.
+
+    An exit is a sale of coins that no other order sells, for dollars or the counting asset. A replacement of a stop is
+    an exit if it protects the same quantity at the same limit price or a higher one.
+    """
+    known = tuple(orders)
+    old = next((each for each in known if each.client_order_id == terms.replaces), None)
+    with localcontext(prec=DIGITS):
+        if terms.side == "BUY":
+            is_smaller = old is not None and terms.exits is None and _is_smaller(terms, old)
+            return "smaller_entry" if is_smaller else "entry"
+        if holding is None or not is_money(quote, counting_asset) or terms.quantity > unclaimed(holding, known, old):
+            return "entry"
+        keeps_floor = old is None or old.floor is None or _protects_as_well(terms, old, old.floor)
+        return "exit" if keeps_floor else "entry"
+
+
+def is_money(quote: str, counting_asset: str) -> bool:
+    """Return True if a sale for this asset buys no coin."""
+    return quote == counting_asset or quote in STABLECOINS
+
+
+def unclaimed(holding: Holding, orders: Iterable[OpenOrder], replaced: OpenOrder | None = None) -> Quantity:
+    """Return the part of a balance that no open order sells, here or elsewhere."""
+    own = tuple(orders)
+    known_locked = sum((each.locked for each in own), NOTHING)
+    elsewhere = max(NOTHING, holding.locked - known_locked)
+    claimed = sum((each.claimed for each in own), NOTHING)
+    released = NOTHING if replaced is None else replaced.claimed
+    return Quantity(max(NOTHING, holding.total - elsewhere - claimed + released))
+
+
+def floor_of(terms: Terms) -> Price | None:
+    """Return the limit price of a stop that sells; None without one.
+
+    A limit above its trigger is not a floor: the order rests above the market when it is triggered.
+    """
+    if terms.side != "SELL" or terms.kind == "TAKE_PROFIT_LIMIT":
+        return None
+    exits = terms.exits
+    trigger, limit = (terms.stop_price, terms.price) if exits is None else (exits.stop, exits.stop_limit)
+    return limit if trigger is not None and limit is not None and limit <= trigger else None
+
+
+def _is_smaller(terms: Terms, old: OpenOrder) -> bool:
+    if terms.amends:  # an amendment keeps the price and can only reduce the quantity
+        return True
+    return old.side == "BUY" and terms.quantity * terms.price <= old.left * old.price
+
+
+def _protects_as_well(terms: Terms, old: OpenOrder, floor: Price) -> bool:
+    own = floor_of(terms)
+    return own is not None and own >= floor and terms.quantity >= old.left
