@@ -191,3 +191,31 @@ async def test_parameters_are_checked(ask_futures: Get, path: str, code: int) ->
     answer = await ask_futures(path)
 
     assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+async def test_the_book_of_a_contract_begins_at_its_best_prices(exchange: SimulatedExchange, ask_futures: Get) -> None:
+    quote = (await ask_futures("fapi/v1/ticker/bookTicker?symbol=BTCUSDT")).json()
+    for limit, weight in ((5, 2), (100, 5), (500, 10), (1000, 20)):
+        book = (await ask_futures(f"fapi/v1/depth?symbol=BTCUSDT&limit={limit}")).json()
+
+        assert exchange.futures.requests[-1].weight == weight
+        assert [len(book["bids"]), len(book["asks"])] == [limit, limit]
+        assert book["bids"][0] == [quote["bidPrice"], quote["bidQty"]]
+        assert book["asks"][0] == [quote["askPrice"], quote["askQty"]]
+        assert Decimal(book["asks"][1][0]) > Decimal(book["asks"][0][0])
+    usual = (await ask_futures("fapi/v1/depth?symbol=BTCUSDT")).json()
+    odd = await ask_futures("fapi/v1/depth?symbol=BTCUSDT&limit=7")
+
+    assert len(usual["bids"]) == 500
+    assert odd.json()["code"] == -1130
+
+
+async def test_a_price_is_that_of_the_last_trade(ask_futures: Get) -> None:
+    days = await by_symbol(ask_futures, "fapi/v1/ticker/24hr")
+    prices = await by_symbol(ask_futures, "fapi/v1/ticker/price")
+    one = (await ask_futures("fapi/v1/ticker/price?symbol=ETHUSDT")).json()
+
+    assert {name: row["price"] for name, row in prices.items()} == {
+        name: row["lastPrice"] for name, row in days.items()
+    }
+    assert one == prices["ETHUSDT"]

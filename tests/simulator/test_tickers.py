@@ -161,3 +161,40 @@ async def test_a_quiet_market_shows_its_last_price_and_nothing_else(get: Get, ex
 
     assert ticker["count"] == 0
     assert ticker["prevClosePrice"] == price != "0.00000000"
+
+
+@pytest.mark.parametrize(
+    ("query", "opened_ms"),
+    [
+        ("ticker?symbol=BTCUSDT&windowSize=1h", 1_784_588_520_000),
+        ("ticker?symbol=BTCUSDT&windowSize=2d", 1_784_419_320_000),
+        ("ticker/tradingDay?symbol=BTCUSDT", 1_784_592_000_000),
+        ("ticker/tradingDay?symbol=BTCUSDT&timeZone=8", 1_784_563_200_000),
+    ],
+)
+async def test_a_window_begins_where_it_was_asked_to(get: Get, clock: FakeClock, query: str, opened_ms: int) -> None:
+    clock.set_wall(TIMES[0])
+
+    body = (await get(query)).json()
+    mini = (await get(f"{query}&type=MINI")).json()
+
+    assert body["openTime"] == opened_ms
+    assert body["count"] > 0
+    assert mini == {name: body[name] for name in mini}
+    assert "priceChange" not in mini
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("ticker?symbol=BTCUSDT&windowSize=60m", -1130), ("ticker?symbol=BTCUSDT&windowSize=1w", -1130),
+     ("ticker", -1102), ("ticker/tradingDay?symbol=BTCUSDT&timeZone=99", -1130)],
+)  # fmt: skip
+async def test_a_window_that_does_not_exist_is_refused(get: Get, query: str, code: int) -> None:
+    assert (await get(query)).json()["code"] == code
+
+
+async def test_a_window_weighs_four_for_each_symbol(get: Get, exchange: SimulatedExchange) -> None:
+    bodies = (await get("ticker?symbols=[%22BTCUSDT%22,%22ETHUSDT%22]")).json()
+
+    assert [each["symbol"] for each in bodies] == ["BTCUSDT", "ETHUSDT"]
+    assert exchange.requests[-1].weight == 8

@@ -149,3 +149,13 @@ async def test_aggregates_cannot_be_asked_for_by_id_and_by_time(get: Get) -> Non
 async def test_depth_refuses_a_symbol_of_another_status(get: Get) -> None:
     assert (await get("depth?symbol=BTCUSDT&symbolStatus=BREAK")).json()["code"] == -1220
     assert (await get("depth?symbol=BTCUSDT&symbolStatus=TRADING")).status_code == 200
+
+
+async def test_no_symbol_has_block_trades(get: Get) -> None:
+    none, unnamed = (
+        await get("historicalBlockTrades?symbol=BTCUSDT&fromId=1"),
+        await get("historicalBlockTrades?symbol=BTCUSDT"),
+    )
+
+    assert none.json() == []
+    assert unnamed.json()["code"] == -1102

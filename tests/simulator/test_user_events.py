@@ -23,6 +23,7 @@ CANCEL = {"client_order_id": "mbs-c-01JZQ4TB", "original_client_order_id": "mbs-
 PREVENTED = Prevention(
     match_id=3, prevented="0.01000000", last_prevented="0.01000000", trade_group_id=1, other_order_id=37,
     other_symbol="BTCUSDT", other_prevented="0.01000000", other_price="115000.00000000", other_value="1150.00000000",
+    taker=True,
 )  # fmt: skip
 PART: dict[str, Any] = {
     "kind": "TRADE", "last_quantity": "0.00400000", "last_price": "115000.00000000", "last_value": "460.00000000",

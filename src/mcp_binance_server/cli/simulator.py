@@ -12,6 +12,7 @@ import uvicorn
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.control import ByPort
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 
@@ -43,6 +44,7 @@ def run_simulator(
         )
     except ValueError as error:
         raise SettingsError(problems=(str(error),)) from None
+    exchange.rights = KeyRights(trading=True)
     listener, futures_listener = _listen(port), _listen(0)
     host = f"{HOST}:{listener.getsockname()[1]}"
     futures_port = int(futures_listener.getsockname()[1])

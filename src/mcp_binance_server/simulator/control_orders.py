@@ -1,6 +1,7 @@
 """Control endpoints of the order desk, for tests and manual use. They also show its internal state."""
 
 from collections import Counter
+from typing import Literal
 
 import msgspec
 from starlette.requests import Request
@@ -15,6 +16,7 @@ from mcp_binance_server.simulator.orders.crowd_view import Print
 from mcp_binance_server.simulator.orders.desk import Named
 from mcp_binance_server.simulator.orders.execution import Execution
 from mcp_binance_server.simulator.orders.order import Wanted
+from mcp_binance_server.simulator.orders.references import PriceRange
 from mcp_binance_server.simulator.refusals import Refusal
 
 
@@ -29,9 +31,13 @@ class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
-    """Permissions of a symbol, with the names in exchangeInfo. None keeps the current value."""
+    """Status and permissions of a symbol, named as in exchangeInfo; None keeps the current value.
+
+    Only TRADING accepts new orders. Cancels and the crowd's trades go on.
+    """
 
     symbol: str
+    status: Literal["TRADING", "END_OF_DAY", "HALT", "BREAK", "CANCEL_ONLY"] | None = None
     oco_allowed: bool | None = None
     oto_allowed: bool | None = None
     opo_allowed: bool | None = None
@@ -71,6 +77,19 @@ class CrowdTrade(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     sold: bool
 
 
+class ReferenceOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Reference price and price range of a symbol, in place of the earlier ones.
+
+    A price of None means that the symbol has none now. Without `price` it is the average of the last minutes, and
+    without `rule` there is no price range. `ever` is false for a symbol that never had a reference price.
+    """
+
+    symbol: str
+    price: str | msgspec.UnsetType | None = msgspec.UNSET
+    rule: PriceRange | None = None
+    ever: bool = True
+
+
 class OrderControl:
     """Handlers that change the running order desk."""
 
@@ -85,6 +104,7 @@ class OrderControl:
             Route("/orders", self.set_knobs, methods=["POST"]),
             Route("/orders", self.wipe, methods=["DELETE"]),
             Route("/orders/flags", self.set_flags, methods=["POST"]),
+            Route("/orders/reference", self.set_reference, methods=["POST"]),
             Route("/orders/executions", self.executions, methods=["GET"]),
             Route("/orders/new", self.place, methods=["POST"]),
             Route("/orders/cancel", self.cancel, methods=["POST"]),
@@ -133,7 +153,7 @@ class OrderControl:
         return reply(DeskOrder(*knobs))
 
     async def set_flags(self, request: Request) -> Response:
-        """Change the permissions of a symbol, also in exchangeInfo."""
+        """Change the status and the permissions of a symbol; exchangeInfo shows them from then on."""
         order = msgspec.json.decode(await request.body(), type=SymbolFlags)
         record = next(one for one in self._desk.listing.records if one["symbol"] == self._symbol(order.symbol).name)
         told: dict[str, object] = msgspec.to_builtins(order)
@@ -144,6 +164,21 @@ class OrderControl:
         """Delete all orders and fills and reset the balances. The record of accepted orders stays."""
         self._desk.wipe()
         return reply({"orders": 0})
+
+    async def set_reference(self, request: Request) -> Response:
+        """Change the reference price and the price range of a symbol."""
+        order = msgspec.json.decode(await request.body(), type=ReferenceOrder)
+        name, references = self._symbol(order.symbol).name, self._desk.engine.references
+        references.averaged.discard(name)
+        references.fixed.pop(name, None)
+        references.rules.pop(name, None)
+        if order.ever and order.price is msgspec.UNSET:
+            references.averaged.add(name)
+        elif order.ever:
+            references.fixed[name] = None if order.price is None else units(str(order.price))
+        if order.rule is not None:
+            references.rules[name] = order.rule
+        return reply(order)
 
     async def executions(self, request: Request) -> Response:
         """Return the executions after a sequence number, oldest first."""

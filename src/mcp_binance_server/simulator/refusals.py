@@ -135,6 +135,10 @@ def no_such_order() -> Refusal:
     return Refusal(-2013, "Order does not exist.")
 
 
+def no_reference_price() -> Refusal:
+    return Refusal(-2043, "This symbol doesn't have a reference price.")
+
+
 def wrong_client_id() -> Refusal:
     return Refusal(-2039, "Client order ID is not correct for this order ID.")
 
@@ -178,6 +182,11 @@ def refused(refusal: Refusal) -> Answer:
     """Return the answer for a refusal."""
     headers = {} if refusal.retry_after_secs is None else {"Retry-After": str(refusal.retry_after_secs)}
     return Answer(refusal.status, msgspec.json.encode(refusal.body()), headers=headers)
+
+
+def unknown_path(method: str, path: str) -> Answer:
+    """Return the answer for a path that does not exist, or not with this method."""
+    return json_answer({"code": -5000, "msg": f"Path {path}, Method {method} is invalid"}, 404)
 
 
 def page(status: int, title: str) -> Answer:

@@ -81,8 +81,8 @@ def told(answer: httpx2.Response) -> tuple[int, int, str]:
         ),
         (
             {"type": "STOP_LOSS", "timeInForce": None, "price": None, "stopPrice": "1"},
-            -1020,
-            "This operation is not supported.",
+            -2010,
+            "Order would trigger immediately.",
         ),
         ({"quantity": "0.5"}, -2010, "Account has insufficient balance for requested action."),
         ({"side": "SELL", "quantity": "0.5"}, -2010, "Account has insufficient balance for requested action."),
@@ -211,3 +211,17 @@ async def test_a_new_order_may_be_found_late(trader: Trader, clock: FakeClock) -
     assert early == {"code": -2013, "msg": "Order does not exist."}
     assert (await trader.order("one"))["status"] == "NEW"
     assert (await trader.order("demo-4"))["status"] == "NEW"
+
+
+async def test_a_symbol_that_only_cancels_takes_no_order_and_every_cancel(
+    trader: Trader, api: httpx2.AsyncClient
+) -> None:
+    await trader.place(newClientOrderId="one")
+    await api.post("/control/orders/flags", json={"symbol": "BTCUSDT", "status": "CANCEL_ONLY"})
+
+    placed, cancelled = await trader.place(), await trader.cancel("one")
+
+    (listed,) = (await api.get("/api/v3/exchangeInfo?symbol=BTCUSDT")).json()["symbols"]
+    assert listed["status"] == "CANCEL_ONLY"
+    assert told(placed) == (400, -2010, "Market is closed.")
+    assert cancelled.json()["status"] == "CANCELED"

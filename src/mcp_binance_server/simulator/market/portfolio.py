@@ -54,6 +54,9 @@ class Order:
     """ID of its order list; -1 without a list."""
     released_ms: int | None = None
     """Time at which the working order of its list released it; -1 while it is pending, None if it never was."""
+    iceberg: str = ZERO
+    label: dict[str, object] = field(default_factory=dict[str, object])
+    """Fields that are shown only if they were sent."""
 
     @property
     def open(self) -> bool:
@@ -92,7 +95,7 @@ class Order:
             "type": self.kind,
             "side": self.side,
             "stopPrice": self.stop_price,
-            "icebergQty": ZERO,
+            "icebergQty": self.iceberg,
             "time": self.placed_ms,
             "updateTime": self.updated_ms,
             "isWorking": not self.waiting and self.status != "PENDING_NEW",
@@ -104,7 +107,7 @@ class Order:
             body |= {"preventedMatchId": self.prevented_match_id, "preventedQuantity": self.prevented}
         if self.expiry_reason is not None:
             body["expiryReason"] = self.expiry_reason
-        return body
+        return body | self.label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

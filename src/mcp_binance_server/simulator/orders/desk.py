@@ -1,13 +1,13 @@
 """The order desk: it accepts or rejects orders and records all accepted ones."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from mcp_binance_server.simulator.market.listing import UNIT, Listing, Symbol
 from mcp_binance_server.simulator.market.portfolio import Order, Portfolio
 from mcp_binance_server.simulator.market.synthetic import Market
-from mcp_binance_server.simulator.orders.accounts import Account
+from mcp_binance_server.simulator.orders.accounts import Account, units
 from mcp_binance_server.simulator.orders.counts import OrderLedger
 from mcp_binance_server.simulator.orders.engine import OrderEngine, triggered
 from mcp_binance_server.simulator.orders.execution import Execution
@@ -137,17 +137,45 @@ class OrderDesk:
         )
         check_position(wanted, rules.filters, account.total(symbol.base), open_orders)
 
+    def reference(self, symbol: Symbol, now_ms: int) -> int | None:
+        """Return the reference price of a symbol; None if it has none or does not trade."""
+        engine = self.engine
+        return engine.references.price(symbol, engine.crowd, now_ms) if symbol.trading else None
+
     def average(self, wanted: Wanted, now_ms: int) -> int:
         """Return the average price that filters use.
 
         Raises:
             Refusal: the market is closed.
         """
-        symbol, minutes = wanted.symbol, self.rules(wanted.symbol).average_minutes
-        average = self.engine.crowd.average(symbol, minutes, now_ms) if symbol.trading else None
-        if average is None:
+        symbol, rules = wanted.symbol, self.rules(wanted.symbol)
+        average = self.reference(symbol, now_ms)
+        if average is None and symbol.trading:
+            average = self.engine.crowd.average(symbol, rules.average_minutes, now_ms)
+        if average is None or rules.status != "TRADING":
             raise rejected("Market is closed.")
         return average
+
+    def settled(self, account: Account, wanted: Wanted, now_ms: int) -> Wanted:
+        """Return an order with its quantity and price: an amount of quote and a peg follow from the book.
+
+        Raises:
+            Refusal: the book is too thin for that.
+        """
+        self.engine.settle(now_ms)
+        if wanted.quote:
+            self.average(wanted, now_ms)  # a closed market comes first
+            order = LiveOrder(wanted=wanted, number=0, holder=account.holder, placed_ms=now_ms, updated_ms=now_ms)
+            quantity = floored(self.engine.quantity_for(order, wanted.quote, now_ms), self.rules(wanted.symbol))
+            if not quantity:
+                raise rejected("Order book liquidity is less than `LOT_SIZE` filter minimum quantity.")
+            wanted = replace(wanted, quantity=quantity)
+        if wanted.peg is not None and not wanted.conditional:
+            price = self.engine.pegged(wanted, wanted.peg, now_ms)
+            if price is None:
+                raise rejected("Order book liquidity is too low for this pegged order.")
+            wanted = replace(wanted, price=price)
+        return wanted
 
     def place(self, account: Account, wanted: Wanted, now_ms: int, *, by_hand: bool = False) -> LiveOrder:
         """Accept an order and match it.
@@ -155,6 +183,7 @@ class OrderDesk:
         Raises:
             Refusal: it breaks a filter, or the engine rejects it.
         """
+        wanted = self.settled(account, wanted, now_ms)
         self.check(account, wanted, now_ms)
         order = self.numbered(account, wanted, now_ms)
         try:
@@ -197,6 +226,21 @@ class OrderDesk:
         else:
             self.engine.execute(order, match, levels, now_ms)
 
+    def cancel_all(self, account: Account, symbol: str, cancel_id: str, now_ms: int) -> list[Order]:
+        """Cancel every open order of a symbol and return one of each list, and each order without a list.
+
+        Raises:
+            Refusal: none is open.
+        """
+        self.engine.settle(now_ms)
+        gone: list[Order] = []
+        while orders := self.records.open_orders(account.holder, symbol):
+            first = orders[0]
+            gone.append(self.cancel(account, Named(symbol, first.order_id, None), cancel_id, now_ms))
+        if not gone:
+            raise not_open()
+        return gone
+
     def cancel(self, account: Account, named: Named, cancel_id: str, now_ms: int) -> Order:
         """Cancel an open order and return it. It is returned with its original client order ID.
 
@@ -237,9 +281,17 @@ class OrderDesk:
         if wanted.conditional and triggered(wanted, self.engine.crowd.last(wanted.symbol, now_ms) or 0):
             raise rejected("Order would trigger immediately.")
         match, levels = self.engine.match(order, now_ms)
-        if wanted.kind == "LIMIT_MAKER" and match.steps:
+        if wanted.kind == "LIMIT_MAKER" and (match.steps or match.beyond):
             raise rejected("Order would immediately match and take.")
         return match, levels
+
+
+def floored(quantity: int, rules: SymbolRules) -> int:
+    """Round a quantity down to the steps of a market order."""
+    for entry in rules.filters:
+        step = units(str(entry["stepSize"])) if entry["filterType"] in {"LOT_SIZE", "MARKET_LOT_SIZE"} else 0
+        quantity -= quantity % step if step else 0
+    return quantity
 
 
 def afford(account: Account, wanted: Wanted, needed: int) -> None:

@@ -4,6 +4,7 @@ It matches clients' orders with each other and with the simulated market, and re
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from mcp_binance_server.simulator.market.listing import UNIT, Listing, Symbol, decimal_string
@@ -14,8 +15,9 @@ from mcp_binance_server.simulator.orders.crowd_view import CrowdView, Print
 from mcp_binance_server.simulator.orders.execution import Prevention
 from mcp_binance_server.simulator.orders.lists import OrderList
 from mcp_binance_server.simulator.orders.matching import Level, Match, MatchingBook, Resting, Step, Taker
-from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
+from mcp_binance_server.simulator.orders.order import LiveOrder, Peg, Wanted
 from mcp_binance_server.simulator.orders.records import Detail, OrderRecords
+from mcp_binance_server.simulator.orders.references import References
 from mcp_binance_server.simulator.orders.shown import ShownOrders
 
 FIRST_TRADE_ID = 8_000_000_000_001  # above the trade IDs of the public tape, which has no trades of accounts
@@ -23,8 +25,10 @@ COMMISSION_SHARE = 1_000  # one thousandth of the received amount
 UNFILLED_IOC = "UNFILLED_IOC_QUANTITY_EXPIRED"
 UNFILLED_FOK = "UNFILLED_FOK_ORDER_EXPIRED"
 NO_LIQUIDITY = "INSUFFICIENT_LIQUIDITY"
+OUT_OF_RANGE = "EXECUTION_RULE_PRICE_RANGE_EXCEEDED"
 OTHER_BEGAN = "OCO_TRIGGER"
 NEVER_BEGAN = "OTO_PHASE_ONE_EXPIRED"
+REFUSED_LATER = "REJECTED"
 
 Release = Callable[[OrderList, int], None]
 
@@ -40,6 +44,7 @@ class OrderEngine:
     def __init__(self, listing: Listing, records: OrderRecords, ledger: OrderLedger) -> None:
         self.crowd: CrowdView
         self.shown = ShownOrders()
+        self.references = References()
         self._listing = listing
         self._records = records
         self._ledger = ledger
@@ -88,9 +93,50 @@ class OrderEngine:
             if order.waiting and triggered(order.wanted, one.price):
                 order.triggered_ms = order.updated_ms = one.at_ms
                 self._begin(order, one.at_ms)
-                self._records.tell(order, "NEW", one.at_ms)
-                self.execute(order, *self.match(order, one.at_ms), one.at_ms)
+                self._activate(order, one.at_ms)
         self.follow_up(one.at_ms)
+
+    def _activate(self, order: LiveOrder, now_ms: int) -> None:
+        """Match a triggered order; one whose price is only known now expires if the account cannot pay for it."""
+        if order.wanted.peg is not None:
+            price = self.pegged(order.wanted, order.wanted.peg, now_ms)
+            if price is None:
+                self.expire(order, NO_LIQUIDITY, now_ms)
+                return
+            order.wanted = replace(order.wanted, price=price)
+        match, levels = self.match(order, now_ms)
+        cost = -(-match.value // UNIT) if order.wanted.at_market else order.needed
+        account = self._records.account_of(order.holder)
+        if order.wanted.buys and account.free(order.wanted.symbol.quote) + order.locked < cost:
+            self.expire(order, REFUSED_LATER, now_ms)
+            return
+        self._records.unlock(order)
+        self._records.tell(order, "NEW", now_ms)
+        self.execute(order, match, levels, now_ms)
+
+    def pegged(self, wanted: Wanted, peg: Peg, now_ms: int) -> int | None:
+        """Return the price that an order is pegged to; None if the book has no such level."""
+        buys, level = wanted.buys == peg.same_side, peg.level or 0
+        own = {order.price for order in self.book(wanted.symbol).side(buys=buys)}
+        crowd = {price for price, _ in self.crowd.side(wanted.symbol, level + 1, now_ms, buys=buys)}
+        prices = sorted(own | crowd, reverse=buys)
+        if len(prices) <= level:
+            return None
+        best = prices[level]
+        return best if not peg.limit else min(best, peg.limit) if wanted.buys else max(best, peg.limit)
+
+    def quantity_for(self, order: LiveOrder, quote: int, now_ms: int) -> int:
+        """Return the quantity that an amount of the quote asset buys, or must be sold for it, at this time."""
+        last = self.crowd.last(order.wanted.symbol, now_ms)
+        if not last:
+            return 0
+        guess = max(1, quote * UNIT // last)
+        while True:
+            order.wanted = replace(order.wanted, quantity=guess)
+            match, _ = self.match(order, now_ms)
+            if match.value >= quote * UNIT or match.left or match.expired:
+                return _worth(match, quote * UNIT)
+            guess *= 2
 
     def follow_up(self, now_ms: int) -> None:
         """Release or expire the pending orders of lists whose working order has ended.
@@ -107,9 +153,11 @@ class OrderEngine:
                 self.expire(order, NEVER_BEGAN, now_ms)
 
     def match(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
-        """Return the match of an order at this time, and the market levels used for it."""
-        taker = _taker(order)
-        levels = self.crowd.levels(order.wanted.symbol, taker, now_ms)
+        """Return the match of an order at this time, and the crowd's levels used for it."""
+        wanted = order.wanted
+        least, most = self.references.limits(wanted.symbol, self.crowd, now_ms, buys=wanted.buys)
+        taker = replace(_taker(order), least=least, most=most)
+        levels = self.crowd.levels(wanted.symbol, taker, now_ms)
         return self.book(order.wanted.symbol).match(taker, levels), levels
 
     def execute(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
@@ -117,7 +165,7 @@ class OrderEngine:
         wanted, book = order.wanted, self.book(order.wanted.symbol)
         self._seen_ms.setdefault(wanted.symbol.name, now_ms)
         if wanted.time_in_force == "FOK" and match.traded < wanted.quantity:
-            self.expire(order, UNFILLED_FOK, now_ms)
+            self.expire(order, OUT_OF_RANGE if match.beyond else UNFILLED_FOK, now_ms)
             return
         book.commit(_taker(order), match, levels)
         for step in match.steps:
@@ -128,11 +176,16 @@ class OrderEngine:
         if not order.open:
             self._publish(wanted.symbol, now_ms)
             return
-        if wanted.kind == "MARKET" or wanted.time_in_force == "IOC":
-            self.expire(order, NO_LIQUIDITY if wanted.kind == "MARKET" else UNFILLED_IOC, now_ms)
+        if match.beyond:
+            self.expire(order, OUT_OF_RANGE, now_ms)
+        elif wanted.at_market or wanted.time_in_force == "IOC":
+            self.expire(order, NO_LIQUIDITY if wanted.at_market else UNFILLED_IOC, now_ms)
         else:
             ahead = self.crowd.ahead(wanted.symbol, wanted.price, now_ms, buys=wanted.buys)
-            book.rest(Resting(order.number, order.holder, wanted.buys, wanted.price, order.left, ahead))
+            resting = Resting(
+                order.number, order.holder, wanted.buys, wanted.price, order.left, ahead, iceberg=wanted.iceberg
+            )
+            book.rest(resting)
             self._publish(wanted.symbol, now_ms)
 
     def wait(self, order: LiveOrder, now_ms: int) -> None:
@@ -253,6 +306,7 @@ class OrderEngine:
                 other_prevented=decimal_string(other_amount),
                 other_price=decimal_string(step.price),
                 other_value=decimal_string(step.price * other_amount // UNIT),
+                taker=one is order,
             )
             self._records.tell(one, "TRADE_PREVENTION", now_ms, Detail(prevention=prevention))
             self._note_end(one)
@@ -283,6 +337,17 @@ def triggered(wanted: Wanted, price: int) -> bool:
     """Return whether a trade at a price triggers a stop order."""
     rising = wanted.buys == wanted.kind.startswith("STOP_LOSS")
     return price >= wanted.stop if rising else price <= wanted.stop
+
+
+def _worth(match: Match, value: int) -> int:
+    """Return the quantity of a match up to a value, which is a price times a quantity."""
+    quantity = 0
+    for step in match.steps:
+        taken = min(step.traded, value // step.price)
+        quantity, value = quantity + taken, value - taken * step.price
+        if taken < step.traded:
+            break
+    return quantity
 
 
 def _taker(order: LiveOrder) -> Taker:

@@ -24,6 +24,8 @@ class Prevention:
     other_prevented: str
     other_price: str
     other_value: str
+    taker: bool
+    """Whether this order was the incoming one."""
 
 
 @dataclass(frozen=True, slots=True)

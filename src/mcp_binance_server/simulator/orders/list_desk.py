@@ -6,7 +6,7 @@ from itertools import pairwise
 from mcp_binance_server.simulator.market.listing import UNIT
 from mcp_binance_server.simulator.orders.accounts import Account, units
 from mcp_binance_server.simulator.orders.desk import Named, OrderDesk, afford, reject_reason
-from mcp_binance_server.simulator.orders.engine import OTHER_BEGAN
+from mcp_binance_server.simulator.orders.engine import OTHER_BEGAN, REFUSED_LATER
 from mcp_binance_server.simulator.orders.lists import OrderList, WantedList
 from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
 from mcp_binance_server.simulator.orders.records import Detail
@@ -14,7 +14,6 @@ from mcp_binance_server.simulator.orders.rules import check_filters, failed, not
 from mcp_binance_server.simulator.refusals import Refusal
 
 FIRST_LIST_ID = 5_200_001
-REFUSED_LATER = "REJECTED"
 BAD_PRICES = "The relationship of the prices for the orders is not correct."
 
 
@@ -185,7 +184,7 @@ class ListDesk:
         afford(account, wanted, bought or max(one.needed for one in listed.others))
 
     def _sellable(self, wanted: Wanted, received: int) -> int:
-        names = {"LOT_SIZE", "MARKET_LOT_SIZE"} if wanted.kind == "MARKET" else {"LOT_SIZE"}
+        names = {"LOT_SIZE", "MARKET_LOT_SIZE"} if wanted.at_market else {"LOT_SIZE"}
         for entry in self._desk.rules(wanted.symbol).filters:
             step = units(str(entry["stepSize"])) if entry["filterType"] in names else 0
             received -= received % step if step else 0

@@ -21,6 +21,20 @@ class Resting:
     left: int
     ahead: int = 0
     """Quantity of the crowd ahead of the order at its price."""
+    iceberg: int = 0
+    """Largest quantity to show; 0 shows all. Unlike at Binance, a refilled part keeps its place in the queue."""
+    done: int = 0
+    """Quantity that traded on the book."""
+
+    @property
+    def shown(self) -> int:
+        """Quantity shown in the book."""
+        return min(self.left, self.iceberg - self.done % self.iceberg) if self.iceberg else self.left
+
+    def take(self, quantity: int) -> None:
+        """Subtract a traded or prevented quantity."""
+        self.left -= quantity
+        self.done += quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +46,17 @@ class Taker:
     price: int | None
     quantity: int
     mode: str = "NONE"
+    least: int | None = None
+    most: int | None = None
+    """Price range of the execution rules; None means no limit."""
 
     def reaches(self, price: int) -> bool:
         """Return whether the order would trade at a price of the opposite side."""
         return self.price is None or (price <= self.price if self.buys else price >= self.price)
+
+    def may_trade(self, price: int) -> bool:
+        """Return whether the execution rules allow a trade at a price."""
+        return (self.least is None or price >= self.least) and (self.most is None or price <= self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +85,8 @@ class Match:
     left: int
     expired: bool = False
     """Whether self-trade prevention ended the incoming order."""
+    beyond: bool = False
+    """Whether the next trade would be outside the price range of the execution rules; that ends the order."""
 
     @property
     def traded(self) -> int:
@@ -100,6 +123,8 @@ class MatchingBook:
         for price, quantity, maker in self._queue(taker, crowd):
             if not left:
                 break
+            if not taker.may_trade(price):
+                return Match(tuple(steps), left, beyond=True)
             if maker is None or maker.owner != taker.owner or taker.mode == "NONE":
                 traded = min(left, quantity)
                 steps.append(Step(price, maker, traded))
@@ -117,7 +142,7 @@ class MatchingBook:
         shown = dict(crowd)
         for step in match.steps:
             if step.maker is not None:
-                step.maker.left -= step.traded + step.maker_prevented
+                step.maker.take(step.traded + step.maker_prevented)
                 if not step.maker.left:
                     del self.orders[step.maker.number]
             else:
@@ -163,7 +188,7 @@ class MatchingBook:
 
     def _served(self, fills: list[Level]) -> list[Level]:
         for number, filled in fills:
-            self.orders[number].left -= filled
+            self.orders[number].take(filled)
             if not self.orders[number].left:
                 del self.orders[number]
         return fills

@@ -6,6 +6,22 @@ from mcp_binance_server.simulator.market.listing import UNIT, Symbol, decimal_st
 from mcp_binance_server.simulator.market.portfolio import ZERO, Order
 
 STOPS = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"})
+AT_MARKET = frozenset({"MARKET", "STOP_LOSS", "TAKE_PROFIT"})
+Label = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peg:
+    """Instruction to take the price from the book; `limit` is the price that was sent, 0 for none."""
+
+    kind: str
+    level: int | None
+    limit: int
+
+    @property
+    def same_side(self) -> bool:
+        """Return whether the price is one of the order's own side of the book."""
+        return self.kind == "PRIMARY_PEG"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +37,18 @@ class Wanted:
     stop: int
     client_order_id: str
     self_trade: str
+    quote: int = 0
+    """Amount of the quote asset to spend or to receive; 0 if the order has a quantity."""
+    iceberg: int = 0
+    """Largest quantity to show in the book; 0 shows all."""
+    peg: Peg | None = None
+    strategy_id: int | None = None
+    strategy_type: int | None = None
+
+    @property
+    def at_market(self) -> bool:
+        """Return whether the order takes at any price once it trades."""
+        return self.kind in AT_MARKET
 
     @property
     def conditional(self) -> bool:
@@ -31,10 +59,25 @@ class Wanted:
         return self.symbol.quote if self.buys else self.symbol.base
 
     def needs(self, left: int) -> int:
-        """Return the amount to lock for a quantity of the order. A buy without a price locks nothing."""
+        """Return the amount to lock for a quantity of the order; a buy without any price locks nothing."""
         if not self.buys:
             return left
-        return -(-self.price * left // UNIT)
+        return -(-(self.price or self.stop) * left // UNIT)
+
+    def label(self) -> Label:
+        """Return the fields that an order shows only if they were sent."""
+        told: Label = {}
+        if self.strategy_id is not None:
+            told["strategyId"] = self.strategy_id
+        if self.strategy_type is not None:
+            told["strategyType"] = self.strategy_type
+        if self.peg is not None:
+            told["pegPriceType"] = self.peg.kind
+            if self.peg.level is not None:
+                told |= {"pegOffsetType": "PRICE_LEVEL", "pegOffsetValue": self.peg.level}
+            if self.price:
+                told["peggedPrice"] = decimal_string(self.price)
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +143,7 @@ class LiveOrder:
             order_id=self.number,
             client_order_id=wanted.client_order_id,
             side="BUY" if wanted.buys else "SELL",
-            price=decimal_string(wanted.price),
+            price=decimal_string(wanted.price if wanted.peg is None else wanted.peg.limit),
             quantity=decimal_string(wanted.quantity),
             executed=decimal_string(self.executed),
             executed_value=decimal_string(self.value),
@@ -117,4 +160,7 @@ class LiveOrder:
             prevented_match_id=self.prevented_match_id,
             list_id=self.list_id,
             released_ms=self.released_ms,
+            quote_quantity=decimal_string(wanted.quote),
+            iceberg=decimal_string(wanted.iceberg),
+            label=wanted.label(),
         )

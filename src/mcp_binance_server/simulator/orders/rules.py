@@ -20,11 +20,15 @@ class SymbolRules(msgspec.Struct, rename="camel"):
     default_self_trade_prevention_mode: str
     allowed_self_trade_prevention_modes: list[str]
     filters: list[Filter]
+    status: str
     oco_allowed: bool = False
     oto_allowed: bool = False
     opo_allowed: bool = False
     amend_allowed: bool = False
     cancel_replace_allowed: bool = False
+    iceberg_allowed: bool = False
+    quote_order_qty_market_allowed: bool = False
+    peg_instructions_allowed: bool = False
 
     @property
     def most_amendments(self) -> int:
@@ -72,6 +76,11 @@ def check_filters(wanted: Wanted, filters: list[Filter], *, average: int, open_o
     for name in ("PERCENT_PRICE", "PERCENT_PRICE_BY_SIDE"):
         if name in by_name and wanted.price and not _percent(wanted, by_name[name], average):
             raise failed(name)
+    if wanted.iceberg > wanted.quantity:
+        raise rejected("IcebergQty exceeds QTY.")
+    parts = int(by_name.get("ICEBERG_PARTS", {}).get("limit", 0))
+    if parts and wanted.iceberg and -(-wanted.quantity // wanted.iceberg) > parts:
+        raise failed("ICEBERG_PARTS")
     value = (wanted.price or average) * wanted.quantity // UNIT
     if not value:
         raise rejected("Price * QTY is zero or less.")
@@ -110,11 +119,12 @@ def _price(wanted: Wanted, entry: Filter) -> bool:
 
 
 def _lot(wanted: Wanted, entry: Filter) -> bool:
-    return _inside(wanted.quantity, entry, "minQty", "maxQty", "stepSize")
+    quantities = [wanted.quantity, *([wanted.iceberg] if wanted.iceberg else [])]
+    return all(_inside(each, entry, "minQty", "maxQty", "stepSize") for each in quantities)
 
 
 def _market_lot(wanted: Wanted, entry: Filter) -> bool:
-    return wanted.kind != "MARKET" or _lot(wanted, entry)
+    return not wanted.at_market or _lot(wanted, entry)
 
 
 def _percent(wanted: Wanted, entry: Filter, average: int) -> bool:
@@ -124,7 +134,7 @@ def _percent(wanted: Wanted, entry: Filter, average: int) -> bool:
 
 
 def _notional(wanted: Wanted, entry: Filter, value: int) -> bool:
-    market = wanted.kind == "MARKET"
+    market = wanted.at_market
     least_applies = not market or bool(entry.get("applyMinToMarket", entry.get("applyToMarket")))
     most_applies = "maxNotional" in entry and (not market or bool(entry["applyMaxToMarket"]))
     if least_applies and value < units(str(entry["minNotional"])):

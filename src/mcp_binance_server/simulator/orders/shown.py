@@ -33,7 +33,7 @@ class ShownOrders:
         standing: dict[Place, int] = {}
         for order in orders:
             place = (order.buys, order.price // symbol.tick)
-            standing[place] = standing.get(place, 0) + order.left
+            standing[place] = standing.get(place, 0) + order.shown
         past = self._past.setdefault(symbol.name, {})
         gone = [place for place, history in past.items() if not history[-1][1] and history[-1][0] < at_ms - KEPT_MS]
         for place in gone:

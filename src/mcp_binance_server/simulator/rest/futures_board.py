@@ -1,5 +1,6 @@
-"""Endpoints for all contracts: exchangeInfo, ticker/24hr, premiumIndex, ticker/bookTicker and fundingInfo."""
+"""Endpoints for all contracts: exchangeInfo, the tickers, premiumIndex and fundingInfo; and the depth of one."""
 
+from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.futures.funding import INTEREST
 from mcp_binance_server.simulator.futures.listing import Contract, zeros
 from mcp_binance_server.simulator.futures.market import FuturesMarket
@@ -7,10 +8,12 @@ from mcp_binance_server.simulator.market.listing import decimal_string
 from mcp_binance_server.simulator.market.portfolio import ZERO
 from mcp_binance_server.simulator.rest.endpoints import flat
 from mcp_binance_server.simulator.rest.futures_calls import FuturesCall, FuturesEndpoint, one_or_all
+from mcp_binance_server.simulator.rest.signing import Params
 from mcp_binance_server.simulator.rest.tickers import percent
 
 Row = dict[str, object]
 
+DEPTH_WEIGHTS = {5: 2, 10: 2, 20: 2, 50: 2, 100: 5, 500: 10, 1000: 20}
 ASSETS = ("USDT", "USDC", "BTC", "BNB", "ETH")
 
 
@@ -76,7 +79,7 @@ def contract_record(contract: Contract) -> Row:
             {"filterType": "MARKET_LOT_SIZE", "minQty": step, "maxQty": "1000000.00000000", "stepSize": step},
             {"filterType": "MAX_NUM_ORDERS", "limit": 200},
             {"filterType": "MIN_NOTIONAL", "notional": "5"},
-            {"filterType": "PERCENT_PRICE", "multiplierUp": "1.05", "multiplierDown": "0.95", "multiplierDecimal": 4},
+            {"filterType": "PERCENT_PRICE", "multiplierUp": "1.05", "multiplierDown": "0.95", "multiplierDecimal": "4"},
         ],
         "orderTypes": ["LIMIT", "MARKET", "STOP", "STOP_MARKET", "TAKE_PROFIT", "TAKE_PROFIT_MARKET"],
         "timeInForce": ["GTC", "IOC", "FOK", "GTX", "GTD"],
@@ -103,6 +106,41 @@ def book_ticker(call: FuturesCall) -> object:
     chosen, alone = call.chosen()
     rows = [quote_row(call.market, contract, call.now_ms) for contract in chosen]
     return rows[0] if alone else rows
+
+
+def price_ticker(call: FuturesCall) -> object:
+    """Answer ticker/price."""
+    chosen, alone = call.chosen()
+    rows = [
+        {"symbol": each.name, "price": each.price(call.market.day(each, call.now_ms).last), "time": call.now_ms}
+        for each in chosen
+    ]
+    return rows[0] if alone else rows
+
+
+def depth(call: FuturesCall) -> object:
+    """Answer depth: the best price of each side, and behind it levels one tick apart."""
+    contract, limit = call.contract(), call.params.whole("limit") or 500
+    if limit not in DEPTH_WEIGHTS:
+        raise refusals.bad_value("limit")
+    quote = call.market.quote(contract, call.now_ms)
+
+    def side(best: int, lots: int, step: int) -> list[tuple[str, str]]:
+        prices = [best + step * number for number in range(limit) if best + step * number > 0]
+        return [(contract.price(price), contract.quantity(lots)) for price in prices]
+
+    return {
+        "lastUpdateId": call.now_ms // 100,
+        "E": call.now_ms,
+        "T": call.now_ms,
+        "bids": side(quote.bid, quote.bid_lots, -1),
+        "asks": side(quote.ask, quote.ask_lots, 1),
+    }
+
+
+def _depth_weight(params: Params) -> int:
+    limit = params.peek("limit") or "500"
+    return DEPTH_WEIGHTS.get(int(limit) if limit.isdecimal() else 500, 10)
 
 
 def funding_info(call: FuturesCall) -> object:
@@ -189,5 +227,7 @@ BOARD = (
     FuturesEndpoint("/fapi/v1/ticker/24hr", ("symbol",), one_or_all(1, 40), day_ticker),
     FuturesEndpoint("/fapi/v1/premiumIndex", ("symbol",), one_or_all(1, 10), premium_index),
     FuturesEndpoint("/fapi/v1/ticker/bookTicker", ("symbol",), one_or_all(2, 5), book_ticker),
+    FuturesEndpoint("/fapi/v1/ticker/price", ("symbol",), one_or_all(1, 2), price_ticker),
+    FuturesEndpoint("/fapi/v1/depth", ("symbol", "limit"), _depth_weight, depth),
     FuturesEndpoint("/fapi/v1/fundingInfo", (), flat(0), funding_info, "funding"),
 )

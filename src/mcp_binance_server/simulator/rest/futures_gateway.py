@@ -10,7 +10,7 @@ from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.futures.quirks import behind_ms, refuse, spoiled
-from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list, json_answer, page, refused
+from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list, json_answer, refused, unknown_path
 from mcp_binance_server.simulator.rest.delivery import deliver, hold_up, read_body, spoil
 from mcp_binance_server.simulator.rest.futures_board import BOARD
 from mcp_binance_server.simulator.rest.futures_calls import FuturesCall, FuturesEndpoint
@@ -59,10 +59,8 @@ class FuturesGateway:
             self._futures.meter.charge(request.weight, now_ms)
             if fault is not None and fault.kind == "status":
                 return _fault_status(fault)
-            if endpoint is None:
-                return page(404, "Not Found")
-            if request.method != "GET":
-                return page(405, "Method Not Allowed")
+            if endpoint is None or request.method != "GET":
+                return unknown_path(request.method, request.path)
             if endpoint.counter is not None:
                 counters = {"data": self._futures.data_requests, "funding": self._futures.funding_requests}
                 counters[endpoint.counter].charge(now_ms)

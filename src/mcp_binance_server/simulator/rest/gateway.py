@@ -10,7 +10,7 @@ from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.exchange import ReceivedRequest, SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.market.listing import Symbol
-from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list, json_answer, page, refused
+from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list, json_answer, refused, unknown_path
 from mcp_binance_server.simulator.rest.delivery import deliver, hold_up, read_body, spoil
 from mcp_binance_server.simulator.rest.endpoints import RIGHTS, Call, Endpoint, flat
 from mcp_binance_server.simulator.rest.history import KLINES, TRADES
@@ -18,6 +18,7 @@ from mcp_binance_server.simulator.rest.orders.calls import WRITES
 from mcp_binance_server.simulator.rest.orders.lists import LIST_READS, LIST_WRITES
 from mcp_binance_server.simulator.rest.orders.replacing import AMENDMENTS, REPLACING
 from mcp_binance_server.simulator.rest.private import PRIVATE
+from mcp_binance_server.simulator.rest.references import REFERENCES
 from mcp_binance_server.simulator.rest.signing import Params, authenticate, check_time
 from mcp_binance_server.simulator.rest.tickers import TICKERS
 
@@ -91,7 +92,7 @@ GENERAL = (
 
 ENDPOINTS: Mapping[str, Endpoint] = {
     endpoint.path: endpoint
-    for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *LIST_READS, *AMENDMENTS, *RIGHTS)
+    for endpoint in (*GENERAL, *TICKERS, *REFERENCES, *TRADES, *KLINES, *PRIVATE, *LIST_READS, *AMENDMENTS, *RIGHTS)
 }
 WRITTEN: Mapping[tuple[str, str], Endpoint] = {
     (endpoint.method, endpoint.path): endpoint for endpoint in (*WRITES, *LIST_WRITES, *REPLACING)
@@ -148,10 +149,8 @@ class Gateway:
             self._exchange.meter.charge(request.weight, now_ms)
             if fault is not None and fault.kind == "status" and fault.executed is None:
                 return self._fault_status(fault, now_ms)
-            if endpoint is None:
-                return page(404, "Not Found")
-            if request.method != endpoint.method:
-                return page(405, "Method Not Allowed")
+            if endpoint is None or request.method != endpoint.method:
+                return unknown_path(request.method, request.path)
             if endpoint.signed:
                 self._exchange.rights.check_address()
                 authenticate(self._exchange.holder(key), key, raw, params, now_ms)

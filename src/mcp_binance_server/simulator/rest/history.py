@@ -206,7 +206,17 @@ def _depth_weight(params: Params) -> int:
     return next(weight for most, weight in ((100, 5), (500, 25), (1000, 50), (float("inf"), 250)) if limit <= most)
 
 
+def block_trades(call: Call) -> object:
+    """Answer historicalBlockTrades: no symbol has any."""
+    call.symbol()
+    if call.params.whole("fromId") is None:
+        raise refusals.missing("fromId")
+    call.params.limit(500, 1000)
+    return []
+
+
 TRADES = (
+    Endpoint("/api/v3/historicalBlockTrades", ("symbol", "fromId", "limit"), flat(25), block_trades),
     Endpoint("/api/v3/depth", ("symbol", "limit", "symbolStatus"), _depth_weight, depth),
     Endpoint("/api/v3/trades", ("symbol", "limit"), flat(25), recent_trades),
     Endpoint("/api/v3/historicalTrades", ("symbol", "limit", "fromId"), flat(25), historical_trades),

@@ -133,6 +133,57 @@ def commission(call: Call) -> object:
     }
 
 
+def prevented_matches(call: Call) -> object:
+    """Answer myPreventedMatches, by the ID of a match or of an order."""
+    symbol, limit = call.symbol(), call.params.limit(500, 1000)
+    match_id, number = call.params.whole("preventedMatchId"), call.params.whole("orderId")
+    first = call.params.whole("fromPreventedMatchId")
+    if (match_id is None) == (number is None) or (first is not None and number is None):
+        raise refusals.bad_combination()
+    holder = call.exchange.holder(call.key).api_key
+    rows: dict[int, dict[str, object]] = {}
+    for each in call.exchange.executions.since(0, holder):
+        found = each.prevention
+        if found is None or each.order.symbol != symbol.name:
+            continue
+        ids = (each.order.order_id, found.other_order_id)
+        if match_id not in {None, found.match_id} or (number is not None and number not in ids):
+            continue
+        if found.match_id >= (first or 0):
+            taker, maker = ids if found.taker else ids[::-1]
+            rows[found.match_id] = {
+                "symbol": symbol.name,
+                "preventedMatchId": found.match_id,
+                "takerOrderId": taker,
+                "makerSymbol": found.other_symbol,
+                "makerOrderId": maker,
+                "tradeGroupId": found.trade_group_id,
+                "selfTradePreventionMode": each.order.self_trade,
+                "price": found.other_price,
+                "makerPreventedQuantity": found.other_prevented if found.taker else found.last_prevented,
+                "transactTime": each.at_ms,
+            }
+    return [rows[one] for one in sorted(rows)][:limit]
+
+
+def allocations(call: Call) -> object:
+    """Answer myAllocations: none, since no symbol has smart order routing."""
+    call.symbol()
+    call.params.limit(500, 1000)
+    for name in ("fromAllocationId", "orderId"):
+        call.params.whole(name)
+    _day_span(call)
+    return []
+
+
+def my_filters(call: Call) -> object:
+    """Answer myFilters: those of the symbol; the accounts have none of their own."""
+    name = call.symbol().name
+    record = next(record for record in call.exchange.listing.records if record["symbol"] == name)
+    exchange_filters = call.exchange.listing.document["exchangeFilters"]
+    return {"exchangeFilters": exchange_filters, "symbolFilters": record["filters"], "assetFilters": list[str]()}
+
+
 def _all_balances(call: Call, portfolio: Portfolio) -> list[Balance]:
     held = [balance.asset for balance in portfolio.balances]
     listed = call.exchange.listing.symbols.values()
@@ -159,6 +210,10 @@ def _my_trades_weight(params: Params) -> int:
     return 20 if params.peek("orderId") is None else 5
 
 
+def _matches_weight(params: Params) -> int:
+    return 20 if params.peek("orderId") is not None else 2
+
+
 def _signed(path: str, *names: str) -> tuple[str, tuple[str, ...]]:
     return f"/api/v3/{path}", (*names, *SIGNING)
 
@@ -178,4 +233,17 @@ PRIVATE = (
     ),
     Endpoint(*_signed("rateLimit/order"), flat(40), order_counts, signed=True),
     Endpoint(*_signed("account/commission", "symbol"), flat(20), commission, signed=True),
+    Endpoint(
+        *_signed("myPreventedMatches", "symbol", "preventedMatchId", "orderId", "fromPreventedMatchId", "limit"),
+        _matches_weight,
+        prevented_matches,
+        signed=True,
+    ),
+    Endpoint(
+        *_signed("myAllocations", "symbol", "startTime", "endTime", "fromAllocationId", "limit", "orderId"),
+        flat(20),
+        allocations,
+        signed=True,
+    ),
+    Endpoint(*_signed("myFilters", "symbol"), flat(40), my_filters, signed=True),
 )

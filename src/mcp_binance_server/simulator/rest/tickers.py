@@ -1,5 +1,7 @@
 """Price endpoints: ticker/24hr, ticker/price, ticker/bookTicker and avgPrice."""
 
+import re
+
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.market.book import Top
@@ -7,11 +9,16 @@ from mcp_binance_server.simulator.market.listing import Symbol, decimal_string
 from mcp_binance_server.simulator.market.portfolio import ZERO
 from mcp_binance_server.simulator.market.prices import DAY_MS
 from mcp_binance_server.simulator.market.scenario import FixedTicker
+from mcp_binance_server.simulator.market.source import zone_offset_ms
 from mcp_binance_server.simulator.market.synthetic import Day
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat, listed_symbols
 from mcp_binance_server.simulator.rest.signing import Params
 
 AVERAGE_MINUTES = 5
+MINUTE_MS = 60_000
+UNITS_MS = {"m": MINUTE_MS, "h": 60 * MINUTE_MS, "d": DAY_MS}
+LONGEST_WINDOWS = {"m": 59, "h": 23, "d": 7}
+WINDOW = re.compile("([0-9]{1,2})([mhd])")
 MINI = (
     "symbol",
     "openPrice",
@@ -37,6 +44,43 @@ def day_ticker(call: Call) -> object:
     bodies = [day_body(call.exchange, symbol, call.now_ms) for symbol in symbols]
     if kind == "MINI":
         bodies = [{name: body[name] for name in MINI} for body in bodies]
+    return bodies[0] if alone else bodies
+
+
+def trading_day(call: Call) -> object:
+    """Answer ticker/tradingDay: the calendar day so far, in a time zone."""
+    offset_ms = zone_offset_ms(call.params.text("timeZone") or "0")
+    if offset_ms is None:
+        raise refusals.bad_value("timeZone")
+    opened_ms = (call.now_ms + offset_ms) // DAY_MS * DAY_MS - offset_ms
+    return _windows(call, opened_ms, opened_ms + DAY_MS - 1)
+
+
+def window_ticker(call: Call) -> object:
+    """Answer ticker: a rolling window, which begins on a whole minute."""
+    size = call.params.text("windowSize") or "1d"
+    found = WINDOW.fullmatch(size)
+    length = 0 if found is None else int(found[1])
+    if found is None or not 1 <= length <= LONGEST_WINDOWS[found[2]]:
+        raise refusals.bad_value("windowSize")
+    opened_ms = (call.now_ms - length * UNITS_MS[found[2]]) // MINUTE_MS * MINUTE_MS
+    return _windows(call, opened_ms, call.now_ms)
+
+
+def _windows(call: Call, opened_ms: int, closed_ms: int) -> object:
+    kind = call.params.text("type") or "FULL"
+    if kind not in {"FULL", "MINI"}:
+        raise refusals.bad_value("type")
+    if call.params.peek("symbol") is None and call.params.peek("symbols") is None:
+        raise refusals.missing_either("symbol", "symbols")
+    symbols, alone = call.symbols()
+    bodies: list[dict[str, object]] = []
+    for symbol in symbols:
+        history = call.market.history(symbol)
+        total = history.window(opened_ms, history.until(call.now_ms))
+        figures = _figures(symbol, Day(opened_ms, closed_ms, total, None, None, None))
+        body: dict[str, object] = {"symbol": symbol.name, **figures}
+        bodies.append({name: body[name] for name in MINI} if kind == "MINI" else body)
     return bodies[0] if alone else bodies
 
 
@@ -168,12 +212,20 @@ def _day_weight(params: Params) -> int:
     return 2 if count <= 20 else 40
 
 
+def _four_each(params: Params) -> int:
+    return min(200, 4 * (listed_symbols(params) or 1))
+
+
 def _one_or_many(params: Params) -> int:
     return 2 if params.peek("symbol") is not None else 4
 
 
 TICKERS = (
     Endpoint("/api/v3/ticker/24hr", ("symbol", "symbols", "type", "symbolStatus"), _day_weight, day_ticker),
+    Endpoint(
+        "/api/v3/ticker/tradingDay", ("symbol", "symbols", "timeZone", "type", "symbolStatus"), _four_each, trading_day
+    ),
+    Endpoint("/api/v3/ticker", ("symbol", "symbols", "windowSize", "type", "symbolStatus"), _four_each, window_ticker),
     Endpoint("/api/v3/ticker/price", ("symbol", "symbols", "symbolStatus"), _one_or_many, price_ticker),
     Endpoint("/api/v3/ticker/bookTicker", ("symbol", "symbols", "symbolStatus"), _one_or_many, book_ticker),
     Endpoint("/api/v3/avgPrice", ("symbol",), flat(2), average_price),

@@ -2,13 +2,20 @@
 
 from collections.abc import Iterator
 
-from mcp_binance_server.simulator.market.portfolio import ZERO
 from mcp_binance_server.simulator.market.source import Event
 from mcp_binance_server.simulator.orders.execution import Execution, ListStatus, Prevention
 from mcp_binance_server.simulator.streams.session import encoded
 
 Body = dict[str, object]
 
+LABELS = {
+    "strategyId": "j",
+    "strategyType": "J",
+    "pegPriceType": "gP",
+    "pegOffsetType": "gOT",
+    "pegOffsetValue": "gOV",
+    "peggedPrice": "gp",
+}
 REPORT, POSITION, LIST = "user@executionReport", "user@outboundAccountPosition", "user@listStatus"
 
 
@@ -35,7 +42,7 @@ def execution_report(execution: Execution) -> Body:
         "q": order.quantity,
         "p": order.price,
         "P": order.stop_price,
-        "F": ZERO,
+        "F": order.iceberg,
         "g": order.list_id,
         "C": execution.original_client_order_id,
         "x": execution.kind,
@@ -63,6 +70,7 @@ def execution_report(execution: Execution) -> Body:
     body["V"] = order.self_trade
     if execution.prevention is not None:
         body |= _prevented(execution.prevention)
+    body |= {LABELS[name]: value for name, value in order.label.items()}
     if execution.expiry_reason is not None:
         body["eR"] = execution.expiry_reason
     return body

@@ -24,6 +24,13 @@ ORDER_NAMES = (
     "newClientOrderId",
     "newOrderRespType",
     "selfTradePreventionMode",
+    "quoteOrderQty",
+    "icebergQty",
+    "pegPriceType",
+    "pegOffsetType",
+    "pegOffsetValue",
+    "strategyId",
+    "strategyType",
 )
 
 
@@ -58,7 +65,8 @@ def try_order(call: Call) -> object:
     read_response(call.params)
     wanted = read_order(call.params, symbol, desk.rules(symbol), desk.usual_client_id())
     rates = call.params.flag("computeCommissionRates", usual=False)
-    desk.check(call.exchange.order_account(call.key), wanted, call.now_ms)
+    account = call.exchange.order_account(call.key)
+    desk.check(account, desk.settled(account, wanted, call.now_ms), call.now_ms)
     if not rates:
         return {}
     shown = ("maker", "taker")
@@ -83,6 +91,15 @@ def cancel_order(call: Call) -> object:
     named = Named(symbol.name, number, client_id, only)
     order = desk.cancel(call.exchange.order_account(call.key), named, cancel_id, call.now_ms)
     return cancelled(call, order, cancel_id, whole=desk.cancel_tells_list)
+
+
+def cancel_open_orders(call: Call) -> object:
+    """Answer DELETE openOrders: the orders without a list, and the lists."""
+    symbol, desk = call.symbol(), call.exchange.orders
+    call.params.finish()
+    cancel_id = desk.usual_client_id()
+    gone = desk.cancel_all(call.exchange.order_account(call.key), symbol.name, cancel_id, call.now_ms)
+    return [cancelled(call, order, cancel_id) for order in gone]
 
 
 def read_restriction(params: Params) -> str | None:
@@ -140,9 +157,11 @@ def answer_of(order: Order, executions: list[Execution], response: str) -> dict[
         body["stopPrice"] = order.stop_price
     if order.prevented_match_id is not None:
         body |= {"preventedMatchId": order.prevented_match_id, "preventedQuantity": order.prevented}
+    if order.iceberg != ZERO:
+        body["icebergQty"] = order.iceberg
     if order.expiry_reason is not None:
         body["expiryReason"] = order.expiry_reason
-    return body
+    return body | order.label
 
 
 def _fill(execution: Execution) -> dict[str, object]:
@@ -172,6 +191,7 @@ CANCEL_NAMES = ("symbol", "orderId", "origClientOrderId", "newClientOrderId", "c
 WRITES = (
     Endpoint("/api/v3/order", (*ORDER_NAMES, *SIGNING), flat(1), new_order, signed=True, method="POST"),
     Endpoint("/api/v3/order", (*CANCEL_NAMES, *SIGNING), flat(1), cancel_order, signed=True, method="DELETE"),
+    Endpoint("/api/v3/openOrders", ("symbol", *SIGNING), flat(1), cancel_open_orders, signed=True, method="DELETE"),
     Endpoint(
         "/api/v3/order/test",
         (*ORDER_NAMES, "computeCommissionRates", *SIGNING),

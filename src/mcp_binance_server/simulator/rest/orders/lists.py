@@ -1,10 +1,13 @@
 """Endpoints of order lists: place, cancel and query."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from urllib.parse import urlencode
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.market.prices import DAY_MS
 from mcp_binance_server.simulator.orders.desk import Named
 from mcp_binance_server.simulator.orders.lists import OrderList, WantedList
 from mcp_binance_server.simulator.orders.order import Wanted
@@ -13,13 +16,23 @@ from mcp_binance_server.simulator.refusals import Refusal
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
 from mcp_binance_server.simulator.rest.orders.calls import answer_of, cancelled, read_response
 from mcp_binance_server.simulator.rest.orders.parameters import OrderNames, read_client_id, read_leg
-from mcp_binance_server.simulator.rest.signing import SIGNING
+from mcp_binance_server.simulator.rest.signing import SIGNING, Params
 
 Body = dict[str, object]
 
 LEG_NAMES = ("Type", "ClientOrderId", "Price", "StopPrice", "TimeInForce")
 LIST_NAMES = ("symbol", "listClientOrderId", "newOrderRespType", "selfTradePreventionMode")
 PAIR_TYPES = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT", "LIMIT_MAKER"})
+FORMER_NAMES = (
+    "side",
+    "quantity",
+    "limitClientOrderId",
+    "price",
+    "stopClientOrderId",
+    "stopPrice",
+    "stopLimitPrice",
+    "stopLimitTimeInForce",
+)
 WORKING_NAMES = ("workingSide", "workingQuantity")
 WORKING_TYPES = frozenset({"LIMIT", "LIMIT_MAKER"})
 
@@ -183,6 +196,43 @@ def open_lists(call: Call) -> object:
     return [listed.body() for listed in lists if listed.holder == holder and not listed.done]
 
 
+def all_lists(call: Call) -> object:
+    """Answer allOrderList: from a list on, inside a day, or the newest."""
+    limit, first, (start_ms, end_ms) = call.params.limit(500, 1000), call.params.whole("fromId"), call.span()
+    if first is not None and (start_ms is not None or end_ms is not None):
+        raise refusals.bad_combination()
+    if start_ms is not None and end_ms is not None and end_ms - start_ms > DAY_MS:
+        raise refusals.too_many_hours()
+    call.exchange.orders.engine.settle(call.now_ms)
+    holder = call.exchange.holder(call.key).api_key
+    lists = [one for one in call.exchange.orders.records.lists.values() if one.holder == holder]
+    latest_ms = call.now_ms if end_ms is None else end_ms
+    inside = [one for one in lists if one.number >= (first or 0) and (start_ms or 0) <= one.placed_ms <= latest_ms]
+    oldest_first = first is not None or start_ms is not None
+    return [one.body() for one in (inside[:limit] if oldest_first else inside[-limit:])]
+
+
+def new_former_oco(call: Call) -> object:
+    """Answer POST order/oco, the deprecated form of orderList/oco with other parameter names."""
+    params = call.params
+    limit, stop = ("above", "below") if params.required("side") == "SELL" else ("below", "above")
+    is_limited = params.peek("stopLimitPrice") is not None
+    names = {
+        "limitClientOrderId": f"{limit}ClientOrderId",
+        "price": f"{limit}Price",
+        "stopClientOrderId": f"{stop}ClientOrderId",
+        "stopPrice": f"{stop}StopPrice",
+        "stopLimitPrice": f"{stop}Price",
+        "stopLimitTimeInForce": f"{stop}TimeInForce",
+    }
+    known = [name for name in (*FORMER_NAMES, *LIST_NAMES) if params.text(name) is not None]
+    params.finish()
+    pairs = [(names.get(name, name), value) for name, value in params.pairs if name in known]
+    kind = "STOP_LOSS_LIMIT" if is_limited else "STOP_LOSS"
+    pairs += [(f"{limit}Type", "LIMIT_MAKER"), (f"{stop}Type", kind)]
+    return _place(replace(call, params=Params(urlencode(pairs).encode())), _read_oco)
+
+
 def _names(*places: str) -> tuple[str, ...]:
     return (*LIST_NAMES, *(f"{place}{name}" for place in places for name in LEG_NAMES), *SIGNING)
 
@@ -192,6 +242,14 @@ def _new(kind: str, names: tuple[str, ...], answer: Callable[[Call], object]) ->
 
 
 LIST_WRITES = (
+    Endpoint(
+        "/api/v3/order/oco",
+        (*FORMER_NAMES, *LIST_NAMES, *SIGNING),
+        flat(1),
+        new_former_oco,
+        signed=True,
+        method="POST",
+    ),
     _new("oco", ("side", "quantity", *_names("above", "below")), new_oco),
     _new("oto", (*WORKING_NAMES, "pendingSide", "pendingQuantity", *_names("working", "pending")), new_oto),
     _new(
@@ -213,4 +271,11 @@ LIST_WRITES = (
 LIST_READS = (
     Endpoint("/api/v3/orderList", ("orderListId", "origClientOrderId", *SIGNING), flat(4), one_list, signed=True),
     Endpoint("/api/v3/openOrderList", SIGNING, flat(6), open_lists, signed=True),
+    Endpoint(
+        "/api/v3/allOrderList",
+        ("fromId", "startTime", "endTime", "limit", *SIGNING),
+        flat(20),
+        all_lists,
+        signed=True,
+    ),
 )

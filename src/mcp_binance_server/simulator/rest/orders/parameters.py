@@ -1,12 +1,12 @@
 """Parameters of a new order, parsed as at Binance."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.orders.accounts import units
-from mcp_binance_server.simulator.orders.order import STOPS, Wanted
+from mcp_binance_server.simulator.orders.order import AT_MARKET, STOPS, Peg, Wanted
 from mcp_binance_server.simulator.orders.rules import SymbolRules, rejected
 from mcp_binance_server.simulator.refusals import Refusal
 from mcp_binance_server.simulator.rest.signing import Params
@@ -15,7 +15,8 @@ CLIENT_ID_RANGE = r"^[\.A-Z\:/a-z0-9_-]{1,36}$"
 CLIENT_ID = re.compile(CLIENT_ID_RANGE)
 NUMBER = re.compile(refusals.DECIMAL_RANGE)
 TYPES = frozenset({"LIMIT", "LIMIT_MAKER", "MARKET", *STOPS})
-SUPPORTED = frozenset({"LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT"})
+PRICED = TYPES - AT_MARKET
+LEAST_STRATEGY_TYPE, DEEPEST_PEG = 1_000_000, 100
 MODES = frozenset({"NONE", "EXPIRE_TAKER", "EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT", "TRANSFER"})
 TIMES_IN_FORCE = frozenset({"GTC", "IOC", "FOK"})
 UNTIMED = frozenset({"MARKET", "LIMIT_MAKER", "STOP_LOSS", "TAKE_PROFIT"})
@@ -84,19 +85,84 @@ def read_leg(params: Params, names: OrderNames, symbol: Symbol, rules: SymbolRul
         raise Refusal(-1013, "This symbol does not allow the specified self-trade prevention mode.")
     if kind not in rules.order_types:
         raise rejected(f"{kind.replace('_', ' ').capitalize()} orders are not supported for this symbol.")
-    if kind not in SUPPORTED:
-        raise Refusal(-1020, "This operation is not supported.")
+    peg = None if names.place else _peg(params, kind, time_in_force, rules)
+    iceberg = 0 if names.place else _iceberg(params, kind, time_in_force, rules)
+    quote = 0 if names.place else _quote(params, kind, rules)
+    price_name = names.of("price")
+    is_priced = kind in PRICED and (peg is None or params.peek(price_name) is not None)
+    price = read_amount(params, price_name, needed=is_priced)
     return Wanted(
         symbol=symbol,
         buys=side == "BUY",
         kind=kind,
         time_in_force=time_in_force,
-        quantity=0 if names.quantity is None else read_amount(params, names.quantity, needed=True),
-        price=read_amount(params, names.of("price"), needed=kind != "MARKET"),
+        quantity=0 if names.quantity is None else read_amount(params, names.quantity, needed=not quote),
+        price=price if peg is None else 0,
         stop=read_amount(params, names.of("stopPrice"), needed=kind in STOPS),
         client_order_id=client_id,
         self_trade=mode,
+        quote=quote,
+        iceberg=iceberg,
+        peg=None if peg is None else replace(peg, limit=price),
+        strategy_id=None if names.place else params.whole("strategyId"),
+        strategy_type=None if names.place else _strategy_type(params),
     )
+
+
+def _quote(params: Params, kind: str, rules: SymbolRules) -> int:
+    """Read the amount of the quote asset that a market order can have instead of a quantity."""
+    name, is_sent = "quoteOrderQty", params.peek("quoteOrderQty") is not None
+    if kind == "MARKET" and not is_sent and params.peek("quantity") is None:
+        raise refusals.missing_either("quantity", name)
+    amount = read_amount(params, name, needed=is_sent and kind == "MARKET" and params.peek("quantity") is None)
+    if amount and not rules.quote_order_qty_market_allowed:
+        raise rejected("Quote order qty market orders are not support for this symbol.")
+    return amount
+
+
+def _iceberg(params: Params, kind: str, time_in_force: str, rules: SymbolRules) -> int:
+    if params.peek("icebergQty") is None:
+        return 0
+    amount = read_amount(params, "icebergQty", needed=kind in PRICED)
+    if not rules.iceberg_allowed:
+        raise rejected("Iceberg orders are not supported for this symbol.")
+    if time_in_force != "GTC":
+        raise rejected("Unsupported order combination")
+    return amount
+
+
+def _peg(params: Params, kind: str, time_in_force: str, rules: SymbolRules) -> Peg | None:
+    value, offset_type, level = (
+        params.text("pegPriceType"),
+        params.text("pegOffsetType"),
+        params.whole("pegOffsetValue"),
+    )
+    if value not in {None, "PRIMARY_PEG", "MARKET_PEG"}:
+        raise Refusal(-1210, "Invalid pegPriceType.")
+    if offset_type not in {None, "PRICE_LEVEL"}:
+        raise Refusal(-1211, "Invalid pegOffsetType.")
+    if (offset_type is None) != (level is None) or (value is None and level is not None):
+        raise refusals.bad_combination()
+    if level is not None and level > DEEPEST_PEG:
+        raise refusals.bad_value("pegOffsetValue")
+    if value is None:
+        return None
+    if not rules.peg_instructions_allowed:
+        raise rejected("Pegged orders are not supported for this symbol.")
+    if kind not in PRICED:
+        raise rejected("This order type may not use pegged price.")
+    if kind == "LIMIT_MAKER" and value == "MARKET_PEG":
+        raise rejected("This price peg cannot be used with this order type.")
+    if kind == "LIMIT" and value == "PRIMARY_PEG" and time_in_force != "GTC":
+        raise rejected("Unsupported order combination")
+    return Peg(kind=value, level=level, limit=0)
+
+
+def _strategy_type(params: Params) -> int | None:
+    kind = params.whole("strategyType")
+    if kind is not None and kind < LEAST_STRATEGY_TYPE:
+        raise Refusal(-1134, "`strategyType` was less than 1000000.")
+    return kind
 
 
 def _time_in_force(params: Params, name: str, kind: str) -> str:

@@ -54,7 +54,7 @@ def cancel_replace(call: Call) -> object:
     if not rules.cancel_replace_allowed:
         raise rejected("Order cancel-replace is not supported for this symbol.")
     account = call.exchange.order_account(call.key)
-    desk.check(account, wanted, call.now_ms)
+    desk.check(account, desk.settled(account, wanted, call.now_ms), call.now_ms)
     exceeded: Refusal | None = None
     try:
         desk.ledger.spend(account.holder, call.now_ms)
