@@ -61,7 +61,9 @@ LABELS: dict[str, tuple[str, ...]] = {
 SAID_BY: dict[tuple[str, object], tuple[str, ...]] = {
     ("behaviour", "rests"): ("wait on the book",),
     ("behaviour", "takes"): ("trade at once",),
-    ("behaviour", "takes_then_rests"): ("trade in part at once",),
+    ("behaviour", "takes_then_rests"): ("trade in part at once, the rest waits",),
+    ("behaviour", "takes_then_expires"): ("trade in part at once, the rest expires",),
+    ("behaviour", "expires"): ("expire at once",),
     ("behaviour", "waits_for_trigger"): ("wait for its stop price",),
     ("clock_ahead_ms", 0): ("equal to the exchange",),
     ("columns", "open,high,low,close,volume"): ("No candle opened",),

@@ -491,3 +491,23 @@ def test_a_band_with_one_edge_is_named_when_there_is_no_price() -> None:
 
     assert unchecked(rules, order("BUY", price="1", quantity="1"), EMPTY, has_account=True) == (BY_SIDE,)
     assert unchecked(rules, order("SELL", price="1", quantity="1"), EMPTY, has_account=True) == ()
+
+
+def test_the_band_and_the_value_are_measured_from_the_reference_price_and_a_trigger_from_the_market() -> None:
+    touch = replace(TOUCH, official=price("100000"))
+    high = order("BUY", price="400000", quantity="0.01")
+    small = order("BUY", "MARKET", quantity="0.00006")
+    stop = order("BUY", "STOP_LOSS_LIMIT", price="60000", stop_price="60000", quantity="0.01")
+
+    assert check(BTC, high, TOUCH).broken[0].rule == BY_SIDE
+    assert not check(BTC, high, touch).broken
+    assert check(BTC, small, TOUCH).broken[0].rule == "NOTIONAL"
+    assert not check(BTC, small, touch).broken
+    assert not check(BTC, stop, touch).broken
+
+
+def test_with_a_reference_price_an_empty_book_leaves_only_the_trigger_unchecked() -> None:
+    stop = order("BUY", "STOP_LOSS_LIMIT", price="60000", stop_price="60000", quantity="0.01")
+
+    assert unchecked(BTC, stop, EMPTY, has_account=True)[:2] == (BY_SIDE, "STOP_PRICE")
+    assert unchecked(BTC, stop, replace(EMPTY, official=price("1")), has_account=True)[0] == "STOP_PRICE"

@@ -12,6 +12,7 @@ from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Side
 from mcp_binance_server.domain.orders import NOTHING
+from mcp_binance_server.domain.reference_price import ANY_RANGE, PriceRangeRule, ReferencePrice
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
@@ -34,6 +35,10 @@ def side(*rows: tuple[str, str]) -> tuple[PriceLevel, ...]:
 
 BOOK = BookSnapshot(1, bids=side(("100", "3"), ("99.99", "5")), asks=side(("100.02", "1"), ("100.03", "4")))
 EMPTY = BookSnapshot(1, (), ())
+
+
+def price(text: str) -> Price:
+    return Price(Decimal(text))
 
 
 def order(way: Side, kind: Kind = "LIMIT", price: str = "", **amounts: str) -> OrderIntent:
@@ -76,6 +81,55 @@ def test_an_order_takes_what_it_meets_and_rests_with_what_is_left(
     assert (shown.behaviour, shown.value) == (behaviour, Decimal(value))
     assert (shown.fill is None) is (behaviour in {"rests", "waits_for_trigger"})
     assert shown.holdings == ()
+
+
+RANGE = ReferencePrice(price("100"), PriceRangeRule(bid_up=Decimal("1.0002"), ask_down=Decimal("0.99995")))
+
+
+@pytest.mark.parametrize(
+    ("intent", "behaviour", "taken", "unfilled"),
+    [
+        (order("BUY", price="100.02", quantity="3"), "takes_then_rests", "1", "2"),
+        (order("BUY", price="100.03", quantity="3"), "takes_then_expires", "1", "2"),
+        (order("BUY", "MARKET", quantity="3"), "takes_then_expires", "1", "2"),
+        (order("BUY", "MARKET", quantity="1"), "takes", "1", "0"),
+        (order("BUY", "MARKET", quote_quantity="200"), "takes_then_expires", "1", "99.98"),
+        (order("SELL", "MARKET", quantity="4"), "takes_then_expires", "3", "1"),
+        (order("SELL", price="99", quantity="4"), "takes_then_expires", "3", "1"),
+        (order("SELL", "STOP_LOSS_LIMIT", "90", stop_price="91", quantity="9"), "waits_for_trigger", None, None),
+        (order("BUY", price="99", quantity="9"), "rests", None, None),
+    ],
+)
+def test_an_order_takes_nothing_beyond_the_price_range_and_then_expires(
+    intent: OrderIntent, behaviour: Behaviour, taken: str | None, unfilled: str | None
+) -> None:
+    shown = preview(RULES, intent, BOOK, reference=RANGE)
+
+    assert shown.behaviour == behaviour
+    assert (shown.fill is None) is (taken is None)
+    if shown.fill is not None and taken is not None and unfilled is not None:
+        assert (shown.fill.base, shown.fill.unfilled) == (Decimal(taken), Decimal(unfilled))
+        assert shown.value == shown.fill.quote + (Decimal("200.04") if behaviour == "takes_then_rests" else 0)
+
+
+def test_an_order_whose_first_trade_is_out_of_range_expires_whole() -> None:
+    low = ReferencePrice(price("90"), PriceRangeRule(bid_up=Decimal("1.1")))
+
+    limit, market = (
+        preview(RULES, intent, BOOK, account("1", "1000"), low)
+        for intent in (order("BUY", price="101", quantity="3"), order("BUY", "MARKET", quantity="3"))
+    )
+
+    assert [each.behaviour for each in (limit, market)] == ["expires", "expires"]
+    assert [each.value for each in (limit, market)] == [None, None]
+    assert [[each.after - each.free for each in shown.holdings] for shown in (limit, market)] == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("reference", [ReferencePrice(None, RANGE.rule), ReferencePrice(RANGE.price), ReferencePrice()])
+def test_without_a_reference_price_or_a_rule_there_is_no_range(reference: ReferencePrice) -> None:
+    shown = preview(RULES, order("BUY", "MARKET", quantity="5"), BOOK, reference=reference)
+
+    assert (shown.behaviour, shown.within) == ("takes", ANY_RANGE)
 
 
 def test_a_market_order_larger_than_the_book_is_incomplete_and_priced_no_further() -> None:

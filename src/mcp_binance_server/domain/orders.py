@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
@@ -11,6 +12,20 @@ from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 NOTHING = Quantity(Decimal(0))
 FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
 """The exchange's words for an order that can no longer change."""
+OUT_OF_RANGE = "EXECUTION_RULE_PRICE_RANGE_EXCEEDED"
+# https://developers.binance.com/docs/binance-spot-api-docs/enums#expiry-reasons
+EXPIRY_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "REJECTED": "Binance rejected it after its entry was filled",
+        "EXCHANGE_CANCELED": "Binance cancelled it",
+        "OCO_TRIGGER": "the other order of its list was first",
+        "OTO_PHASE_ONE_EXPIRED": "the entry of its list was not filled",
+        "UNFILLED_IOC_QUANTITY_EXPIRED": "an IOC order does not wait on the book",
+        "UNFILLED_FOK_ORDER_EXPIRED": "a FOK order is filled whole or not at all",
+        "INSUFFICIENT_LIQUIDITY": "the book had no more orders",
+        OUT_OF_RANGE: "the next trade would have been outside Binance's price range",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,13 @@ class Order:
     quote_spent: Quantity
     created_ms: int
     updated_ms: int
+    expiry_reason: str = ""
+    """The exchange's word for why it expired; "" if it did not, or if no reason is given."""
+
+    @property
+    def expiry_words(self) -> str:
+        """Reason why it expired; a word that is not known here is returned as it is."""
+        return EXPIRY_WORDS.get(self.expiry_reason, self.expiry_reason)
 
     @property
     def remaining(self) -> Quantity:

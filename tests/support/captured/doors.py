@@ -25,6 +25,7 @@ from mcp_binance_server.domain.derivatives import (
 from mcp_binance_server.domain.market import AveragePrice, BookDelta, BookSnapshot, Quote, Sourced, Ticker, Trade
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.reference_price import ReferencePrice
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.board_part import BoardPart
@@ -85,6 +86,8 @@ DOORS: Mapping[str, Door] = {
     "spot.prices": Door(spot.TICKER_PRICE_ALL, lambda up, _: up.client.prices()),
     "spot.quote": Door(spot.BOOK_TICKER, lambda up, p: up.client.quote(_symbol(p)), BTC),
     "spot.average_price": Door(spot.AVERAGE_PRICE, lambda up, p: up.client.average_price(_symbol(p)), BTC),
+    "spot.reference_price": Door(spot.REFERENCE_PRICE, lambda up, p: up.client.reference_price(_symbol(p)), BTC),
+    "spot.price_range": Door(spot.EXECUTION_RULES, lambda up, p: up.client.price_range(_symbol(p)), BTC),
     "spot.aggregate_trades": Door(
         spot.AGGREGATE_TRADES,
         lambda up, p: up.client.aggregate_trades(_symbol(p), _limit(p)),
@@ -201,6 +204,7 @@ MEANT: Mapping[type[Any], Mapping[str, str | int]] = {
         "symbol": "symbol", "bid": "bidPrice", "bid_quantity": "bidQty", "ask": "askPrice", "ask_quantity": "askQty",
     },
     AveragePrice: {"price": "price", "minutes": "mins", "last_trade_ms": "closeTime"},
+    ReferencePrice: {"price": "referencePrice"},
     Trade: {
         "trade_id": "a", "price": "p", "quantity": "q", "time_ms": "T", "buyer_is_maker": "m", "first_id": "f",
         "last_id": "l",
@@ -225,7 +229,7 @@ MEANT: Mapping[type[Any], Mapping[str, str | int]] = {
         "order_id": "orderId", "client_order_id": "clientOrderId", "symbol": "symbol", "side": "side", "kind": "type",
         "status": "status", "time_in_force": "timeInForce", "price": "price", "stop_price": "stopPrice",
         "quantity": "origQty", "executed": "executedQty", "quote_spent": "cummulativeQuoteQty", "created_ms": "time",
-        "updated_ms": "updateTime",
+        "updated_ms": "updateTime", "expiry_reason": "expiryReason",
     },
     Fill: {
         "trade_id": "id", "order_id": "orderId", "symbol": "symbol", "price": "price", "quantity": "qty",

@@ -26,6 +26,7 @@ TOMORROW: Final = "WORD_OF_TOMORROW"
 # Words of the exchange that get new ones without notice.
 WORDS: Final = frozenset({
     "status", "type", "side", "timeInForce", "accountType", "contractType", "orderTypes", "permissions", "filterType",
+    "ruleType", "expiryReason",
     "rateLimitType", "selfTradePreventionMode", "rateType", "S", "o", "f", "x", "X", "r", "V",
 })  # fmt: skip
 

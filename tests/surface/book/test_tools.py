@@ -10,6 +10,7 @@ from mcp import Client, types
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import StreamFault
+from mcp_binance_server.simulator.orders.references import PriceRange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.desk import raw
 from support.golden import Golden
@@ -116,6 +117,25 @@ async def test_an_order_is_priced_level_by_level_and_never_beyond_what_is_known(
     assert float(huge["metrics"]["filled"]["value"]) == pytest.approx(float(known), rel=1e-6)
     assert huge["context"]["truncated"] is True
     assert base["metrics"]["filled"] == {"value": "2.00000", "unit": "base", "confidence": "high"}
+
+
+async def test_an_order_is_priced_up_to_the_price_range_alone() -> None:
+    async with live_market() as live:
+        best = Decimal((await depth_of(live.exchange, 5))["asks"][0][0])
+        references = live.exchange.orders.engine.references
+        references.fixed["BTCUSDT"] = int(best * 10**8)
+        references.rules["BTCUSDT"] = PriceRange(bid_limit_mult_up="1", ask_limit_mult_down="1.5")
+        text, bought = await told(live.client, "estimate_slippage", **SLIP)
+        none, sold = await told(live.client, "estimate_slippage", **SLIP | {"side": "SELL"})
+
+    assert bought["metrics"]["complete"]["value"] is False
+    assert Decimal(bought["metrics"]["worst_price"]["value"]) == best
+    assert Decimal(bought["metrics"]["expires_beyond"]["value"]) == best
+    assert bought["context"]["truncated"] is False
+    assert "the rest expires at Binance's price range" in text
+    assert "expires at once" in none
+    assert sold["metrics"]["filled"]["value"] == "0.00"
+    assert sold["metrics"]["vwap"]["why_null"] == "outside_price_filter"
 
 
 @pytest.mark.parametrize("amount", ["-1", "1e5", "NaN", "1,000", "", "1" * 25])

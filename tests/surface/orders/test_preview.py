@@ -12,6 +12,7 @@ from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.orders.references import PriceRange
 from mcp_binance_server.surface.tools.orders.preview import PREVIEW_ORDER
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
@@ -19,7 +20,10 @@ from support.golden import Golden
 from support.requirement import requirement
 from support.samples import SAMPLE_MOMENT_MS
 
-HARMLESS = {"/api/v3/depth", "/api/v3/ticker/24hr", "/api/v3/account", "/api/v3/time", "/api/v3/exchangeInfo"}
+HARMLESS = {
+    f"/api/v3/{name}"
+    for name in ("depth", "ticker/24hr", "account", "time", "exchangeInfo", "referencePrice", "executionRules")
+}
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +76,7 @@ async def test_a_refusal_names_the_rule_and_the_nearest_order(client: Client, go
     golden.check("tools/preview_order.refused.md", text + "\n")
 
 
-async def test_on_a_warm_table_a_preview_costs_depth_and_account_alone(
+async def test_on_a_warm_table_a_preview_costs_depth_reference_price_and_account_alone(
     client: Client, exchange: SimulatedExchange, clock: FakeClock
 ) -> None:
     await tried(client, side="BUY", quantity="0.01", price="50000")
@@ -84,9 +88,58 @@ async def test_on_a_warm_table_a_preview_costs_depth_and_account_alone(
 
     assert [(request.path, request.weight) for request in exchange.requests] == [
         ("/api/v3/depth", 5),
+        ("/api/v3/referencePrice", 2),
         ("/api/v3/account", 20),
     ]
     assert exchange.requests[0].params["limit"] == "100"
+
+
+REFERENCE = "Price rules are checked at Binance's reference price, $40,000.00"
+MID = "Price rules are checked at the mid price; Binance uses its own average price"
+UNREAD = "Price rules are checked at the mid price; Binance's reference price could not be read"
+
+
+@pytest.mark.parametrize(
+    ("fixed", "faults", "note"),
+    [
+        ({"BTCUSDT": 4_000_000_000_000}, (), REFERENCE),
+        ({"BTCUSDT": None}, (), MID),
+        ({}, (), MID),
+        ({}, (Fault(kind="status", path="*referencePrice", status=400, code=-1130, msg="no"),), UNREAD),
+    ],
+)
+async def test_a_preview_names_the_price_that_it_checked_the_rules_with(
+    client: Client, exchange: SimulatedExchange, fixed: dict[str, int | None], faults: tuple[Fault, ...], note: str
+) -> None:
+    references = exchange.orders.engine.references
+    references.averaged.clear()
+    references.fixed |= fixed
+    for each in faults:
+        exchange.faults.add(each)
+
+    text, data = await tried(client, side="BUY", quantity="0.01", price="50000")
+
+    assert data["notes"][0] == note
+    assert note in text
+
+
+async def test_the_band_of_prices_lies_around_the_reference_price(client: Client, exchange: SimulatedExchange) -> None:
+    exchange.orders.engine.references.fixed["BTCUSDT"] = 1_000_000_000_000
+
+    _, data = await tried(client, side="BUY", quantity="0.01", price="50000.01")
+
+    assert (data["rule"], data["limit"]) == ("PERCENT_PRICE_BY_SIDE", "at most 50000")
+
+
+async def test_an_order_beyond_the_price_range_is_shown_to_expire(client: Client, exchange: SimulatedExchange) -> None:
+    references = exchange.orders.engine.references
+    references.fixed["BTCUSDT"] = 4_000_000_000_000
+    references.rules["BTCUSDT"] = PriceRange(bid_limit_mult_up="1.0500")
+
+    text, data = await tried(client, side="BUY", type="MARKET", quantity="0.01")
+
+    assert (data["behaviour"], data["fill"]["quantity"], data["fill"]["unfilled"]) == ("expires", "0", "0.01")
+    assert "Price range of Binance: an order that would trade above $42,000.00 expires" in text
 
 
 @pytest.mark.parametrize(
@@ -223,6 +276,7 @@ async def test_a_silent_market_gives_no_price_and_says_which_rules_that_leaves_o
     exchange.faults.add(
         Fault(kind="status", status=200, path="*/depth", body='{"lastUpdateId":1,"bids":[],"asks":[]}', times=None)
     )
+    exchange.orders.engine.references.averaged.clear()
 
     text, data = await tried(keyless, side="BUY", type="MARKET", quantity="1")
     _, absurd = await tried(keyless, "TESTBUSDT", side="BUY", quantity="90000", price="9" * 20)
@@ -278,7 +332,8 @@ async def test_a_symbol_that_the_exchange_denies_makes_the_table_doubtful(
     await tried(client, side="BUY", quantity="0.01", price="50000")
 
     assert data["code"] == -32003
-    assert [request.path for request in exchange.requests][:2] == ["/api/v3/depth", "/api/v3/exchangeInfo"]
+    asked = [request.path.removeprefix("/api/v3/") for request in exchange.requests]
+    assert asked[:3] == ["depth", "referencePrice", "exchangeInfo"]
 
 
 async def test_an_account_that_may_not_trade_is_warned(client: Client, exchange: SimulatedExchange) -> None:

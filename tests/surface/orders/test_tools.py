@@ -236,3 +236,26 @@ async def test_a_symbol_that_vanished_since_the_table_was_fetched_is_invalid(
         await client.call_tool("get_open_orders", {"symbol": "ETHUSDT"})
 
     assert result.structured_content["code"] == -32003
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (
+            "EXECUTION_RULE_PRICE_RANGE_EXCEEDED",
+            "\n**Reason**: the next trade would have been outside Binance's price range\n",
+        ),
+        ("REASON_OF_TOMORROW", "\n"),
+    ],
+)
+async def test_an_expired_order_says_why(client: Client, exchange: SimulatedExchange, reason: str, words: str) -> None:
+    place_orders(exchange, replace(order(1), status="EXPIRED", expiry_reason=reason), order(2))
+
+    expired, open_one = [
+        await client.call_tool("get_order", {"symbol": "BTCUSDT", "client_order_id": f"test-{number}"})
+        for number in (1, 2)
+    ]
+
+    assert expired.structured_content["order"]["expiry_reason"] == reason
+    assert f"**Status**: EXPIRED ({reason}){words}" in text_of(expired)
+    assert "expiry_reason" not in open_one.structured_content["order"]

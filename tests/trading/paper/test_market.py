@@ -6,7 +6,8 @@ import pytest
 
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import Side
-from mcp_binance_server.trading.paper.market import PaperMarket
+from mcp_binance_server.domain.reference_price import PriceRangeRule, ReferencePrice
+from mcp_binance_server.trading.paper.market import BEYOND_RANGE, PaperMarket
 from mcp_binance_server.trading.paper.order import PaperFill, PaperOrder
 from trading.paper.displayed import Displayed, arrive, order, traded, usual_book
 
@@ -68,6 +69,45 @@ def test_fill_or_kill_is_all_or_nothing(market: PaperMarket, quantity: int, expe
     arrive(market, all_of_it)
 
     assert state(all_of_it) == expected
+
+
+def narrow(most: str) -> ReferencePrice:
+    """Return a reference price of 100 with an upper limit for buyers."""
+    return ReferencePrice(Price(Decimal(100)), PriceRangeRule(bid_up=Decimal(most)))
+
+
+@pytest.mark.parametrize(
+    ("most", "expected", "reason"),
+    [("1.02", ("FILLED", 7), ""), ("1.01", ("EXPIRED", 5), BEYOND_RANGE), ("1", ("EXPIRED", 0), BEYOND_RANGE)],
+)
+def test_an_order_takes_nothing_beyond_the_price_range_and_expires_there(
+    market: PaperMarket, most: str, expected: tuple[str, int], reason: str
+) -> None:
+    market.reference = narrow(most)
+    buy = order("BUY", 103, 7)
+
+    arrive(market, buy)
+
+    assert (state(buy), buy.reason) == (expected, reason)
+    assert market.resting == []
+
+
+def test_an_order_whose_limit_is_inside_the_range_rests(market: PaperMarket) -> None:
+    market.reference = narrow("1.01")
+    buy = order("BUY", 101, 7)
+
+    arrive(market, buy)
+
+    assert (state(buy), buy.reason) == (("PARTIALLY_FILLED", 5), "")
+
+
+def test_fill_or_kill_counts_what_is_inside_the_range_alone(market: PaperMarket) -> None:
+    market.reference = narrow("1.01")
+    all_of_it = order("BUY", 102, 10, time_in_force="FOK")
+
+    arrive(market, all_of_it)
+
+    assert (state(all_of_it), all_of_it.reason) == (("EXPIRED", 0), BEYOND_RANGE)
 
 
 def test_what_an_immediate_order_does_not_get_expires(market: PaperMarket) -> None:

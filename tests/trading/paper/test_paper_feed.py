@@ -16,6 +16,7 @@ from mcp_binance_server.feeds.tape import Tape
 from mcp_binance_server.services.trading.paper_symbol import IDS_WENT_BACK_MS, MOST_MISSED, FeedBook, PaperSymbol
 from mcp_binance_server.trading.journal.store import Rows, opened_store
 from mcp_binance_server.trading.judgement.preview import USUAL
+from mcp_binance_server.trading.paper.market import BEYOND_RANGE
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
 from trading.paper.trading_floor import BTC, TradingFloor, nothing_sent, order, trading_floor
 
@@ -312,3 +313,26 @@ async def test_a_hole_in_the_tape_is_filled_before_what_follows_it(floor: Tradin
     assert newest[0].trade_id > left + 1
     assert "aggTrades" in floor.market.asked()
     assert matcher.seen.tape_id >= newest[-1].trade_id
+
+
+async def test_an_order_beyond_the_price_range_expires_on_paper_too(floor: TradingFloor) -> None:
+    references = floor.market.exchange.orders.engine.references
+    references.fixed["BTCUSDT"] = int(floor.touch("SELL") * 10**8) // 2
+    async with floor.feed().running() as feed:
+        limit = floor.touch("SELL") + 50
+        outcome = await floor.answered(floor.broker(feed).place(order("a", "BUY", limit), nothing_sent))
+
+    assert outcome.order is not None
+    assert (outcome.order.status, outcome.order.executed) == ("EXPIRED", 0)
+    assert outcome.reason == BEYOND_RANGE
+
+
+async def test_a_symbol_without_a_price_range_is_not_asked_about_again(floor: TradingFloor) -> None:
+    floor.market.exchange.orders.engine.references.rules.clear()
+    async with floor.feed().running():
+        await placed(floor, "a", away=-500)
+        await becomes(floor, "a", "NEW")
+        await placed(floor, "b", away=-500)
+        await becomes(floor, "b", "NEW")
+
+    assert [path for path in floor.market.asked() if path == "referencePrice"] == ["referencePrice"]

@@ -76,6 +76,9 @@ OTHERS: dict[str, Change] = {
     "another symbol": lambda body: body.update(symbol="ETHUSDT"),
     "another list": lambda body: body.update(listClientOrderId=f"{LIST_ID}-x"),
     "no number": lambda body: body.update(orderListId=-1),
+    "no number, nor have its orders": lambda body: [
+        each.update(orderListId=-1) for each in (body, *body["orderReports"])
+    ],
     "refused": lambda body: body.update(listStatusType="RESPONSE", listOrderStatus="REJECT"),
     "an order too few": lambda body: body["orders"].pop(),
     "a report too few": lambda body: body["orderReports"].pop(),

@@ -1,7 +1,8 @@
 """Report on one order book: measures and largest levels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.book.impact import IlliquidityRank
@@ -23,6 +24,8 @@ from mcp_binance_server.analytics.book.microprice import Microprice
 from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.reference_price import ANY_RANGE, TakerRange
 from mcp_binance_server.domain.symbols import SymbolRules
 
 # Amounts in quote units. They are meaningful only if the quote asset is a dollar.
@@ -80,6 +83,8 @@ class CostReport:
     top: TopOfBook
     walk: BookWalk
     capacities: dict[int, Depth]
+    expires_beyond: Price | None = None
+    """End of the exchange's price range, if the order reaches it: the rest expires there."""
 
 
 def describe_book(book: BookSnapshot) -> BookReport:
@@ -102,13 +107,19 @@ def describe_book(book: BookSnapshot) -> BookReport:
     )
 
 
-def cost_of(book: BookSnapshot, amount: float, side: Taker, unit: AmountUnit) -> CostReport:
-    """Compute the cost of one market order. A crossed book or an empty side fills nothing."""
+def cost_of(
+    book: BookSnapshot, amount: float, side: Taker, unit: AmountUnit, within: TakerRange = ANY_RANGE
+) -> CostReport:
+    """Walk the book with one order, inside a price range. A crossed book or an empty side has nothing to walk."""
     top = top_of_book(book.bids, book.asks)
-    levels = () if top.state == "crossed" else book.asks if side == "buy" else book.bids
+    shown = () if top.state == "crossed" else book.asks if side == "buy" else book.bids
+    levels = tuple(takewhile(lambda level: within.holds(level.price), shown))
     taken = walk(levels, amount, top.mid, side, unit)
+    is_cut = not taken.complete and len(levels) < len(shown)
+    if is_cut and taken.why_null is not None:
+        taken = replace(taken, why_null="outside_price_filter")
     capacities = {} if top.mid is None else {bps: capacity(levels, top.mid, side, bps) for bps in CAPACITY_BPS}
-    return CostReport(top, taken, capacities)
+    return CostReport(top, taken, capacities, within.edge(shown[len(levels)].price) if is_cut else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,10 @@ TICKER_PRICE = Endpoint("ticker/price", 2)
 TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
 BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
 AVERAGE_PRICE = Endpoint("avgPrice", 2)
-# Aggregate trades. The call for single trades, `trades`, has a weight of 25 and no further useful data.
+REFERENCE_PRICE = Endpoint("referencePrice", 2)
+# The rules of a symbol rarely change; the reference price changes all the time.
+EXECUTION_RULES = Endpoint("executionRules", 2, shared_ms=300_000)
+# Single trades, `trades`, weigh 25 and add nothing to the taker's side, quantity and price.
 AGGREGATE_TRADES = Endpoint("aggTrades", 4)
 KLINES = Endpoint("klines", 2)
 # Daily candles, shared for an hour, because only the newest one still changes.
@@ -60,6 +63,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     TICKER_PRICE_ALL,
     BOOK_TICKER,
     AVERAGE_PRICE,
+    REFERENCE_PRICE,
+    EXECUTION_RULES,
     AGGREGATE_TRADES,
     KLINES,
     DAILY_KLINES,

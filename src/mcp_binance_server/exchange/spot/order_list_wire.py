@@ -7,8 +7,8 @@ import msgspec
 from mcp_binance_server.domain.order_requests import Target, WrittenList
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.exchange.spot.order_params import PAID
-from mcp_binance_server.exchange.spot.order_wire import CANCELED, PENDING, CancelledWire, read_placed
-from mcp_binance_server.exchange.wire import UNREADABLE, BinanceWire, Count, EpochMs
+from mcp_binance_server.exchange.spot.order_wire import CANCELED, NO_LIST, PENDING, CancelledWire, read_placed
+from mcp_binance_server.exchange.wire import UNREADABLE, BinanceWire, Count, CountOrNone, EpochMs
 
 # https://developers.binance.com/docs/binance-spot-api-docs/enums#order-list-order-status-listorderstatus
 STANDS, OVER = frozenset({"EXECUTING", "ALL_DONE"}), frozenset({"ALL_DONE"})
@@ -26,7 +26,7 @@ class ListedWire(BinanceWire):
 class OrderListWire(BinanceWire):
     """The answer to a new or cancelled order list; it names the time differently than an order's answer."""
 
-    order_list_id: Count
+    order_list_id: CountOrNone
     contingency_type: str
     list_order_status: str
     list_client_order_id: str
@@ -77,7 +77,8 @@ def _of(body: bytes, symbol: str, client_list_id: str, statuses: frozenset[str])
         wire = msgspec.json.decode(body, type=OrderListWire)
     except UNREADABLE:
         return None
-    is_it = (wire.symbol, wire.list_client_order_id) == (symbol, client_list_id)
+    # A list without an ID of its own is none: its orders would pass for single ones.
+    is_it = (wire.symbol, wire.list_client_order_id) == (symbol, client_list_id) and wire.order_list_id != NO_LIST
     return wire if is_it and wire.list_order_status in statuses else None
 
 

@@ -18,11 +18,17 @@ CANCELED, FILLED, PENDING = "CANCELED", "FILLED", "PENDING_NEW"
 ON_THE_BOOK = frozenset({"NEW", "PARTIALLY_FILLED", FILLED})
 # List ID of an order that belongs to no list.
 NO_LIST = -1
+NO_REASON = "NONE"
 NO_PRICE, NOTHING = Price(Decimal(0)), Quantity(Decimal(0))
 # Fields that the short answer (ACK) does not have.
 BEYOND_SHORT = frozenset({"status", "price", "origQty", "executedQty"})
 # Orders of these types are sent without a time in force; the exchange sets it.
 FREE_TIME_IN_FORCE = frozenset({"LIMIT_MAKER"})
+
+
+def read_expiry(told: str | int | None) -> str:
+    """Return the reason why an order expired; "" if none is given."""
+    return "" if told in {None, NO_REASON} else word(str(told))
 
 
 class OrderStateWire(BinanceWire):
@@ -40,6 +46,7 @@ class OrderStateWire(BinanceWire):
     side: str
     stop_price: Amount = "0"
     orig_qty: Amount | msgspec.UnsetType = msgspec.UNSET
+    expiry_reason: str | int | None = None
 
     def __post_init__(self) -> None:
         # An order that sells the proceeds of another one has no quantity until it is on the book.
@@ -62,6 +69,7 @@ class OrderStateWire(BinanceWire):
             quote_spent=quantity_of(self.cummulative_quote_qty),
             created_ms=created_ms,
             updated_ms=updated_ms,
+            expiry_reason=read_expiry(self.expiry_reason),
         )
 
 

@@ -249,11 +249,13 @@ def _is_order_limit(refusal: ExchangeRefusal) -> bool:
 
 
 def _of_order(order: Order | None) -> Outcome | None:
-    return None if order is None else Outcome(Fate.ACCEPTED, order)
+    return None if order is None else Outcome(Fate.ACCEPTED, order, reason=order.expiry_words)
 
 
 def _of_list(legs: tuple[Order, ...] | None) -> Outcome | None:
-    return None if legs is None else Outcome(Fate.ACCEPTED, legs=legs)
+    if legs is None:
+        return None
+    return Outcome(Fate.ACCEPTED, reason=next((each.expiry_words for each in legs if each.expiry_words), ""), legs=legs)
 
 
 def _tried(body: bytes) -> Outcome | None:

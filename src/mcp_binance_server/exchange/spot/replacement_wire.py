@@ -80,7 +80,7 @@ def read_replaced(body: bytes, replacement: Replacement) -> Outcome | None:
     if old is None or new is None or old.order_id == new.order_id:
         return None
     is_done = wire.cancel_result == wire.new_order_result == DONE
-    return Outcome(Fate.ACCEPTED, new, target=old) if is_done else None
+    return Outcome(Fate.ACCEPTED, new, reason=new.expiry_words, target=old) if is_done else None
 
 
 def outcome_of_replacement(refusal: ExchangeRefusal, body: bytes, replacement: Replacement) -> Outcome:

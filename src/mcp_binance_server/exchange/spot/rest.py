@@ -1,8 +1,9 @@
 """REST client for public Spot data: one method per call; equal reads within a second share an answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import anyio
 import msgspec
 
 from mcp_binance_server.domain.market import (
@@ -15,7 +16,9 @@ from mcp_binance_server.domain.market import (
 )
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import Candle, Interval
+from mcp_binance_server.domain.reference_price import PriceRangeRule, ReferencePrice
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import ExchangeRejected, ExchangeUnavailable
 from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.board_part import BoardPart
 from mcp_binance_server.exchange.endpoints import REACH
@@ -28,7 +31,9 @@ from mcp_binance_server.exchange.spot.endpoints import (
     BOOK_TICKER,
     CLOSED_KLINES,
     DAILY_KLINES,
+    EXECUTION_RULES,
     KLINES,
+    REFERENCE_PRICE,
     SERIES_KLINES,
     SNAPSHOT,
     TICKER_24H,
@@ -39,15 +44,19 @@ from mcp_binance_server.exchange.spot.wire import (
     AggregateTradeWire,
     AveragePriceWire,
     DepthWire,
+    ExecutionRulesWire,
     PriceWire,
     QuotedDayRowWire,
     QuoteWire,
+    ReferencePriceWire,
     TickerWire,
 )
-from mcp_binance_server.exchange.wire import KlineWire, TimeWire, price
+from mcp_binance_server.exchange.wire import NO_REFERENCE_PRICE, KlineWire, TimeWire, price
 from mcp_binance_server.words import word
 
 MINUTE_MS = 60_000
+# A preview, an estimate or a paper order does not wait longer for the reference price.
+REFERENCE_SECS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +101,37 @@ class SpotClient(SharedReads):
     async def average_price(self, symbol: Symbol) -> Sourced[AveragePrice]:
         """Return the average price of a period that the exchange sets; today it is five minutes."""
         return await self.shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire, _average)
+
+    async def reference_price(self, symbol: Symbol) -> ReferencePrice:
+        """Return the reference price of a symbol, without its price range."""
+        params: Params = {"symbol": symbol}
+        try:
+            return (await self.shared(REFERENCE_PRICE, params, ReferencePriceWire, ReferencePriceWire.to_domain)).value
+        except ExchangeRejected as error:
+            if error.exchange_code != NO_REFERENCE_PRICE:
+                raise
+            return ReferencePrice()
+
+    async def price_range(self, symbol: Symbol) -> PriceRangeRule | None:
+        """Return the price range rule of a symbol; None if it has none."""
+        # In a tuple: a cached meaning is never None.
+        told = await self.shared(
+            EXECUTION_RULES, {"symbol": symbol}, ExecutionRulesWire, lambda told: (told.price_range(symbol),)
+        )
+        return told.value[0]
+
+    async def ranged_reference(self, symbol: Symbol) -> ReferencePrice:
+        """Return the reference price of a symbol with its price range, which has no effect without the price.
+
+        Raises:
+            AppError: as every read; ExchangeUnavailable if it takes longer than its readers wait for it.
+        """
+        try:
+            with anyio.fail_after(REFERENCE_SECS):
+                reference = await self.reference_price(symbol)
+                return reference if reference.price is None else replace(reference, rule=await self.price_range(symbol))
+        except TimeoutError:
+            raise ExchangeUnavailable(reason=f"no reference price within {REFERENCE_SECS:g} s") from None
 
     async def quote(self, symbol: Symbol) -> Sourced[Quote]:
         return await self.shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire, QuoteWire.to_domain)

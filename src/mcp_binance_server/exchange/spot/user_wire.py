@@ -9,11 +9,11 @@ import msgspec
 
 from mcp_binance_server.domain.orders import NOTHING, Order, Report
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.spot.order_wire import NO_REASON, read_expiry
 from mcp_binance_server.exchange.wire import Amount, Count, CountOrNone, EpochMs, ExchangeRefusal, price, quantity
 from mcp_binance_server.words import word
 
 NO_EVENT = msgspec.Raw(b"null")
-NO_REASON = "NONE"
 OK = 200
 
 
@@ -109,6 +109,7 @@ class ExecutionReportWire(msgspec.Struct):
                 quote_spent=quantity(self.spent),
                 created_ms=self.created,
                 updated_ms=self.transacted,
+                expiry_reason=read_expiry(self.expiry_reason),
             ),
             event=word(self.execution),
             execution_id=self.execution_id,
@@ -121,4 +122,4 @@ class ExecutionReportWire(msgspec.Struct):
     def _reason(self) -> str:
         if self.reject_reason != NO_REASON:
             return word(self.reject_reason)
-        return "" if self.expiry_reason is None else word(str(self.expiry_reason))
+        return read_expiry(self.expiry_reason)

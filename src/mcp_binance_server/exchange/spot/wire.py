@@ -13,6 +13,7 @@ import msgspec
 
 from mcp_binance_server.domain.board import BoardField
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Quote, Ticker, Trade, WrittenLevel
+from mcp_binance_server.domain.reference_price import PriceRangeRule, ReferencePrice
 from mcp_binance_server.domain.symbols import Ability, Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.wire import (
     AboveZero,
@@ -31,6 +32,8 @@ from mcp_binance_server.exchange.wire import (
     quantity,
 )
 from mcp_binance_server.words import word
+
+PRICE_RANGE = "PRICE_RANGE"
 
 
 class TickerWire(BinanceWire):
@@ -96,6 +99,52 @@ class AveragePriceWire(BinanceWire):
     mins: Count
     price: Amount
     close_time: EpochMs = 0
+
+
+class ReferencePriceWire(BinanceWire):
+    """The price is null while the exchange has none."""
+
+    symbol: str
+    reference_price: AboveZero | None
+
+    def to_domain(self) -> ReferencePrice:
+        return ReferencePrice(None if self.reference_price is None else price(self.reference_price))
+
+
+class ExecutionRuleWire(BinanceWire):
+    """A rule of any type: only the fields of PRICE_RANGE are read."""
+
+    rule_type: str
+    bid_limit_mult_up: Amount | None = None
+    bid_limit_mult_down: Amount | None = None
+    ask_limit_mult_up: Amount | None = None
+    ask_limit_mult_down: Amount | None = None
+
+    def to_domain(self) -> PriceRangeRule:
+        return PriceRangeRule(
+            bid_down=_multiple(self.bid_limit_mult_down),
+            bid_up=_multiple(self.bid_limit_mult_up),
+            ask_down=_multiple(self.ask_limit_mult_down),
+            ask_up=_multiple(self.ask_limit_mult_up),
+        )
+
+
+class SymbolExecutionRulesWire(BinanceWire):
+    symbol: str
+    rules: list[ExecutionRuleWire]
+
+
+class ExecutionRulesWire(BinanceWire):
+    symbol_rules: list[SymbolExecutionRulesWire]
+
+    def price_range(self, symbol: str) -> PriceRangeRule | None:
+        """Return the price range of a symbol; None if it has none."""
+        rules = [rule for each in self.symbol_rules if each.symbol == symbol for rule in each.rules]
+        return next((each.to_domain() for each in rules if each.rule_type == PRICE_RANGE), None)
+
+
+def _multiple(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
 
 
 class QuoteWire(BinanceWire):

@@ -8,11 +8,13 @@ from mcp_binance_server.domain.account import Account, Balance
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import BookSnapshot, Sourced
 from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.reference_price import NO_REFERENCE
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.errors import OrderRuleBroken
+from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.trading.judgement.filters import STOP_PRICE, Broken, FilterVerdict, check, closed, unchecked
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import NOTHING, PreviewedOrder, preview, written
@@ -45,8 +47,11 @@ class PreviewService:
         _require_amounts(intent)
         rules = await self.directory.find(text)
         _require_open(rules, intent)
-        book = await self._depth(rules.symbol)
-        touch = Touch.of(book.value)
+        depth, told = await gather(
+            lambda: self._depth(rules.symbol), lambda: self.client.ranged_reference(rules.symbol)
+        )
+        book, reference = depth.required(), told.value or NO_REFERENCE
+        touch = Touch.of(book.value, reference.price)
         if touch.is_crossed:
             raise ExchangeUnavailable(reason="the order book it sent is crossed")
         verdict = kept_to(rules, intent, check(rules, intent, touch))
@@ -54,13 +59,14 @@ class PreviewService:
         if account is not None:
             kept_to(rules, intent, check(rules, intent, touch, _held(account, rules.base)))
         return PreviewedOrder(
-            preview(rules, verdict.order, book.value, account),
+            preview(rules, verdict.order, book.value, account, reference),
             verdict.changes,
             unchecked(rules, intent, touch, has_account=account is not None),
             balances_checked=account is not None,
             may_trade=account is None or account.can_trade,
             venue=self.account.venue(book.host),
             as_of_ms=book.at_ms,
+            reference=told.value,
         )
 
     async def _depth(self, symbol: Symbol) -> Sourced[BookSnapshot]:

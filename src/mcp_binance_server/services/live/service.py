@@ -14,6 +14,7 @@ from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.price_reading import PriceReading, read_price
+from mcp_binance_server.domain.reference_price import ANY_RANGE, TakerRange
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.exchange.endpoints import Network
@@ -222,14 +223,25 @@ class OrderBookService:
             return await self.live.book(watch, count)
 
     async def cost(self, text: str, amount: Decimal, side: Taker, unit: AmountUnit) -> tuple[BookView, CostReport]:
-        """Price a market order. If a hundred levels cannot fill it, request a thousand."""
+        """Price a market order inside the price range; if a hundred levels cannot fill it, request a thousand."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, DEEP_LEVELS if watch.live else CHEAP_LEVELS)
-            report = cost_of(view.snapshot, float(amount), side, unit)
-            if not report.walk.complete and not view.is_live:
+            within = await self._taker_range(view.rules.symbol, side)
+            report = cost_of(view.snapshot, float(amount), side, unit, within)
+            if not report.walk.complete and report.expires_beyond is None and not view.is_live:
                 view = await self.live.book(watch, DEEP_LEVELS)
-                report = cost_of(view.snapshot, float(amount), side, unit)
+                report = cost_of(view.snapshot, float(amount), side, unit, within)
         return view, report
+
+    async def _taker_range(self, symbol: Symbol, side: Taker) -> TakerRange:
+        """Return the price range of the exchange; no range if it cannot be read."""
+        try:
+            reference = await self.live.client.ranged_reference(symbol)
+        except RateLimited:
+            raise
+        except AppError:
+            return ANY_RANGE
+        return reference.taker_range("BUY" if side == "buy" else "SELL")
 
     async def health(self) -> HubHealth:
         """Report on every watched symbol."""

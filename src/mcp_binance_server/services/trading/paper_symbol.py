@@ -1,6 +1,7 @@
 """Live market of one symbol for paper orders: its book, each trade exactly once, and missed trades."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -10,6 +11,7 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Side
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import MOST_LEVELS, SymbolFeed
@@ -22,6 +24,10 @@ MOST_MISSED = 50_000
 PRINTS_A_TURN = 500
 # The exchange has restarted its trade IDs if a trade has a lower ID but is newer by this time, in ms.
 IDS_WENT_BACK_MS = 5_000
+# Age in ms of the reference price with which an order arrives, and with which a stop waits.
+ARRIVAL_MS, STOP_MS = 1_000, 10_000
+# Pause in ms before a symbol without a price range is asked about again.
+NO_RANGE_MS = 300_000
 NOTHING = Quantity(Decimal(0))
 
 
@@ -85,6 +91,9 @@ class PaperSymbol:
     time: ServerTime
     _has_begun: bool = False
     _was_in_step: bool = False
+    _range_ms: float = float("-inf")
+    """Time of the last reading of the price range."""
+    _has_range: bool = True
 
     async def meet(self) -> frozenset[str]:
         """Match new trades and the book with the orders, while the feed is reliable. Return the accounts with changes.
@@ -96,6 +105,7 @@ class PaperSymbol:
         if not self.feed.is_live or self.feed.is_late(QUIET_MS):
             self._was_in_step = False
             return frozenset()
+        await self._read_range()
         changed = frozenset[str]() if self._has_begun else await self._begin()
         newest = self.feed.tape.newest
         if not self.matcher.is_watching:
@@ -107,6 +117,21 @@ class PaperSymbol:
         if await self._stands():
             changed |= await self.matcher.meet((), self.time.now_ms())
         return changed
+
+    async def _read_range(self) -> None:
+        """Read the price range for an order that is about to arrive, and for stops, which take when they trigger."""
+        now_ms, arrival_ms = self.time.now_ms(), self.matcher.next_arrival_ms
+        is_due = arrival_ms is not None and arrival_ms <= now_ms
+        if not is_due and not self.matcher.has_stops:
+            return
+        pause_ms = NO_RANGE_MS if not self._has_range else ARRIVAL_MS if is_due else STOP_MS
+        if now_ms - self._range_ms < pause_ms:
+            return
+        self._range_ms = now_ms
+        with suppress(AppError):  # the last known range holds
+            reference = await self.client.ranged_reference(self.feed.symbol)
+            self.matcher.reference_is(reference)
+            self._has_range = reference.rule is not None
 
     async def _begin(self) -> frozenset[str]:
         """Find the end of the tape. Match the trades since the orders were last matched."""

@@ -120,9 +120,10 @@ def unchecked(rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_acco
     priced = {
         rules.percent_rule: any(_band(rules, intent)) and intent.kind != MARKET,
         rules.notional_rule: any(_notional(rules, intent)) and intent.kind == MARKET and intent.quantity is not None,
-        STOP_PRICE: intent.is_stop,
     }
     without_price = priced if touch.reference is None else {}
+    if touch.market is None:
+        without_price = without_price | {STOP_PRICE: intent.is_stop}
     return tuple(rule for rule, applies in (without_price | counted).items() if applies)
 
 
@@ -189,8 +190,8 @@ def _price_bounds(rules: SymbolRules, order: OrderIntent, touch: Touch) -> Itera
 def _stop_bounds(rules: SymbolRules, order: OrderIntent, touch: Touch) -> Iterator[Bound]:
     grid, _ = grid_of(rules, order, "stop_price")
     yield Bound("PRICE_FILTER", "stop_price", _up(max(rules.min_price, grid), grid), _at_most(rules.max_price, grid))
-    if touch.reference is not None:
-        yield _beyond(STOP_PRICE, "stop_price", touch.reference, grid, above=order.triggers_above)
+    if touch.market is not None:
+        yield _beyond(STOP_PRICE, "stop_price", touch.market, grid, above=order.triggers_above)
 
 
 def _quantity_bounds(rules: SymbolRules, order: OrderIntent, market: _Market) -> Iterator[Bound]:

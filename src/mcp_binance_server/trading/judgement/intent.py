@@ -76,14 +76,15 @@ class OrderIntent:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Best price of each side; None if a side is empty."""
+    """Best price of each side, None if a side is empty; and the exchange's reference price, None without one."""
 
     bid: Price | None
     ask: Price | None
+    official: Price | None = None
 
     @classmethod
-    def of(cls, book: BookSnapshot) -> "Touch":
-        return cls(book.bids[0].price if book.bids else None, book.asks[0].price if book.asks else None)
+    def of(cls, book: BookSnapshot, official: Price | None = None) -> "Touch":
+        return cls(book.bids[0].price if book.bids else None, book.asks[0].price if book.asks else None, official)
 
     @property
     def mid(self) -> Price | None:
@@ -91,7 +92,12 @@ class Touch:
 
     @property
     def reference(self) -> Price | None:
-        """Substitute for the exchange's average price: the mid price, or the only price if one side is empty."""
+        """Price that price and value filters compare with: the exchange's reference price, or a substitute for it."""
+        return self.official or self.market
+
+    @property
+    def market(self) -> Price | None:
+        """Mid price, otherwise the price of the only side."""
         return self.mid or self.bid or self.ask
 
     @property

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
+from itertools import takewhile
 from typing import Literal
 
 from mcp_binance_server.domain.account import Account, Commission, Venue
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity, floor_to_step, written
 from mcp_binance_server.domain.order_requests import Side
+from mcp_binance_server.domain.reference_price import ANY_RANGE, NO_REFERENCE, ReferencePrice, TakerRange
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.judgement.filters import RoundedAmount, grid_of
@@ -17,7 +19,7 @@ from mcp_binance_server.trading.judgement.intent import DIGITS, MARKET, OrderInt
 NOTHING = Decimal(0)
 BPS = Decimal(10_000)
 
-Behaviour = Literal["takes", "takes_then_rests", "rests", "waits_for_trigger"]
+Behaviour = Literal["takes", "takes_then_rests", "rests", "waits_for_trigger", "takes_then_expires", "expires"]
 
 # Usual rate of a new account: https://www.binance.com/en/fee/trading
 USUAL = Commission(maker=Decimal("0.001"), taker=Decimal("0.001"))
@@ -120,6 +122,8 @@ class Preview:
     fee: Fee
     fill: FillWalk | None
     holdings: tuple[FundsAfter, ...]
+    within: TakerRange = ANY_RANGE
+    """Price range of the exchange for trades at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +137,21 @@ class PreviewedOrder:
     may_trade: bool
     venue: Venue
     as_of_ms: int
+    reference: ReferencePrice | None = None
+    """Reference price of the exchange; None if it could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Trade:
-    """Traded amounts: filled from the book at once, and resting at the order's price."""
+    """Traded amounts: taken from the book at once, and resting at the order's price.
+
+    The rest of an order `expires` if its next trade would be outside the price range of the exchange.
+    """
 
     taken: FillWalk | None
     resting: Decimal
     price: Decimal
+    expires: bool = False
 
     @property
     def base(self) -> Decimal:
@@ -152,22 +162,41 @@ class _Trade:
         return (self.taken.quote if self.taken else NOTHING) + self.resting * self.price
 
 
-def preview(rules: SymbolRules, order: OrderIntent, book: BookSnapshot, account: Account | None = None) -> Preview:
-    """Return the effect of an order that satisfies the rules. Without an account, no balance is checked.
+def preview(
+    rules: SymbolRules,
+    order: OrderIntent,
+    book: BookSnapshot,
+    account: Account | None = None,
+    reference: ReferencePrice = NO_REFERENCE,
+) -> Preview:
+    """Return the effect of an order that keeps to the rules; without an account, no balance is checked.
 
     Raises:
         InsufficientBalance: the free balance is less than the exchange would take or lock.
     """
     with localcontext(prec=DIGITS):
-        trade = _trade(rules, order, book)
+        within = reference.taker_range(order.side)
+        trade = _trade(rules, order, book, within)
         fee = _fee(rules, order, trade, account)
         holdings = _holdings(rules, order, trade, fee, account) if account else ()
         value = Quantity(trade.quote) if trade.base else None
-        return Preview(rules, order, Touch.of(book), _behaviour(order, trade), value, fee, trade.taken, holdings)
+        touch = Touch.of(book, reference.price)
+        return Preview(rules, order, touch, _behaviour(order, trade), value, fee, trade.taken, holdings, within)
 
 
-def _trade(rules: SymbolRules, order: OrderIntent, book: BookSnapshot) -> _Trade:
-    levels = book.asks if order.side == "BUY" else book.bids
+def _trade(rules: SymbolRules, order: OrderIntent, book: BookSnapshot, within: TakerRange) -> _Trade:
+    shown = book.asks if order.side == "BUY" else book.bids
+    levels = tuple(takewhile(lambda level: within.holds(level.price), shown))
+    trade = _trade_in(rules, order, levels)
+    if len(levels) == len(shown) or order.is_stop:
+        return trade
+    beyond = shown[len(levels)].price
+    is_left = trade.resting if trade.taken is None else trade.taken.unfilled
+    is_met = order.price is None or (beyond <= order.price if order.side == "BUY" else beyond >= order.price)
+    return replace(trade, resting=NOTHING, expires=True) if is_left and is_met else trade
+
+
+def _trade_in(rules: SymbolRules, order: OrderIntent, levels: tuple[PriceLevel, ...]) -> _Trade:
     price, quantity = order.price or Price(NOTHING), order.quantity or Quantity(NOTHING)
     if order.quote_quantity is not None:
         return _Trade(_taken_for(rules, order, levels, order.quote_quantity), NOTHING, price)
@@ -175,8 +204,8 @@ def _trade(rules: SymbolRules, order: OrderIntent, book: BookSnapshot) -> _Trade
         return _Trade(walk(levels, quantity), NOTHING, price)
     if order.is_stop:
         return _Trade(None, quantity, price)
-    within = [each for each in levels if (each.price <= price if order.side == "BUY" else each.price >= price)]
-    taken = walk(within, quantity)
+    met = [each for each in levels if (each.price <= price if order.side == "BUY" else each.price >= price)]
+    taken = walk(met, quantity)
     return _Trade(taken if taken.base else None, taken.unfilled, price)
 
 
@@ -192,6 +221,8 @@ def _taken_for(
 def _behaviour(order: OrderIntent, trade: _Trade) -> Behaviour:
     if order.is_stop:
         return "waits_for_trigger"
+    if trade.expires:
+        return "takes_then_expires" if trade.taken is not None and trade.taken.base else "expires"
     if order.kind == MARKET or not trade.resting:
         return "takes"
     return "takes_then_rests" if trade.taken else "rests"

@@ -7,15 +7,19 @@ cancels ahead of an order are invisible. A trade fills at most its own quantity.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Protocol
 
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Side
+from mcp_binance_server.domain.orders import EXPIRY_WORDS, OUT_OF_RANGE
+from mcp_binance_server.domain.reference_price import NO_REFERENCE, ReferencePrice
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER
 from mcp_binance_server.trading.paper.lists import NO_ENTRY, OTHER_FIRST, WOULD_TAKE, misplaced, rest_of
 from mcp_binance_server.trading.paper.order import NONE, PaperFill, PaperOrder
 
+BEYOND_RANGE = EXPIRY_WORDS[OUT_OF_RANGE]
 OPPOSITE: dict[Side, Side] = {"BUY": "SELL", "SELL": "BUY"}
 
 
@@ -41,6 +45,8 @@ class PaperMarket:
     resting: list[PaperOrder] = field(default_factory=list[PaperOrder])
     last: Price | None = None
     """Last price, as the caller sets it; None if unknown."""
+    reference: ReferencePrice = NO_REFERENCE
+    """Reference price of the exchange with its price range, as the caller sets it."""
     filled_entries: list[PaperOrder] = field(default_factory=list[PaperOrder])
     """Entries of lists whose exits must be started."""
     _taken: dict[tuple[Side, Price], tuple[Quantity, Quantity]] = field(
@@ -184,14 +190,19 @@ class PaperMarket:
         if order.kind == LIMIT_MAKER and self._would_take(order):
             order.status, order.reason = "REJECTED", WOULD_TAKE
             return
+        within = self.reference.taker_range(order.side)
         reach = [*self._reachable(order)]
-        if order.time_in_force == "FOK" and sum(quantity for _, quantity in reach) < order.quantity:
-            order.status = "EXPIRED"
+        inside = [*takewhile(lambda level: within.holds(level[0]), reach)]
+        if order.time_in_force == "FOK" and sum(quantity for _, quantity in inside) < order.quantity:
+            order.status, order.reason = "EXPIRED", BEYOND_RANGE if len(inside) < len(reach) else ""
             return
         against = OPPOSITE[order.side]
         order.status = "NEW"
         for price, available in reach:
             if not order.left:
+                return
+            if not within.holds(price):
+                order.status, order.reason = "EXPIRED", BEYOND_RANGE
                 return
             if self._meets_own(order, price):
                 order.status = "EXPIRED_IN_MATCH"

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity
+from mcp_binance_server.domain.reference_price import NO_REFERENCE, ReferencePrice
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.journal.store import Rows
@@ -83,6 +84,7 @@ class SymbolMatcher:
     _written_seen: SeenPrint | None = None
     _written_ms: int = 0
     _last: Price | None = None
+    _reference: ReferencePrice = NO_REFERENCE
 
     @property
     def has_orders(self) -> bool:
@@ -97,6 +99,11 @@ class SymbolMatcher:
     def next_arrival_ms(self) -> int | None:
         """Arrival time of the next order on its way, in ms; None if there is none."""
         return min((each.arrives_ms for each in self._orders() if each.is_on_its_way), default=None)
+
+    @property
+    def has_stops(self) -> bool:
+        """Whether a stop waits for its trigger: it takes at that moment."""
+        return any(each.stop_price is not None and each.is_in_market for each in self._orders())
 
     async def load(self) -> None:
         """Load the open orders and the tape position up to which they were matched."""
@@ -125,6 +132,12 @@ class SymbolMatcher:
         self._last = newest.price
         for market in self._markets.values():
             market.last = newest.price
+
+    def reference_is(self, reference: ReferencePrice) -> None:
+        """Set the reference price of the exchange, with its price range."""
+        self._reference = reference
+        for market in self._markets.values():
+            market.reference = reference
 
     async def meet(self, trades: Sequence[Trade], now_ms: int, *, is_replay: bool = False) -> frozenset[str]:
         """Match trades and the current book with all orders, and write the result. Return the accounts with changes.
@@ -168,12 +181,15 @@ class SymbolMatcher:
         for order_id, row in found.items():
             if order_id not in self._known:
                 self._known[order_id] = row
-                market = self._markets.setdefault(row.account, PaperMarket(self.book, last=self._last))
+                market = self._markets.setdefault(row.account, self._new_market())
                 order = row.to_paper()
                 self._written[order_id] = _Mark.of(order)
                 is_waiting = not order.is_in_market or (order.stop_price is not None and not order.is_triggered)
                 (market.waiting if is_waiting else market.resting).append(order)
         return frozenset(gone.values())
+
+    def _new_market(self) -> PaperMarket:
+        return PaperMarket(self.book, last=self._last, reference=self._reference)
 
     def _forget(self, order_id: int) -> None:
         del self._known[order_id], self._written[order_id]

@@ -236,7 +236,8 @@ async def estimate_slippage(context: Context, arguments: EstimateSlippage) -> To
         arguments.symbol, Decimal(arguments.amount), side, arguments.amount_type
     )
     metrics, line = cost_metrics(view, report), cost_line(view, report, arguments.side, arguments.amount)
-    return measured(context, view.rules, book_basis(view, truncated=not report.walk.complete), metrics, line)
+    is_truncated = not report.walk.complete and report.expires_beyond is None
+    return measured(context, view.rules, book_basis(view, truncated=is_truncated), metrics, line)
 
 
 ESTIMATE_SLIPPAGE = ToolSpec(

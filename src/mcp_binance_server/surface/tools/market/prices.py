@@ -194,8 +194,8 @@ GET_AVERAGE_PRICE = ToolSpec(
     name="get_average_price",
     title="Average price",
     description=(
-        "Binance's own average price of a pair over the last minutes. Use it to check an order against the price "
-        "filters. Not for the current price (get_ticker) or moving averages (get_indicators)."
+        "Binance's own average price of a pair over the last minutes. Price filters use it for pairs without a "
+        "reference price. Not for the current price (get_ticker) or moving averages (get_indicators)."
     ),
     arguments=GetAveragePrice,
     answer=AveragePriceAnswer,

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from mcp_binance_server.domain.orders import (
@@ -114,6 +115,7 @@ class OrderRow(Row):
     quote_spent: str
     time: str
     updated: str
+    expiry_reason: SkipJsonSchema[str | None] = omitted()
 
 
 class FillRow(Row):
@@ -181,6 +183,7 @@ def order_row(order: Order) -> OrderRow:
         quote_spent=f"{order.quote_spent:f}",
         time=instant(order.created_ms),
         updated=instant(order.updated_ms),
+        expiry_reason=order.expiry_reason or None,
     )
 
 

@@ -140,7 +140,13 @@ def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
         "slip_touch_bps": metric(basis_points(taken.slip_touch_bps), "bps"),
         "capacity": Metric(value={f"{bps}_bps": _capacity(each, rules) for bps, each in report.capacities.items()}),
         "fees_excluded": Metric(value=True),
+        **_range_end(report, rules),
     }
+
+
+def _range_end(report: CostReport, rules: SymbolRules) -> dict[str, Metric]:
+    end = report.expires_beyond
+    return {} if end is None else {"expires_beyond": Metric(value=exact(end, rules.tick), unit="quote")}
 
 
 def book_line(view: BookView, report: BookReport) -> str:
@@ -165,6 +171,8 @@ def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str
     taken, rules = report.walk, view.rules
     asset = rules.quote if taken.unit == "quote" else rules.base
     order = f"{side} {amount} {plain(asset)} of {plain(rules.symbol)} at market"
+    if report.expires_beyond is not None and taken.vwap is None:
+        return f"{order}: expires at once, the best price is beyond Binance's price range."
     if taken.vwap is None or taken.slip_mid_bps is None:
         return f"{order}: no price, {why(taken.why_null or report.top.why_null)}."
     slip = bps(taken.slip_mid_bps)
@@ -172,6 +180,11 @@ def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str
     if taken.complete:
         return f"{order}: {paid}, fees excluded."
     step = QUOTE_STEP if taken.unit == "quote" else rules.step
+    if report.expires_beyond is not None:
+        end = price(report.expires_beyond, rules.quote, rules.tick)
+        return (
+            f"{order}: {written(taken.filled, step)} of it ({paid}); the rest expires at Binance's price range, {end}."
+        )
     return (
         f"{order}: the {len(view.snapshot.bids)}/{len(view.snapshot.asks)} known levels fill only "
         f"{written(taken.filled, step)} of it ({paid}); the rest is not priced."

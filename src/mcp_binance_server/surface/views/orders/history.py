@@ -151,7 +151,8 @@ def order_text(view: OneOrder) -> str:
         f"**Symbol**: {plain(order.symbol)}",
         f"**Side**: {word(order.side)}",
         f"**Type**: {word(order.kind)}",
-        f"**Status**: {word(order.status)}",
+        f"**Status**: {_status(order)}",
+        *([f"**Reason**: {word(order.expiry_words)}"] if order.expiry_words != order.expiry_reason else []),
         f"**Price**: {order_price(order, rules)}",
         f"**Orig Qty**: {quantity(order.quantity, rules)}",
         f"**Executed Qty**: {quantity(order.executed, rules)}",
@@ -225,7 +226,7 @@ def _order_row(order: Order, rules: SymbolRules | None, columns: tuple[str, ...]
         "Price": order_price(order, rules),
         "Orig Qty": quantity(order.quantity, rules),
         "Executed Qty": quantity(order.executed, rules),
-        "Status": word(order.status),
+        "Status": _status(order),
         "Time": _time(order.created_ms),
         "Quote Spent": quantity(order.quote_spent, None),
         "Time in Force": word(order.time_in_force),
@@ -233,6 +234,10 @@ def _order_row(order: Order, rules: SymbolRules | None, columns: tuple[str, ...]
         "Updated": "" if order.updated_ms == order.created_ms else _time(order.updated_ms),
     }
     return f"| {' | '.join(cells[name] for name in columns)} |"
+
+
+def _status(order: Order) -> str:
+    return f"{word(order.status)} ({word(order.expiry_reason)})" if order.expiry_reason else word(order.status)
 
 
 def _fill_row(fill: Fill, rules: SymbolRules, columns: tuple[str, ...]) -> str:

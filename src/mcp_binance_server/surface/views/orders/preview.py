@@ -12,6 +12,8 @@ BEHAVIOURS = {
     "takes_then_rests": "trade in part at once, the rest waits on the book",
     "rests": "wait on the book",
     "waits_for_trigger": "wait for its stop price",
+    "takes_then_expires": "trade in part at once, the rest expires",
+    "expires": "expire at once",
 }
 NO_KEY = "not checked: no API key"
 CHECKED = "checked"
@@ -47,17 +49,33 @@ def _lines(tried: PreviewedOrder) -> list[str]:
 
 
 def preview_notes(tried: PreviewedOrder) -> list[str]:
-    """Return notes on how a preview's numbers were computed."""
-    notes = ["Price rules are checked at the mid price; Binance uses its own average price"]
-    notes.append(BNB_DISCOUNT)
+    """Return notes on the basis of a preview's numbers."""
+    notes = [_basis(tried), *_range(tried.preview), BNB_DISCOUNT]
     if tried.venue.simulated:
         notes.append(SIMULATED_MARKET)
     fill = tried.preview.fill
-    if fill is not None and fill.average is None:
+    if fill is not None and fill.average is None and tried.preview.behaviour != "expires":
         notes.append("No fill: that side of the book is empty")
     elif fill is not None and tried.preview.behaviour == "takes" and not fill.complete:
         notes.append("The unfilled part is beyond the known levels, at an unknown price")
     return notes
+
+
+def _basis(tried: PreviewedOrder) -> str:
+    reference = tried.reference
+    if reference is None:
+        return "Price rules are checked at the mid price; Binance's reference price could not be read"
+    if reference.price is None:
+        return "Price rules are checked at the mid price; Binance uses its own average price"
+    return f"Price rules are checked at Binance's reference price, {_price(tried.preview, reference.price)}"
+
+
+def _range(shown: Preview) -> list[str]:
+    if shown.behaviour not in {"expires", "takes_then_expires"}:
+        return []
+    ends = (("below", shown.within.least), ("above", shown.within.most))
+    limits = " or ".join(f"{word} {_price(shown, each)}" for word, each in ends if each is not None)
+    return [f"Price range of Binance: an order that would trade {limits} expires"]
 
 
 def short(value: Decimal, places: int = 8) -> str:
