@@ -9,6 +9,7 @@ WHEEL = "MCP_TEST_WHEEL"
 MCPB = "MCP_TEST_MCPB"
 APPS = "MCP_TEST_APPS"
 CLIENTS = "MCP_TEST_CLIENTS"
+SDKS = "MCP_TEST_SDKS"
 
 
 def built_wheel() -> Path:
@@ -29,6 +30,11 @@ def installed_apps() -> Path:
 def installed_clients() -> Path:
     """Return the folder in which the clients of tests/clients are installed."""
     return _named(CLIENTS, "no folder with installed clients: scripts/clients DIR")
+
+
+def installed_sdks() -> Path:
+    """Return the Python of the environment in which the exchange libraries of others are installed."""
+    return _named(SDKS, "no Python with requirements/exchange.txt")
 
 
 def _named(variable: str, otherwise: str) -> Path:
