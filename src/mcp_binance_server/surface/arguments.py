@@ -261,6 +261,10 @@ def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
         told["type"] = next(each for each in cast("list[str]", kind) if each != "null")
     if told.get("maximum", 0) >= LARGEST:
         del told["maximum"]
+    if told.get("type") == "integer" and "enum" in told:
+        # Gemini refuses every tool of a request if one has choices that are not text.
+        choices = ", ".join(str(each) for each in told.pop("enum"))
+        told["description"] = f"{told['description']}; one of {choices}"
     if "items" in told:
         told["items"] = _told(told["items"], definitions)
     if "properties" in told:
