@@ -62,6 +62,16 @@ def test_openai_can_declare_every_tool_strictly_except_those_with_a_free_configu
     assert sum(len(node.get("properties", {})) for tool in TOOLS for node in nodes(tool.input_schema)) <= 5_000
 
 
+def test_smolagents_finds_every_optional_argument_nullable() -> None:
+    """Its check of a call ignores defaults: an argument without `nullable` is required."""
+    members = [(tool, name, each) for tool in TOOLS for name, each in tool.input_schema.get("properties", {}).items()]
+    optional = [
+        (tool.name, name, each) for tool, name, each in members if name not in tool.input_schema.get("required", ())
+    ]
+
+    assert [(tool, name) for tool, name, each in optional if not each.get("nullable")] == []
+
+
 def test_vscode_finds_the_items_of_every_array() -> None:
     # https://github.com/microsoft/vscode/issues/248810: it refuses a tool with an array without `items`.
     arrays = [node for tool in TOOLS for node in nodes(tool.input_schema) if node["type"] == "array"]

@@ -246,8 +246,8 @@ def listed_schema(model: type[BaseModel]) -> dict[str, Any]:
     schema = plain_schema(model)
     told = _told(schema, schema.pop("$defs", {}))
     for name, member in told.get("properties", {}).items():
-        if name not in told.get("required", ()) and "default" not in member:
-            member["nullable"] = True  # otherwise smolagents treats it as required; null counts as missing
+        if name not in told.get("required", ()):
+            member["nullable"] = True  # else smolagents requires it, default or not; null counts as absent
     return told
 
 
