@@ -148,7 +148,7 @@ NIGHT = (
     _python("llama-index", "LlamaIndex", "llama-index-tools-mcp", "llama_index_agent.py", {**WORDY, **SILENT}),
     _python("semantic-kernel", "Semantic Kernel", "semantic-kernel", "kernel_agent.py", {**WORDY, **SILENT}),
     _python("crewai", "CrewAI", "crewai", "crewai_agent.py", {**BLIND, **SILENT}),
-    _python("smolagents", "smolagents", "smolagents", "smolagents_agent.py"),
+    _python("smolagents", "smolagents", "smolagents", "smolagents_agent.py", {**BLIND, **SILENT}),
     _python("strands", "Strands Agents", "strands-agents", "strands_agent.py", SILENT),
 )  # fmt: skip
 CLIENTS = (*COMMIT, *NIGHT)
