@@ -10,7 +10,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,7 +86,7 @@ class Cell:
     mark: str
 
     def wait(self, patience_secs: float) -> None:
-        """Wait for the client's end; a client that goes on is killed, and its exit code is None."""
+        """Wait for the client's end, and kill it after that time."""
         try:
             self.process.wait(patience_secs)
         except subprocess.TimeoutExpired:
@@ -98,18 +98,17 @@ class Cell:
 
     def kill(self) -> None:
         """Kill the client's own processes, not the server's."""
-        for pid in marked(f"{self.mark}-client"):
-            os.kill(pid, signal.SIGKILL)
+        _kill(f"{self.mark}-client")
         self.process.wait()
 
-    def over(self, code: int | None) -> Run:
+    def over(self) -> Run:
         """Return the run, once every process has ended or had its time to."""
         left = _left(self.mark)
         log = self.folder / "pipe.log"
         text = log.read_text(encoding="utf-8") if log.exists() else ""
-        lines = [Line(line[:1], line[2:]) for line in text.splitlines()]
+        lines = [Line(line[:1], line[2:]) for line in text.split("\n") if line]
         output = (self.folder / "output.txt").read_text(encoding="utf-8", errors="replace")
-        return Run(self.client, self.model.shown, lines, code, left, output)
+        return Run(self.client, self.model.shown, lines, self.process.returncode, left, output)
 
 
 def play(
@@ -124,7 +123,7 @@ def play(
     """Run a client to the end of the script."""
     with started(client, installed, folder, script, server=server, variables=variables or {}) as cell:
         cell.wait(client.patience_secs)
-        return cell.over(cell.process.returncode)
+        return cell.over()
 
 
 @contextmanager
@@ -138,7 +137,7 @@ def started(
     variables: Mapping[str, str] | None = None,
     is_held: bool = False,
 ) -> Generator[Cell]:
-    """Start a client with a home of its own, and end everything that it started."""
+    """Start a client with a home of its own, and end everything that it started; `is_held` delays the last reply."""
     mark = f"cell-{uuid.uuid4().hex}"
     home = folder / "home"
     shutil.copytree(HERE / "programs", home, ignore=shutil.ignore_patterns("__pycache__"))
@@ -174,8 +173,7 @@ def started(
         try:
             yield Cell(client, folder, model, process, mark)
         finally:
-            for pid in marked(mark):
-                os.kill(pid, signal.SIGKILL)
+            _kill(mark)
             process.wait()
 
 
@@ -205,6 +203,12 @@ def marked(mark: str) -> list[int]:
         if f"{MARK}={mark}".encode() in environment:
             found.append(int(folder.name))
     return found
+
+
+def _kill(mark: str) -> None:
+    for pid in marked(mark):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _left(mark: str) -> list[str]:
