@@ -3,12 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, get_args
 
 from mcp_binance_server.settings import Toolset
 from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
+from mcp_binance_server.surface.greeting import ESSENTIAL
 from mcp_binance_server.surface.spec import PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
 
 CHOICES = ("live", "chart_app", "trading")
@@ -30,8 +31,33 @@ def lists_file() -> str:
     written = {
         kind: _entries([(chosen, specs(catalogue)) for chosen, catalogue in shown]) for kind, specs in kinds.items()
     }
+    for entries in written.values():
+        _mark_essential(entries)
+    written["tools"] = [*_with_essential(written["tools"])]
     lines = [f" {json.dumps(kind)}: [\n{_rows(entries)}\n ]" for kind, entries in written.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _mark_essential(entries: list[Entry]) -> None:
+    """Mark what the profile `essential` lists of other toolsets."""
+    for entry in entries:
+        of = CATALOGUE.only({ESSENTIAL}, **{name: entry[name] for name in CHOICES if name in entry})
+        if any(_wire(spec) == entry["wire"] for spec in (*of.tools, *of.resources, *of.templates, *of.prompts)):
+            entry[ESSENTIAL] = True
+
+
+def _with_essential(entries: list[Entry]) -> Iterator[Entry]:
+    """Add the tools that only the profile has, and its shorter forms behind the usual ones."""
+    own = {spec.name: spec for spec in CATALOGUE.only({ESSENTIAL}).tools if spec not in CATALOGUE.tools}
+    for name, forms in groupby(entries, lambda entry: entry["wire"]["name"]):
+        yield from forms
+        if shorter := own.pop(name, None):
+            yield {"toolset": ESSENTIAL, "wire": _wire(shorter)}
+    yield from ({"toolset": ESSENTIAL, "wire": _wire(spec)} for spec in own.values())
+
+
+def _wire(spec: Listed) -> dict[str, Any]:
+    return spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 def _tools(catalogue: Catalogue) -> Sequence[Listed]:
@@ -61,8 +87,7 @@ def _forms(name: str, shown: list[tuple[tuple[bool, ...], Sequence[Listed]]]) ->
     for chosen, specs in shown:
         for spec in specs:
             if _name(spec) == name:
-                wire = spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True)
-                forms.setdefault(json.dumps({"toolset": spec.toolset, "wire": wire}), []).append(chosen)
+                forms.setdefault(json.dumps({"toolset": spec.toolset, "wire": _wire(spec)}), []).append(chosen)
     for form, choices in forms.items():
         fixed = {
             CHOICES[place]: values.pop()

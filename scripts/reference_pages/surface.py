@@ -1,12 +1,15 @@
 """Reference pages of tools, resources and prompts, generated from the server's catalogue."""
 
 from collections.abc import Iterable
+from textwrap import fill
 from typing import Any, get_args
 
 from mcp_binance_server.settings import Toolset
 from mcp_binance_server.surface.arguments import plain_schema
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.greeting import CALL_TOOL, ESSENTIAL, FIND_TOOL
 from mcp_binance_server.surface.spec import PromptSpec, ToolSpec, scope_of
+from mcp_binance_server.surface.tools.essential import LISTED, RUNNABLE, WITH_TRADING
 from mcp_binance_server.surface.tools.trading.toolset import TRADE_TOOLS
 from reference_pages.costs import COSTS
 from reference_pages.markdown import code, page, table
@@ -20,11 +23,21 @@ allows 6,000 a minute for each IP; the server stops at 90 %. Equal reads within 
 
 **Scope** is the permission that a caller's token needs over HTTP and gRPC
 ([scopes](../hosting.md#who-may-come-in)). `MCP_BINANCE_TOOLSETS` selects groups; **live** tools also need
-`MCP_BINANCE_ORDERBOOK_ANALYTICS`.
+`MCP_BINANCE_ORDERBOOK_ANALYTICS`. The profile [`essential`](#essential) lists few tools and finds the others.
 
 Every answer has text, and the same facts as fields; fields without a type are text. Sentences without a field of
 their own are in `notes`. A failure has `success: false` and the fields of [errors](errors.md)."""
+PROFILE = """`MCP_BINANCE_TOOLSETS=essential` lists {listed} and the two tools below. With trading it also lists
+{with_trading} and the trading tools. `essential,charts` lists all tools of the group `charts` as well. The list has no
+titles and no schemas of answers.
+
+`call_tool` runs only read-only tools of public data, of the groups {runnable}. A client's "always allow" for it never
+covers an account, an order or a playbook: those tools are listed under their own names, or not offered. Limits, shares,
+logs and traces are those of the tool that it runs."""
+FOUND = "Answers with text: names of tools and how to call them, with the arguments of those for `call_tool`."
+OF_INNER = "Answers as the tool that it runs."
 OF_A_PAGE = "Answers with bars for that page; their shape can change with the page."
+OWN_ANSWERS = {"get_chart_bars": [OF_A_PAGE], FIND_TOOL: [FOUND], CALL_TOOL: [OF_INNER]}
 RESOURCES = """Pages that a client reads by address, as `text/markdown`. Two kinds are not listed: `chart://`
 pictures, whose address is in the answer of `generate_chart_image` with `storage` and which are kept for an hour, and
 the page of the [live chart](../how-to/live-chart.md), `ui://mcp-binance-server/chart-1.html`, which the tool's entry
@@ -38,12 +51,20 @@ model. Arguments of MCP prompts are text; numbers are parsed from it. [An exampl
 
 def tools_page() -> str:
     tools = (*CATALOGUE.tools, *TRADE_TOOLS)
+    own = [spec for spec in CATALOGUE.only({ESSENTIAL}).tools if spec.toolset == ESSENTIAL]
     groups = [name for name in get_args(Toolset) if any(spec.toolset == name for spec in tools)]
-    listed = [(f"[{code(spec.name)}](#{spec.name})", spec.title) for spec in tools]
+    listed = [(f"[{code(spec.name)}](#{spec.name})", spec.title) for spec in (*tools, *own)]
     parts = [TOOLS, table(("Tool", "Title"), listed)]
     for group in groups:
         parts += [f"## {group}", *(_tool(spec) for spec in tools if spec.toolset == group)]
+    parts += [f"## {ESSENTIAL}", _profile(), *map(_tool, own)]
     return page("Tools", *parts)
+
+
+def _profile() -> str:
+    names = {"listed": LISTED, "with_trading": WITH_TRADING, "runnable": RUNNABLE}
+    text = PROFILE.format(**{kind: ", ".join(map(code, sorted(each))) for kind, each in names.items()})
+    return "\n\n".join(fill(each, 120, break_on_hyphens=False) for each in text.split("\n\n"))
 
 
 def _tool(spec: ToolSpec[Any]) -> str:
@@ -60,7 +81,7 @@ def _tool(spec: ToolSpec[Any]) -> str:
             spec.description,
             f"*{' · '.join(facts)}*",
             _arguments(fields_of(spec.input_schema)),
-            *([OF_A_PAGE] if spec.for_view_only else _answer(spec.wire.output_schema)),
+            *(OWN_ANSWERS.get(spec.name) or _answer(spec.wire.output_schema)),
         )
     )
 

@@ -58,7 +58,7 @@ def _upper(text: object) -> object:
 
 ChartPlan = Annotated[Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"], BeforeValidator(_upper)]
 Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide", "derivatives", "trade"]
-Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
+Toolsets = Annotated[tuple[Toolset | Literal["essential"], ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Symbols = Annotated[Words, AfterValidator(_are_symbols)]
 TradingFolder = Annotated[Path, AfterValidator(_absolute)]

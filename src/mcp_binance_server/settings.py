@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Literal, Self, get_args
 
@@ -40,6 +41,7 @@ PREFIX = "MCP_BINANCE_"
 PREFIXES = (PREFIX, "BINANCE_")
 ANALYTICS_PREFIX = f"{PREFIX}ANALYTICS_"
 ANALYTICS = f"{ANALYTICS_PREFIX}*"
+ESSENTIAL = "essential"
 SECRET_ALIAS = "BINANCE_API_SECRET"  # noqa: S105 - the name of a variable, not a secret
 # Names without the prefix, which other programs use for the same settings.
 ELSEWHERE = {
@@ -221,7 +223,8 @@ class Settings(BaseModel):
     toolsets: Toolsets = Field(
         get_args(Toolset),
         alias="MCP_BINANCE_TOOLSETS",
-        description="Comma-separated groups of tools, resources and prompts to offer; other groups are left out",
+        description="Comma-separated groups of tools, resources and prompts to offer; other groups are left out. "
+        "essential: a dozen tools, with find_tool and call_tool for the rest",
     )
     guide_config: Path | None = Field(
         None,
@@ -322,6 +325,11 @@ class Settings(BaseModel):
     @property
     def proxies(self) -> OutgoingProxies:
         return OutgoingProxies(self.https_proxy, self.http_proxy, self.all_proxy, self.no_proxy)
+
+    @property
+    def groups(self) -> AbstractSet[str]:
+        """Toolsets that are served; the profile `essential` serves all of them."""
+        return {*get_args(Toolset)} if ESSENTIAL in self.toolsets else {*self.toolsets}
 
     @property
     def names_network(self) -> bool:

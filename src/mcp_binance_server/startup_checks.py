@@ -80,8 +80,8 @@ def network_of(settings: Settings) -> Network:
 
 
 def missing_for_futures(settings: Settings, network: Network) -> str | None:
-    """Return the missing setting for requests to a futures host, or None if futures are available."""
-    if DERIVATIVES not in settings.toolsets:
+    """Return the setting that is missing for requests to a futures host; None if futures are available."""
+    if DERIVATIVES not in settings.groups:
         return f"MCP_BINANCE_TOOLSETS with {DERIVATIVES} in its list"
     return "BINANCE_FUTURES_REST_URL" if network.futures is None else None
 

@@ -86,7 +86,7 @@ def _missing(settings: Settings, principal: Principal | None) -> str:
             f"needs a key of BINANCE_NETWORK={settings.network}: create one at {NETWORKS[settings.network].help_url}, "
             "then run mcp-binance-server setup, or set BINANCE_API_KEY and BINANCE_SECRET_KEY"
         )
-    if missing := [each for each in TOOLSETS if each not in settings.toolsets]:
+    if missing := [each for each in TOOLSETS if each not in settings.groups]:
         return f"needs {' and '.join(missing)} in MCP_BINANCE_TOOLSETS"
     if settings.state_url.get_secret_value() != MEMORY and settings.round_key_file is None:
         return (

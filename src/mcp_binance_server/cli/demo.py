@@ -137,9 +137,9 @@ def demo_settings(*, trades: bool = False, fresh: bool = False) -> Generator[Set
     heeded = {name: around[name] for name in HEEDED if name in around}
     # No chart-img.com key: the simulated service returns noise, while the local renderer draws the market.
     charts = {"CHART_IMG_URL": OFFLINE.rest_url, "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs"}
-    shown = read_settings(heeded).toolsets
+    shown = read_settings(heeded).groups
     with ExitStack() as stack:
-        is_offered = trades and {"orders", "trade"} <= {*shown}
+        is_offered = trades and {"orders", "trade"} <= shown
         folder = (own_folder(around, fresh=fresh) or _temporary(stack)) if is_offered else None
         yield read_settings({**heeded, **charts, **_paper(folder)})
 

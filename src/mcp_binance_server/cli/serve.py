@@ -86,8 +86,8 @@ async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp
     """Serve stdio. Answer `initialize` immediately and build the server in the background."""
     opening = Opening()
     shown = frozenset(settings.toolsets)
-    updates_orders = settings.trading != "off" and ORDERS in shown
-    has_updates = updates_orders or (MARKET in shown and streams_markets(settings, network))
+    updates_orders = settings.trading != "off" and ORDERS in settings.groups
+    has_updates = updates_orders or (MARKET in settings.groups and streams_markets(settings, network))
     has_views = CHARTS in shown and shows_live_chart(settings)
     server = build_early_server(
         opening,

@@ -1,4 +1,4 @@
-"""Full-text search over the documents with SQLite FTS5 in memory. Each search first updates the index."""
+"""Full-text search by SQLite FTS5 in memory: over the documents, and over short fixed texts."""
 
 import re
 import threading
@@ -37,11 +37,33 @@ SELECT rowid, rank FROM pages WHERE pages MATCH ? AND rank MATCH 'bm25(4.0, 3.0,
 _IN_TITLE = "SELECT rowid FROM pages WHERE pages MATCH ?"
 _PASSAGE = "SELECT snippet(pages, 3, '', '', '', 40), body FROM pages WHERE pages MATCH ? AND rowid = ?"
 
+_TEXTS = "CREATE VIRTUAL TABLE texts USING fts5(title, body, tokenize='porter unicode61')"
+# A word in a title counts four times as much as one in the body.
+_RANKED_TEXTS = "SELECT rowid FROM texts WHERE texts MATCH ? AND rank MATCH 'bm25(4.0, 1.0)' ORDER BY rank, rowid"
+
 
 def asked_words(query: str) -> list[str]:
     """Return the words of a query without stop words. If nothing is left, return all words."""
     words = _WORD.findall(query)
     return ([word for word in words if word.lower() not in EMPTY] or words)[:MOST_WORDS]
+
+
+class TextIndex:
+    """A table of short texts that do not change, each with a title; built at the first search."""
+
+    def __init__(self, texts: Sequence[tuple[str, str]]) -> None:
+        self._texts = texts
+        self._database: sqlite3.Connection | None = None
+
+    def search(self, query: str, limit: int) -> list[int]:
+        """Return the positions of the best texts for the words of a query; any one of the words is enough."""
+        if not (words := asked_words(query)):
+            return []
+        if self._database is None:
+            self._database = _opened(_TEXTS)
+            self._database.executemany("INSERT INTO texts (title, body) VALUES (?, ?)", self._texts)
+        found = self._database.execute(_RANKED_TEXTS, (_either(words),)).fetchmany(limit)
+        return [row - 1 for (row,) in found]
 
 
 class Index:
@@ -63,7 +85,7 @@ class Index:
         with self._lock:
             database = self._in_step(snapshot)
             wanted = {self._rows[entry]: entry for entry in allowed if entry in self._rows}
-            either = " OR ".join(f'"{word}"' for word in words)
+            either = _either(words)
             told = _told_in_titles(database, words)
             ranked = [(row, rank - told[row]) for row, rank in database.execute(_RANKED, (either,)) if row in wanted]
             ranked.sort(key=lambda found: found[1])
@@ -93,11 +115,7 @@ class Index:
         return database
 
     def _created(self) -> "sqlite3.Connection":
-        # Imported late: a server without searches does not need it.
-        import sqlite3  # noqa: PLC0415
-
-        self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        self._database.execute(_TABLE)
+        self._database = _opened(_TABLE)
         return self._database
 
     def _add(self, database: "sqlite3.Connection", snapshot: LibrarySnapshot, entry: Entry) -> None:
@@ -112,6 +130,19 @@ class Index:
         database.execute("INSERT INTO pages (rowid, title, headings, tags, body) VALUES (?, ?, ?, ?, ?)", values)
         self._rows[entry] = self._next_row
         self._next_row += 1
+
+
+def _opened(table: str) -> "sqlite3.Connection":
+    # Imported late: a server without searches does not pay for it.
+    import sqlite3  # noqa: PLC0415
+
+    database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    database.execute(table)
+    return database
+
+
+def _either(words: Sequence[str]) -> str:
+    return " OR ".join(f'"{word}"' for word in words)
 
 
 def _told_in_titles(database: "sqlite3.Connection", words: Sequence[str]) -> Counter[int]:

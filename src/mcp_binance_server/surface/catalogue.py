@@ -17,7 +17,7 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.guide import Names
 from mcp_binance_server.surface.apps.chart import read_view
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.greeting import Lists
+from mcp_binance_server.surface.greeting import ESSENTIAL, Lists, brief
 from mcp_binance_server.surface.prompts import (
     LIQUIDITY_MAPPING,
     MARKET_MICROSTRUCTURE_ANALYSIS,
@@ -72,6 +72,15 @@ from mcp_binance_server.surface.tools.charts.configuration import CONSTRUCT_CHAR
 from mcp_binance_server.surface.tools.charts.documentation import FETCH_CHART_DOCUMENTATION
 from mcp_binance_server.surface.tools.charts.image import GENERATE_CHART_IMAGE
 from mcp_binance_server.surface.tools.derivatives import GET_DERIVATIVES
+from mcp_binance_server.surface.tools.essential import (
+    KINDS,
+    LISTED,
+    RUN_TOOL,
+    RUNNABLE,
+    WITH_TRADING,
+    find_tool,
+    not_runnable,
+)
 from mcp_binance_server.surface.tools.flow import GET_ORDER_FLOW
 from mcp_binance_server.surface.tools.liquidity import GET_LIQUIDITY_VACUUMS, GET_VOLUME_PROFILE
 from mcp_binance_server.surface.tools.market import prices as market_tools
@@ -84,7 +93,7 @@ from mcp_binance_server.surface.tools.orders.preview import PREVIEW_ORDER
 from mcp_binance_server.surface.tools.portfolio import GET_PORTFOLIO
 from mcp_binance_server.surface.tools.trend import NAME as ANALYSIS
 from mcp_binance_server.surface.tools.trend import analysis_tool
-from mcp_binance_server.surface.uris import CHARTS, GUIDE_SCHEME, UI_SCHEME, as_written
+from mcp_binance_server.surface.uris import CHARTS, GUIDE, GUIDE_SCHEME, UI_SCHEME, as_written
 
 MOST = 100
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -105,15 +114,22 @@ class Catalogue:
     templates: tuple[TemplateSpec, ...] = ()
     prompts: tuple[PromptSpec[Any], ...] = ()
     readers: Mapping[str, PageReader] = field(default_factory=lambda: MappingProxyType({}))
+    profile: AbstractSet[str] = frozenset()
+    """The chosen toolsets, if the profile `essential` is one of them."""
+    runnable: tuple[ToolSpec[Any], ...] = ()
+    """Tools that `call_tool` runs in the profile."""
 
     def only(
         self, toolsets: AbstractSet[str], *, live: bool = True, chart_app: bool = True, trading: bool = False
     ) -> "Catalogue":
         """Return the part of the catalogue in the given toolsets; other entries can be neither listed nor called.
 
-        `live` includes analyses of live order books. `chart_app` includes the live chart's page and tool. `trading`
-        includes the tools that place orders.
+        Without `live` there are no live analyses; without `chart_app` there is no live chart, neither its page nor its
+        tool. Only with `trading` can orders be placed. The profile `essential` lists a few tools of all toolsets, and
+        offers the other tools of public data through `call_tool`.
         """
+        if ESSENTIAL in toolsets:
+            return self._essential(toolsets, live=live, chart_app=chart_app, trading=trading)
         if not chart_app:
             return self._without_views.only(toolsets, live=live, trading=trading)
         if trading and TRADE in toolsets:
@@ -131,9 +147,24 @@ class Catalogue:
             readers=MappingProxyType({name: read for name, read in self.readers.items() if name in toolsets}),
         )
 
+    def _essential(self, toolsets: AbstractSet[str], *, live: bool, chart_app: bool, trading: bool) -> "Catalogue":
+        groups = {*self.toolsets, TRADE} - ({GUIDE} - toolsets)
+        whole = self.only(groups, live=live, chart_app=chart_app and CHARTS in toolsets, trading=trading)
+        names = LISTED | WITH_TRADING if trading else LISTED
+        listed = tuple(
+            spec for spec in whole.tools if spec.name in names or spec.toolset == TRADE or spec.toolset in toolsets
+        )
+        if "analysis" not in toolsets:
+            few = analysis_tool([spec for spec in whole.prompts if spec.name in KINDS])
+            listed = tuple(few if spec.name == ANALYSIS else spec for spec in listed)
+        runnable = tuple(spec for spec in whole.tools if spec.toolset in RUNNABLE and not spec.for_view_only)
+        find = find_tool(whole.tools, listed={spec.name for spec in listed}, runnable={spec.name for spec in runnable})
+        tools = (*listed, find, RUN_TOOL)
+        return replace(whole, tools=tools, profile=toolsets, runnable=runnable)
+
     @property
-    def toolsets(self) -> frozenset[str]:
-        return frozenset(spec.toolset for spec in self.tools)
+    def toolsets(self) -> AbstractSet[str]:
+        return self.profile or frozenset(spec.toolset for spec in self.tools)
 
     @property
     def has_views(self) -> bool:
@@ -153,15 +184,26 @@ class Catalogue:
     def tool(self, name: str) -> ToolSpec[Any] | None:
         return self._tools.get(name)
 
+    def inner_tool(self, name: str) -> ToolSpec[Any]:
+        """Return a tool for `call_tool`.
+
+        Raises:
+            InvalidArguments: the tool does not exist, or `call_tool` does not run it.
+        """
+        if (spec := next((each for each in self.runnable if each.name == name), None)) is None:
+            raise not_runnable(name, is_listed=name in self._tools)
+        return spec
+
     def input_schema(self, name: str) -> dict[str, Any] | None:
         spec = self.tool(name)
         return None if spec is None else spec.input_schema
 
     @cached_property
     def lists(self) -> Lists:
-        """Lists of all entries in the form that clients receive."""
+        """Lists of the entries as clients get them."""
+        tools = [spec.wire for spec in self.tools]
         return Lists(
-            tools=[spec.wire for spec in self.tools],
+            tools=brief(tools) if self.profile else tools,
             resources=[spec.wire for spec in self.resources],
             templates=[spec.wire for spec in self.templates],
             prompts=[spec.wire for spec in self.prompts],

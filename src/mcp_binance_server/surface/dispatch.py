@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from mcp import types
+from opentelemetry import trace
 from pydantic import ValidationError
 
 from mcp_binance_server.domain.access import LOCAL, Scope
@@ -41,6 +42,7 @@ from mcp_binance_server.surface.errors import (
 )
 from mcp_binance_server.surface.resources import ANY_SYMBOL, JOURNAL, OPEN_ORDERS
 from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, scope_of
+from mcp_binance_server.surface.tools.essential import RUN_TOOL, CallTool, not_runnable
 from mcp_binance_server.surface.uris import MARKET, ORDERS, parse
 
 WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
@@ -94,6 +96,36 @@ class Dispatcher:
         spec = self.catalogue.tool(name)
         if spec is None:
             raise InvalidArguments(summary=f"Unknown tool: {echo(name)}")
+        if spec is not RUN_TOOL:
+            return await self._called(caller, spec, arguments, report, asker)
+        self.context_for(caller, spec.scope)
+        try:
+            inner = RUN_TOOL.arguments.model_validate(arguments or {})
+            spec = self._inner_tool(inner)
+        except ValidationError as error:
+            return self._failure(bad_arguments(spec.name, error), spec.scope)
+        except InvalidArguments as refused:
+            return self._failure(refused, spec.scope)
+        span = trace.get_current_span()
+        span.update_name(f"tools/call {spec.name}")
+        span.set_attribute("gen_ai.tool.name", spec.name)
+        return await self._called(caller, spec, inner.arguments, report)
+
+    def _inner_tool(self, given: CallTool) -> ToolSpec[Any]:
+        spec = self.catalogue.inner_tool(given.name)
+        if self._scope_of_call(spec, given.arguments) != RUN_TOOL.scope:
+            is_listed = self.catalogue.tool(spec.name) is not None
+            raise not_runnable(f"{spec.name} with these arguments", is_listed=is_listed)
+        return spec
+
+    async def _called(
+        self,
+        caller: Caller | None,
+        spec: ToolSpec[Any],
+        arguments: Mapping[str, Any] | None,
+        report: Report | None,
+        asker: Asker | None = None,
+    ) -> types.CallToolResult | types.InputRequiredResult:
         context = self.context_for(caller, spec.scope)
         try:
             given = spec.arguments.model_validate(arguments or {})
@@ -157,7 +189,11 @@ class Dispatcher:
         # No timeout for writes: a cancelled write may still be executed, and it has its own time limits.
         with in_time(self.longest_secs) if spec.read_only else nullcontext():
             await load(*spec.loads)
-            answer = await spec.run(context, given)
+            try:
+                answer = await spec.run(context, given)
+            except Exception as error:
+                error.add_note(f"tool: {spec.name}")  # for the log
+                raise
             symbol: object = getattr(given, "symbol", None)
             if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
                 answer = await doubted(context, symbol, answer)
@@ -254,8 +290,11 @@ class Dispatcher:
 
     def _scope_of_tool(self, name: str, arguments: object) -> Scope | None:
         spec = self.catalogue.tool(name)
-        if spec is None or spec.scope_of_call is None:
-            return spec.scope if spec else None
+        return self._scope_of_call(spec, arguments) if spec else None
+
+    def _scope_of_call(self, spec: ToolSpec[Any], arguments: object) -> Scope:
+        if spec.scope_of_call is None:
+            return spec.scope
         try:
             return spec.scope_of(spec.arguments.model_validate(arguments or {}))
         except ValidationError:  # the tool call will refuse the arguments

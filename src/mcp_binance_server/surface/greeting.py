@@ -5,6 +5,7 @@ This module must not import a tool. Tests compare its names with the catalogue, 
 """
 
 from base64 import b64encode
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,6 +20,8 @@ DESCRIPTION = "Live Binance markets, account, analyses and charts. Market data n
 WEBSITE = "https://mcp-binance-server.github.io/mcp-binance-server/"
 ICON_SIZE = "32x32"
 LISTS = "lists.json"
+ESSENTIAL, FIND_TOOL, CALL_TOOL = "essential", "find_tool", "call_tool"
+"""The profile of few tools, and the two tools in it that find and run the others."""
 
 # Extension and media type of MCP Apps, for hosts that show pages next to answers.
 APPS = "io.modelcontextprotocol/ui"
@@ -56,29 +59,36 @@ def icon() -> types.Icon:
 
 
 def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off") -> str:
-    """Return the instructions for a model: which tool or page to use for which question."""
-    trades = trading != "off" and "trade" in toolsets
+    """Return the instructions for a client: where to start, by the user's question."""
+    is_essential = ESSENTIAL in toolsets
+    trades = trading != "off" and bool(toolsets & {"trade", ESSENTIAL})
     told = [TRADING[trading] if trades else READ_ONLY]
-    if "market" in toolsets:
+    if is_essential:
+        told.append(
+            f"Call get_ticker for a price and get_analysis for a judgement. For a question beyond the listed tools, "
+            f"call {FIND_TOOL}, then {CALL_TOOL}. For a chart run construct_chart_config with the user's words, and "
+            f"pass its config to generate_chart_image."
+        )
+    elif "market" in toolsets:
         told.append(
             "Read binance://market/{symbol} for a page on one trading pair, or call get_ticker for the same numbers as "
             "data; search_symbols finds a pair by name."
         )
-    if toolsets & _PRIVATE and trading == "off":
+    if toolsets & {*_PRIVATE, ESSENTIAL} and trading == "off":
         told.append("Account and order data need the user's API key.")
-    if "account" in toolsets:
+    if toolsets & {"account", ESSENTIAL}:
         told.append("get_portfolio shows the value and the risk of the account.")
-    if "orders" in toolsets:
+    if "orders" in toolsets or (is_essential and trades):
         told.append(f"Check every order with preview_order before proposing it.{PLACING if trades else ''}")
-    if "analysis" in toolsets:
+    if "analysis" in toolsets and not is_essential:
         told.append("For a judgement call get_analysis.")
         if live:
             told.append("For the order book and order flow: get_orderbook_metrics and get_order_flow first.")
-    if "charts" in toolsets:
+    if "charts" in toolsets and not is_essential:
         told.append(
             "For a chart pass the user's words to construct_chart_config and its config to generate_chart_image."
         )
-    if toolsets & _SYMBOLS_IN:
+    if toolsets & {*_SYMBOLS_IN, ESSENTIAL}:
         told.append("Symbols have no separator: BTCUSDT, not BTC/USDT.")
     told.append("Every answer has the time of its data.")
     if "guide" in toolsets:
@@ -99,8 +109,19 @@ class Lists:
     prompts: list[types.Prompt]
 
 
+def brief(tools: Sequence[types.Tool]) -> list[types.Tool]:
+    """Return the tools once each, without members that models do not read, such as the schemas of answers."""
+    once: dict[str, types.Tool] = {}
+    for tool in tools:
+        taken = {name: each for name, each in tool.input_schema.items() if name != "additionalProperties"}
+        shorter = {"title": None, "input_schema": taken, "output_schema": None}
+        once.setdefault(tool.name, tool.model_copy(update=shorter))
+    return [*once.values()]
+
+
 def read_lists(toolsets: AbstractSet[str], *, live: bool, chart_app: bool, trading: bool) -> Lists:
-    """Read the stored lists of a server with these toolsets; the options are those of `Catalogue.only`."""
+    """Return the lists of a server with these toolsets; the options are those of `Catalogue.only`."""
+    is_essential = ESSENTIAL in toolsets
     chosen = {"live": live, "chart_app": chart_app, "trading": trading}
     written: dict[str, list[dict[str, Any]]] = from_json(files(__package__ or "").joinpath(LISTS).read_bytes())
 
@@ -108,11 +129,13 @@ def read_lists(toolsets: AbstractSet[str], *, live: bool, chart_app: bool, tradi
         return [
             entry["wire"]
             for entry in written[kind]
-            if entry["toolset"] in toolsets and all(entry.get(name, value) == value for name, value in chosen.items())
+            if (entry["toolset"] in toolsets or (is_essential and entry.get(ESSENTIAL)))
+            and all(entry.get(name, value) == value for name, value in chosen.items())
         ]
 
+    tools = [types.Tool.model_validate(wire) for wire in wires("tools")]
     return Lists(
-        [types.Tool.model_validate(wire) for wire in wires("tools")],
+        brief(tools) if is_essential else tools,
         [types.Resource.model_validate(wire) for wire in wires("resources")],
         [types.ResourceTemplate.model_validate(wire) for wire in wires("templates")],
         [types.Prompt.model_validate(wire) for wire in wires("prompts")],

@@ -25,6 +25,7 @@ from mcp_binance_server.surface.greeting import (
     APP_TYPE,
     APPS,
     DESCRIPTION,
+    ESSENTIAL,
     NAME,
     TITLE,
     WEBSITE,
@@ -217,7 +218,7 @@ def build_early_server(
 ) -> Server[Any]:
     """Return an MCP server that answers `initialize` before its dispatcher exists, and requests it later."""
     guard = partial(guarded, has_guides=GUIDE in toolsets)
-    asks = trading != "off" and "trade" in toolsets
+    asks = trading != "off" and bool(toolsets & {"trade", ESSENTIAL})
     read = cache(partial(read_lists, toolsets, live=live, chart_app=has_views, trading=asks))
 
     def lists() -> Lists:

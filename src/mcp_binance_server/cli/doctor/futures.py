@@ -1,5 +1,7 @@
 """Check of the futures host: answers and streams. Spot works without futures, so a failure is only a warning."""
 
+from typing import get_args
+
 import anyio
 
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off, set_clock
@@ -9,6 +11,7 @@ from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.exchange.futures.stream_wire import MARK_PRICE_PATH
 from mcp_binance_server.proxies.environment import ProxyFailure
+from mcp_binance_server.settings import Toolset
 from mcp_binance_server.startup_checks import DERIVATIVES, missing_for_futures
 
 FIRST_MARK_SECS = 5.0
@@ -103,5 +106,5 @@ def _refused(host: str, error: AppError) -> tuple[str, str, str]:
 
 
 def _warning(bench: Bench, seen: str, why: str, fix: str) -> CheckResult:
-    others = ",".join(name for name in bench.settings.toolsets if name != DERIVATIVES)
+    others = ",".join(name for name in get_args(Toolset) if name in bench.settings.groups and name != DERIVATIVES)
     return CheckResult("warning", seen, why, fix, export("MCP_BINANCE_TOOLSETS", others or "market"))
