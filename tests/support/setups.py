@@ -34,6 +34,7 @@ def options(client: str | None, **given: object) -> argparse.Namespace:
         "yes": False,
         "remove": False,
         "trading": False,
+        "essential": False,
     }
     return argparse.Namespace(**(usual | given))
 

@@ -33,6 +33,10 @@ def test_every_client_of_the_command_is_known_and_no_other() -> None:
         ("claude-code", {"CLAUDE_CONFIG_DIR": "/x"}, "/x/.claude.json"),
         ("codex", {"CODEX_HOME": "/x"}, "/x/config.toml"),
         ("vscode", {"XDG_CONFIG_HOME": "/x"}, "/x/Code/User/mcp.json"),
+        ("opencode", {"XDG_CONFIG_HOME": "/x"}, "/x/opencode/opencode.json"),
+        ("opencode", {"OPENCODE_CONFIG": "/x/mine.json"}, "/x/mine.json"),
+        ("cline", {"CLINE_MCP_SETTINGS_PATH": "/x/mcp.json"}, "/x/mcp.json"),
+        ("vibe", {"VIBE_HOME": "/x"}, "/x/config.toml"),
         ("zed", {"XDG_CONFIG_HOME": "/x"}, "/x/zed/settings.json"),
     ],
 )

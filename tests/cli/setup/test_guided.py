@@ -58,7 +58,8 @@ def test_clients_are_found_by_their_file_their_folder_or_their_command(tmp_path:
 
     assert code == 0
     assert "  1  Claude Code\n  2  Cursor\n  3  Codex\n" in person.seen
-    assert "Not found: Claude Desktop, VS Code, Windsurf, Gemini CLI, Zed." in person.seen
+    absent = "Claude Desktop, VS Code, Windsurf, Gemini CLI, Qwen Code, opencode, Cline, Continue, Mistral Vibe, Zed"
+    assert f"Not found: {absent}." in person.seen
     assert "0 is not in the list." in person.seen
     assert "4 is not in the list." in person.seen
     assert has_entry(machine_at(tmp_path), "vscode")
@@ -77,6 +78,25 @@ def test_numbers_and_names_choose_and_nothing_means_all(answer: str, chosen: set
 
     assert {client for client in CLIENTS if has_entry(machine, client)} == chosen
     assert person.seen.count("Then ask:") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "times"),
+    [({}, 1), ({"dry_run": True}, 0), ({"remove": True}, 0)],
+    ids=["two clients", "dry run", "removal"],
+)
+def test_the_server_is_compiled_once_after_a_change(given: dict[str, object], times: int, tmp_path: Path) -> None:
+    machine, compiled = machine_at(tmp_path), list[bool]()
+    for client in ("cursor", "codex"):
+        run(machine, Terminalist(), client, yes=True, no_keys=True)
+    talk = Terminalist(answers=["all"]).talk()
+    course = Course(
+        options(None, no_keys=True, yes=True, **given), machine, talk, Terminal(), FakeClock(),
+        prepare=lambda: compiled.append(True),
+    )  # fmt: skip
+
+    assert course.run() == 0
+    assert len(compiled) == times
 
 
 def test_keys_are_asked_for_once_and_every_client_gets_them(tmp_path: Path) -> None:
@@ -152,7 +172,8 @@ def test_a_client_is_known_however_it_is_written(typed: str, meant: str) -> None
         ("curser", "did you mean cursor?"),
         (
             "emacs",
-            "'emacs' is not a known client: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini, zed",
+            "'emacs' is not a known client: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini, "
+            "qwen, opencode, cline, continue, vibe, zed",
         ),
     ],
 )

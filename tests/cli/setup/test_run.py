@@ -7,21 +7,26 @@ import stat
 import subprocess
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mcp_binance_server.cli.main import main
-from mcp_binance_server.cli.setup.clients import CLIENTS
-from mcp_binance_server.cli.setup.plan import plan_addition
+from mcp_binance_server.cli.setup.clients import CLIENTS, Launcher
+from mcp_binance_server.cli.setup.plan import our_entries, plan_addition
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
-from support.process import COMMAND, clean_environment
+from support.process import COMMAND, Process, clean_environment
 from support.setups import LINUX, Terminalist, machine_at, read_until, run
 
 KEY = "K1" * 32
 SECRET = "CaNaRy0123456789" * 4
 CHART_KEY = "chart-CaNaRy-9876543210"
+COMPLETION = {
+    "ref": {"type": "ref/prompt", "name": "trading_analysis"},
+    "argument": {"name": "strategy", "value": ""},
+}
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
 
 
@@ -89,7 +94,8 @@ def test_an_entry_keeps_its_network_and_is_never_given_the_keys_of_another(tmp_p
     run(machine, Terminalist(), "cursor", yes=True, no_keys=True, network="mainnet")
 
     assert again == first
-    assert "env" not in json.loads(file.read_text())["mcpServers"]["binance"]
+    env = json.loads(file.read_text())["mcpServers"]["binance"]["env"]
+    assert env == {"MCP_BINANCE_TOOLSETS": "essential"}
 
 
 def test_a_key_file_of_ones_own_is_left_in_the_entry(tmp_path: Path) -> None:
@@ -170,11 +176,78 @@ def test_without_a_yes_nothing_is_written(answers: list[str], tmp_path: Path) ->
     assert written(tmp_path) == {}
 
 
+def test_a_new_entry_of_cursor_lists_few_tools_and_a_changed_one_is_kept(tmp_path: Path) -> None:
+    machine, file = machine_at(tmp_path), file_of(tmp_path, "cursor")
+    run(machine, Terminalist(), "cursor", yes=True, no_keys=True)
+    first = json.loads(file.read_text())["mcpServers"]["binance"]
+    file.write_text(json.dumps({"mcpServers": {"binance": {**first, "env": {"MCP_BINANCE_TOOLSETS": "market"}}}}))
+    run(machine, Terminalist(), "cursor", yes=True, no_keys=True)
+    second = json.loads(file.read_text())["mcpServers"]["binance"]
+    file.write_text(json.dumps({"mcpServers": {"binance": {**first, "env": {}}}}))
+    run(machine, Terminalist(), "cursor", yes=True, no_keys=True)
+    third = json.loads(file.read_text())["mcpServers"]["binance"]
+
+    assert first["env"] == {"MCP_BINANCE_TOOLSETS": "essential"}
+    assert second["env"] == {"MCP_BINANCE_TOOLSETS": "market"}
+    assert "env" not in third
+
+
+@pytest.mark.parametrize("client", ["claude-code", "opencode", "vibe"])
+def test_every_client_can_list_few_tools(client: str, tmp_path: Path) -> None:
+    machine = machine_at(tmp_path)
+    run(machine, Terminalist(), client, yes=True, no_keys=True)
+    (usual,), _ = our_entries(machine)
+    run(machine, Terminalist(), client, yes=True, no_keys=True, essential=True)
+    (few,), _ = our_entries(machine)
+
+    assert usual.variables == {}
+    assert few.variables == {"MCP_BINANCE_TOOLSETS": "essential"}
+    assert (few.command, few.args) == (usual.command, usual.args) == (machine.launcher.command, ())
+
+
+def test_the_entry_of_opencode_has_one_list_and_time_to_start(tmp_path: Path) -> None:
+    machine, file = machine_at(tmp_path), file_of(tmp_path, "opencode")
+    run(machine, Terminalist(), "opencode", yes=True, no_keys=True, network="testnet")
+    written_once = json.loads(file.read_text())["mcp"]["binance"]
+    file.write_text(json.dumps({"mcp": {"binance": {**written_once, "timeout": 9_000, "enabled": False}}}))
+    run(machine, Terminalist(), "opencode", yes=True, no_keys=True)
+    (entry,), _ = our_entries(machine)
+
+    assert written_once == {
+        "type": "local",
+        "command": ["/usr/local/bin/mcp-binance-server"],
+        "timeout": 60_000,
+        "environment": {"BINANCE_NETWORK": "testnet"},
+    }
+    assert (entry.start_secs, entry.is_disabled) == (9.0, True)
+
+
+@pytest.mark.parametrize(
+    ("client", "secs", "slow_secs"),
+    [("claude-code", 30, 30), ("codex", 10, 60), ("gemini", 600, 600), ("opencode", 60, 60), ("cline", 60, 60),
+     ("vibe", 10, 60)],
+)  # fmt: skip
+def test_an_entry_has_time_for_a_download_where_a_client_lets_it(
+    client: str, secs: float, slow_secs: float, tmp_path: Path
+) -> None:
+    usual = machine_at(tmp_path)
+    run(usual, Terminalist(), client, yes=True, no_keys=True)
+    (entry,), _ = our_entries(usual)
+    slow = replace(usual, launcher=Launcher("/usr/bin/uvx", ("mcp-binance-server",)))
+    run(slow, Terminalist(), client, yes=True, no_keys=True)
+    (again,), _ = our_entries(slow)
+
+    assert (entry.start_secs, again.start_secs) == (secs, slow_secs)
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_second_run_changes_nothing_and_removal_restores(client: str, tmp_path: Path) -> None:
     file = file_of(tmp_path, client)
     file.parent.mkdir(parents=True, exist_ok=True)
-    before = '[mcp_servers.other]\ncommand = "o"\n' if client == "codex" else '{\n  "theme": "dark"\n}\n'
+    before = {
+        "codex": '[mcp_servers.other]\ncommand = "o"\n',
+        "vibe": 'active_model = "m"\n\n[[mcp_servers]]\nname = "other"\ntransport = "stdio"\ncommand = "o"\n',
+    }.get(client, '{\n  "theme": "dark"\n}\n')
     file.write_text(before)
 
     run(machine_at(tmp_path), Terminalist(), client, yes=True, no_keys=True)
@@ -391,3 +464,23 @@ def test_the_command_writes_into_this_home_and_asks_for_no_keys_without_a_termin
     command = json.loads((tmp_path / ".cursor/mcp.json").read_text())["mcpServers"]["binance"]["command"]
     assert Path(command).is_absolute()
     assert Path(command).exists()
+
+
+@pytest.mark.night
+def test_the_first_start_after_setup_compiles_little(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    changed = {"HOME": str(tmp_path), "PYTHONPYCACHEPREFIX": str(cache), "PYTHONDONTWRITEBYTECODE": ""}
+    command = [*COMMAND, "setup", "--client", "cursor", "--yes", "--no-keys"]
+    subprocess.run(command, env=clean_environment(changed), stdin=subprocess.DEVNULL, check=True, timeout=120)
+    compiled = {*cache.rglob("*.pyc")}
+
+    with Process(environment=changed) as server:
+        server.shake_hands()
+        answer = server.ask(1, "completion/complete", COMPLETION)
+        server.close_input()
+        server.wait()
+
+    assert answer["result"]
+    later = {*cache.rglob("*.pyc")} - compiled
+    assert len(later) < len(compiled) / 10
+    assert any(path.name.startswith("catalogue.") for path in compiled)

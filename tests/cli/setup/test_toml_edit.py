@@ -1,6 +1,7 @@
 """A table goes into a TOML text and comes out again, and no other line moves."""
 
 import tomllib
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -97,3 +98,35 @@ def test_a_broken_file_is_refused_with_its_place(text: str, place: str) -> None:
 def test_a_form_that_cannot_be_edited_line_by_line_is_refused(text: str) -> None:
     with pytest.raises(UnreadableConfig, match=r"by hand|must be a table"):
         put_in_toml(text, TABLE, NAME, ENTRY)
+
+
+LISTED = (
+    '[[mcp_servers]]\nname = "github"\ncommand = "gh"\n[mcp_servers.env]\nTOKEN = "x"\n',
+    '# about binance\n[[mcp_servers]]\ncommand = "old"\nname = "binance"\n\n[mcp_servers.env]\nA = "b"\n',
+    "[[models]]\nname = 'binance'\n",
+)
+
+
+@pytest.mark.parametrize("parts", list(permutations(LISTED)), ids=["123", "132", "213", "231", "312", "321"])
+def test_one_of_a_list_of_tables_is_replaced_and_removed(parts: tuple[str, ...]) -> None:
+    text = "\n".join(parts)
+    others = [each for each in tomllib.loads(text)["mcp_servers"] if each["name"] != NAME]
+
+    added = put_in_toml(text, TABLE, NAME, ENTRY, in_list=True)
+    again = put_in_toml(added, TABLE, NAME, ENTRY, in_list=True)
+    removed = take_from_toml(added, TABLE, NAME)
+
+    assert tomllib.loads(added)["mcp_servers"] == [*others, {"name": NAME, **ENTRY}]
+    assert entry_in_toml(added, TABLE, NAME) == ENTRY
+    assert again == added
+    assert tomllib.loads(removed)["mcp_servers"] == others
+    assert tomllib.loads(removed)["models"] == [{"name": "binance"}]
+
+
+def test_a_list_starts_in_an_empty_file_and_a_table_of_that_name_is_refused() -> None:
+    added = put_in_toml("", TABLE, NAME, {"command": "x"}, in_list=True)
+
+    assert added == '[[mcp_servers]]\nname = "binance"\ncommand = "x"\n'
+    assert take_from_toml(added, TABLE, NAME) == ""
+    with pytest.raises(UnreadableConfig, match="by hand"):
+        put_in_toml('[mcp_servers.github]\ncommand = "gh"\n', TABLE, NAME, ENTRY, in_list=True)

@@ -19,8 +19,7 @@ from mcp_binance_server.installation import own_command
 from mcp_binance_server.key_file import NAMES
 from mcp_binance_server.telemetry.logs import Redactor
 
-# Claude Desktop and Claude Code wait 30 seconds for a server.
-PATIENCE_SECS = 30.0
+PATIENCE_SECS = 60.0
 LEAVE_SECS = 3.0
 LONGEST_LINE = 1_000_000
 LONGEST_COMPLAINT = 8_192
@@ -55,10 +54,11 @@ class Greeting:
 async def greeted(
     entry: OurEntry,
     environment: Mapping[str, str],
-    patience_secs: float = PATIENCE_SECS,
+    patience_secs: float | None = None,
     leave_secs: float = LEAVE_SECS,
 ) -> Greeting:
-    """Start an entry's server, send `initialize`, and stop the server."""
+    """Start the server of an entry, wait at most as long as its client does, and stop it."""
+    patience_secs = min(entry.start_secs, PATIENCE_SECS) if patience_secs is None else patience_secs
     clock = SystemClock()
     started_ms = clock.monotonic_ms()
     try:
@@ -82,7 +82,7 @@ async def greeted(
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
-    return _judged(line, took_ms, _last_words(complaint, entry), patience_secs)
+    return _judged(line, took_ms, _last_words(complaint, entry), patience_secs, entry.client.start.field)
 
 
 async def _first_line(process: Process) -> bytes:
@@ -122,12 +122,13 @@ def _last_words(complaint: bytearray, entry: OurEntry) -> str:
     return echo(Redactor(secrets).redact(lines[-1])) if lines else ""
 
 
-def _judged(line: bytes | None, took_ms: float, last_words: str, patience_secs: float) -> Greeting:
+def _judged(line: bytes | None, took_ms: float, last_words: str, patience_secs: float, field: str) -> Greeting:
     said = f"; last output: {last_words}" if last_words else ""
     if line is None:
         return Greeting(
             problem=f"no answer within {patience_secs:g} s{said}",
-            why="The first start by uvx downloads the package, which may take longer than a client waits",
+            why="The first start by uvx downloads the package, which may take longer than a client waits"
+            + (f"; {field} in the entry sets how long" if field else ""),
         )
     if not line:
         return Greeting(
@@ -161,7 +162,11 @@ async def clients(bench: Bench) -> CheckResult:
         return off(f"no MCP client here is set up yet: {own_command()} setup")
     titles = ", ".join(dict.fromkeys(entry.client.title for entry, _ in found))
     slowest_ms = max(greeting.took_ms for _, greeting in found)
-    return good(f"{titles}: {'starts' if len(found) == 1 else 'each starts'} it, {slowest_ms:.0f} ms")
+    limited = dict.fromkeys(
+        f"; {each.title} {each.limit}" for each in (entry.client for entry, _ in found) if each.limit
+    )
+    limits = "".join(limited)
+    return good(f"{titles}: {'starts' if len(found) == 1 else 'each starts'} it, {slowest_ms:.0f} ms{limits}")
 
 
 def _environment(entry: OurEntry, around: Mapping[str, str]) -> dict[str, str]:

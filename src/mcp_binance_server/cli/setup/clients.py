@@ -11,9 +11,10 @@ from mcp_binance_server.own_folders import config_folder
 
 System = Literal["linux", "macos", "windows"]
 
-Form = Literal["json", "jsonc", "toml"]
-# Startup timeout in seconds. The first start by uvx downloads the package.
-CODEX_PATIENCE = 60
+Form = Literal["json", "jsonc", "toml", "toml list"]
+# Start timeout that setup writes, in seconds; a first start by uvx downloads the package.
+START_SECS = 60
+USUAL_START_SECS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,17 @@ def find_launcher(
 
 
 @dataclass(frozen=True, slots=True)
+class StartTimeout:
+    """Longest start of a server in a client; `field` in an entry changes it, in units of `unit_secs`."""
+
+    secs: float = USUAL_START_SECS
+    field: str = ""
+    unit_secs: float = 1.0
+    is_short: bool = False
+    """Whether setup writes the field for every launcher, not only for one that can download the package."""
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """One MCP client.
 
@@ -112,6 +124,15 @@ class Client:
     restart: str
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
     commands: tuple[str, ...] = ()
+    start: StartTimeout = StartTimeout()
+    env: str = "env"
+    """Field of the environment variables."""
+    has_one_list: bool = False
+    """Whether the command and its arguments are one list."""
+    limit: str = ""
+    """Condition under which the client starts servers, for the report of `doctor`."""
+    is_essential: bool = False
+    """Whether a new entry gets the short list of tools."""
 
 
 def _claude_desktop(machine: Machine) -> PurePath:
@@ -130,6 +151,21 @@ def _vscode(machine: Machine) -> PurePath:
 
 def _codex(machine: Machine) -> PurePath:
     return machine.named_folder("CODEX_HOME", machine.home_folder() / ".codex") / "config.toml"
+
+
+def _opencode(machine: Machine) -> PurePath:
+    # On every system: https://opencode.ai/docs/config
+    folder = machine.named_folder("XDG_CONFIG_HOME", machine.home_folder() / ".config") / "opencode"
+    return machine.named_folder("OPENCODE_CONFIG", folder / "opencode.json")
+
+
+def _cline(machine: Machine) -> PurePath:
+    file = machine.home_folder().joinpath(".cline", "data", "settings", "cline_mcp_settings.json")
+    return machine.named_folder("CLINE_MCP_SETTINGS_PATH", file)
+
+
+def _vibe(machine: Machine) -> PurePath:
+    return machine.named_folder("VIBE_HOME", machine.home_folder() / ".vibe") / "config.toml"
 
 
 def _zed(machine: Machine) -> PurePath:
@@ -172,6 +208,7 @@ CLIENTS: Mapping[str, Client] = {
             "json",
             "Cursor reloads the file itself: see Settings, Tools & MCP.",
             commands=("cursor",),
+            is_essential=True,
         ),
         Client(
             "vscode",
@@ -200,6 +237,7 @@ CLIENTS: Mapping[str, Client] = {
             "toml",
             "Restart Codex; /mcp shows the server.",
             commands=("codex",),
+            start=StartTimeout(10, "startup_timeout_sec"),
         ),
         Client(
             "gemini",
@@ -207,8 +245,61 @@ CLIENTS: Mapping[str, Client] = {
             _at_home(".gemini", "settings.json"),
             "mcpServers",
             "jsonc",
-            "Restart Gemini CLI; /mcp shows the server.",
+            "Restart Gemini CLI; /mcp shows the server. In a folder that is not trusted it is disabled: /permissions.",
             commands=("gemini",),
+            start=StartTimeout(600, "timeout", 0.001),
+            limit="only in trusted folders",
+        ),
+        Client(
+            "qwen",
+            "Qwen Code",
+            _at_home(".qwen", "settings.json"),
+            "mcpServers",
+            "jsonc",
+            "Restart Qwen Code; /mcp shows the server.",
+            commands=("qwen",),
+        ),
+        Client(
+            "opencode",
+            "opencode",
+            _opencode,
+            "mcp",
+            "jsonc",
+            "Restart opencode; opencode mcp list shows the server.",
+            {"type": "local"},
+            commands=("opencode",),
+            start=StartTimeout(5, "timeout", 0.001, is_short=True),
+            env="environment",
+            has_one_list=True,
+        ),
+        Client(
+            "cline",
+            "Cline",
+            _cline,
+            "mcpServers",
+            "json",
+            "Restart the Cline CLI. The extension in an editor has a file of its own: Configure MCP Servers.",
+            commands=("cline",),
+            start=StartTimeout(60, "timeout"),
+        ),
+        Client(
+            "continue",
+            "Continue",
+            _at_home(".continue", "mcpServers", "mcp-binance-server.json"),
+            "mcpServers",
+            "json",
+            "Reload Continue's configuration in the editor; MCP servers work in agent mode.",
+        ),
+        Client(
+            "vibe",
+            "Mistral Vibe",
+            _vibe,
+            "mcp_servers",
+            "toml list",
+            "Restart Vibe; /mcp shows the server.",
+            {"transport": "stdio"},
+            commands=("vibe",),
+            start=StartTimeout(10, "startup_timeout_sec"),
         ),
         Client(
             "zed",

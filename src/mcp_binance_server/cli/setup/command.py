@@ -5,8 +5,11 @@ import difflib
 import re
 from typing import Any
 
-CLIENT_NAMES = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "zed")
-# Accepted client names. Case, blanks and dashes are ignored.
+CLIENT_NAMES = (
+    "claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "qwen", "opencode", "cline",
+    "continue", "vibe", "zed",
+)  # fmt: skip
+# Accepted names, without case, blanks and dashes.
 ALIASES = {
     **{name.replace("-", ""): name for name in CLIENT_NAMES},
     "claudeai": "claude-desktop",
@@ -19,6 +22,11 @@ ALIASES = {
     "codexcli": "codex",
     "openaicodex": "codex",
     "geminicli": "gemini",
+    "qwencode": "qwen",
+    "clinecli": "cline",
+    "continuedev": "continue",
+    "mistral": "vibe",
+    "mistralvibe": "vibe",
     "zededitor": "zed",
 }
 EPILOG = """Without --client it lists the clients found on this machine to choose from.
@@ -64,6 +72,11 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
         "--trading",
         action="store_true",
         help="write limits for orders and make an approver's key; with --client, set that client to paper trading",
+    )
+    setup.add_argument(
+        "--essential",
+        action="store_true",
+        help="list a dozen tools, with find_tool and call_tool for the rest (default for a new entry of Cursor)",
     )
     setup.add_argument("--dry-run", action="store_true", help="show the changes; ask and write nothing")
     setup.add_argument("--yes", action="store_true", help="write without asking; still show the changes")

@@ -36,8 +36,8 @@ from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 from mcp_binance_server.key_file import usual_key_file
 
 EXIT_REFUSED = 1
-MODE = "MCP_BINANCE_TRADING"
-# Tests a network's stored keys and returns the result as text.
+MODE, TOOLSETS = "MCP_BINANCE_TRADING", "MCP_BINANCE_TOOLSETS"
+# Function that tries the stored keys of a network and returns the outcome as text.
 Trial = Callable[[Path, str], str]
 
 
@@ -89,8 +89,11 @@ class Setup:
         text = read_text(Path(self._client.file(self._machine)))
         if self._options.remove:
             return plan_removal(self._client, self._machine, text, name=self._options.name)
-        old = variables_of(entry_of(self._client, text or "", self._options.name))
+        before = entry_of(self._client, text or "", self._options.name)
+        old = variables_of(before)
         environment: dict[str, str | None] = {"BINANCE_NETWORK": None if self.network == "mainnet" else self.network}
+        if self._options.essential or (before is None and self._client.is_essential):
+            environment[TOOLSETS] = "essential"
         named = old.get(KEY_FILE)
         if keys or named is None or Path(str(named)).parent == place.path.parent:
             # Set the path: clients pass on few variables, so the server may compute a different default.

@@ -2,16 +2,23 @@
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import cast
 
-from mcp_binance_server.cli.setup.clients import CLIENTS, CODEX_PATIENCE, Client, Launcher, Machine
+from mcp_binance_server.cli.setup.clients import (
+    CLIENTS,
+    START_SECS,
+    USUAL_START_SECS,
+    Client,
+    Launcher,
+    Machine,
+    StartTimeout,
+)
 from mcp_binance_server.cli.setup.files import UnreadableConfig, read_text
 from mcp_binance_server.cli.setup.json_edit import entry_in_json, is_object, put_in_json, read_json, take_from_json
-from mcp_binance_server.cli.setup.toml_edit import entry_in_toml, put_in_toml, take_from_toml
+from mcp_binance_server.cli.setup.toml_edit import entries_in_toml, entry_in_toml, put_in_toml, take_from_toml
 from mcp_binance_server.installation import MODULE, PACKAGE
 from mcp_binance_server.key_file import NAMES, PAIR
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
@@ -19,6 +26,7 @@ from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 # Fields of a remote server. They are dropped if an entry of the same name becomes this server.
 ELSEWHERE = ("url", "httpUrl", "serverUrl", "headers")
 
+TOML = ("toml", "toml list")
 OUR_WORDS = (PACKAGE, MODULE, "binance-provider")
 
 # The context lines of a diff can have secrets of other servers. Recognise them by name, flag or pattern.
@@ -42,20 +50,27 @@ def entry_for(
     A variable of None is removed. With a key file, the existing entry's keys are removed.
     """
     old = {key: value for key, value in before.items() if key not in ELSEWHERE} if is_object(before) else {}
-    old.pop("env", None)
+    old.pop(client.env, None)
     dropped = NAMES if environment.get(KEY_FILE) else ()
     kept = {key: value for key, value in variables_of(before).items() if key not in dropped}
     variables = {key: value for key, value in {**kept, **environment}.items() if value is not None}
-    entry: dict[str, object] = {**client.extra, "command": launcher.command, "args": list(launcher.args)}
-    if client.name == "codex" and launcher.may_be_slow:
-        entry["startup_timeout_sec"] = CODEX_PATIENCE
+    entry: dict[str, object] = {**client.extra, **_command(client, launcher)}
     merged = {**entry, **{key: value for key, value in old.items() if key not in entry}}
-    return {**merged, "env": variables} if variables else merged
+    start = client.start
+    if start.is_short or (launcher.may_be_slow and 0 < start.secs < START_SECS and start.field):
+        merged.setdefault(start.field, round(START_SECS / start.unit_secs))
+    return {**merged, client.env: variables} if variables else merged
+
+
+def _command(client: Client, launcher: Launcher) -> dict[str, object]:
+    if client.has_one_list:
+        return {"command": [launcher.command, *launcher.args]}
+    return {"command": launcher.command, "args": list(launcher.args)}
 
 
 def variables_of(entry: object) -> dict[str, object]:
     """Return the environment variables of an entry."""
-    variables = entry.get("env") if is_object(entry) else None
+    variables = entry.get("env", entry.get("environment")) if is_object(entry) else None
     return dict(variables) if is_object(variables) else {}
 
 
@@ -74,6 +89,8 @@ class OurEntry:
     args: tuple[str, ...]
     variables: Mapping[str, str] = field(repr=False)
     is_disabled: bool = False
+    start_secs: float = USUAL_START_SECS
+    """Longest start that the client waits for."""
 
     def reads(self, keys: Path, network: str) -> bool:
         """Return whether the server of this entry would use this key file."""
@@ -98,39 +115,46 @@ def our_entries(machine: Machine) -> tuple[list[OurEntry], list[Path]]:
 
 def _entries(client: Client, text: str) -> Iterator[OurEntry]:
     for name, entry in _table(client, text).items():
-        if is_object(entry) and isinstance(entry.get("command"), str) and _is_ours(entry):
+        if is_object(entry) and (words := _words(entry)) and _is_ours(entry, words):
             yield OurEntry(
                 client,
                 name,
-                str(entry["command"]),
-                _args(entry),
+                words[0],
+                words[1:],
                 {key: str(value) for key, value in variables_of(entry).items()},
                 entry.get("disabled") is True or entry.get("enabled") is False,
+                _start_secs(client.start, entry),
             )
 
 
 def _table(client: Client, text: str) -> dict[str, object]:
     if not text.strip("\ufeff \t\r\n"):
         return {}
-    if client.form == "toml":
-        try:
-            document: object = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise UnreadableConfig(1, 1, str(error)) from None
-    else:
-        document = read_json(text, relaxed=client.form == "jsonc").value
+    if client.form in TOML:
+        return entries_in_toml(text, client.table)
+    document = read_json(text, relaxed=client.form == "jsonc").value
     table = document.get(client.table) if is_object(document) else None
     return table if is_object(table) else {}
 
 
-def _is_ours(entry: Mapping[str, object]) -> bool:
-    words = (str(entry["command"]), *_args(entry))
+def _is_ours(entry: Mapping[str, object], words: tuple[str, ...]) -> bool:
     return KEY_FILE in variables_of(entry) or any(ours in word for ours in OUR_WORDS for word in words)
 
 
-def _args(entry: Mapping[str, object]) -> tuple[str, ...]:
-    args = entry.get("args")
-    return tuple(str(each) for each in cast("list[object]", args)) if isinstance(args, list) else ()
+def _words(entry: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the command of an entry and its arguments; empty if it has none."""
+    command, args = entry.get("command"), entry.get("args")
+    parts = [*(_list(command) or [command]), *_list(args)]
+    return tuple(map(str, parts)) if parts and isinstance(parts[0], str) else ()
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _start_secs(start: StartTimeout, entry: Mapping[str, object]) -> float:
+    named = entry.get(start.field)
+    return float(named) * start.unit_secs if isinstance(named, int | float) else start.secs
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +194,8 @@ def plan_addition(
     before = text or ""
     old = entry_of(client, before, name)
     entry = entry_for(client, machine.launcher, environment, old)
-    if client.form == "toml":
-        after = put_in_toml(before, client.table, name, entry)
+    if client.form in TOML:
+        after = put_in_toml(before, client.table, name, entry, in_list=client.form == "toml list")
     else:
         after = put_in_json(before, client.table, name, entry, relaxed=client.form == "jsonc")
     _check(client, before, after, name, entry)
@@ -186,7 +210,7 @@ def plan_removal(client: Client, machine: Machine, text: str | None, *, name: st
     """
     before = text or ""
     old = entry_of(client, before, name)
-    if client.form == "toml":
+    if client.form in TOML:
         after = take_from_toml(before, client.table, name)
     else:
         after = take_from_json(before, client.table, name, relaxed=client.form == "jsonc")
@@ -200,14 +224,14 @@ def entry_of(client: Client, text: str, name: str) -> object:
     Raises:
         UnreadableConfig: the file cannot be edited.
     """
-    if client.form == "toml":
+    if client.form in TOML:
         return entry_in_toml(text, client.table, name)
     return entry_in_json(text, client.table, name, relaxed=client.form == "jsonc")
 
 
 def _check(client: Client, before: str, after: str, name: str, entry: Mapping[str, object] | None) -> None:
-    """Refuse an edit that changes more than this server's entry. The TOML editor checks itself."""
-    if client.form == "toml" or before == after:
+    """Refuse an edit with any other effect than the intended one; the TOML editor has its own check."""
+    if client.form in TOML or before == after:
         return
     relaxed = client.form == "jsonc"
     found = read_json(after, relaxed=relaxed).value

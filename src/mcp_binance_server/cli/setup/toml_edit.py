@@ -1,4 +1,4 @@
-"""Insertion and removal of one table in a TOML file. All other lines stay the same.
+"""Insertion and removal of one table, or of one in a list of tables, in a TOML text; every other line stays.
 
 The new table is appended, so no TOML writer is needed. Inline tables and dotted keys cannot be edited line by line.
 They are detected by parsing the result, and the edit is refused.
@@ -8,6 +8,7 @@ import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from mcp_binance_server.cli.setup.files import UnreadableConfig
 from mcp_binance_server.cli.setup.json_edit import is_object
@@ -18,18 +19,32 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _STRINGS = ('"""', "'''", '"', "'")
 
 
+def entries_in_toml(text: str, table: str) -> dict[str, object]:
+    """Return the entries by name, of a table or of a list of tables with names.
+
+    Raises:
+        UnreadableConfig: the text is not TOML.
+    """
+    found = _read(text).get(table)
+    if isinstance(found, list):
+        named = [each for each in cast("list[object]", found) if is_object(each)]
+        return {str(each.get("name")): _unnamed(each) for each in named}
+    return found if is_object(found) else {}
+
+
 def entry_in_toml(text: str, table: str, name: str) -> object:
     """Return the entry, or None if there is none.
 
     Raises:
         UnreadableConfig: the text is not TOML.
     """
-    tables = _read(text).get(table)
-    return tables.get(name) if is_object(tables) else None
+    return entries_in_toml(text, table).get(name)
 
 
-def put_in_toml(text: str, table: str, name: str, entry: Mapping[str, object]) -> str:
-    """Return the text with the entry added. If the entry is already there, the text is unchanged.
+def put_in_toml(text: str, table: str, name: str, entry: Mapping[str, object], *, in_list: bool = False) -> str:
+    """Return the text with the entry; a text that already has it is returned unchanged.
+
+    With `in_list` the entry is one of a list of tables, and has its name as a field.
 
     Raises:
         UnreadableConfig: the text cannot be edited.
@@ -38,10 +53,11 @@ def put_in_toml(text: str, table: str, name: str, entry: Mapping[str, object]) -
         return text
     before = take_from_toml(text, table, name)
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{_key(table)}.{_key(name)}]", *(f"{_key(key)} = {_value(value)}" for key, value in entry.items())]
+    head = [f"[[{_key(table)}]]", f"name = {_text(name)}"] if in_list else [f"[{_key(table)}.{_key(name)}]"]
+    lines = [*head, *(f"{_key(key)} = {_value(value)}" for key, value in entry.items())]
     gap = "" if not before.strip() else newline * (2 - min(1, before.endswith("\n")))
     after = before + gap + newline.join(lines) + newline
-    return _checked(after, _expected(text, table, name, entry), text)
+    return _checked(after, _expected(text, table, name, entry, in_list=in_list), text)
 
 
 def take_from_toml(text: str, table: str, name: str) -> str:
@@ -52,14 +68,24 @@ def take_from_toml(text: str, table: str, name: str) -> str:
     """
     if entry_in_toml(text, table, name) is None:
         return text
+    found = _read(text)[table]
+    names = [each.get("name") for each in cast("list[dict[str, object]]", found)] if isinstance(found, list) else None
     lines = _LINE.findall(text)
     starts = [*_headers(text), len(lines)]
     gone: set[int] = set()
+    item = -1
     for start, end in itertools.pairwise(starts):
-        if _path(lines[start])[:2] == (table, name):
+        path = _path(lines[start])
+        item += path == (table,)
+        is_ours = path[:2] == (table, name) if names is None else path[:1] == (table,) and names[item] == name
+        if is_ours:
             gone.update(_span(lines, start, end))
     after = "".join(line for number, line in enumerate(lines) if number not in gone)
-    return _checked(after, _expected(text, table, name, None), text)
+    return _checked(after, _expected(text, table, name, None, in_list=names is not None), text)
+
+
+def _unnamed(entry: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in entry.items() if key != "name"}
 
 
 def _span(lines: list[str], start: int, end: int) -> range:
@@ -70,9 +96,14 @@ def _span(lines: list[str], start: int, end: int) -> range:
     return range(start, last + 1)
 
 
-def _expected(text: str, table: str, name: str, entry: Mapping[str, object] | None) -> dict[str, object]:
+def _expected(
+    text: str, table: str, name: str, entry: Mapping[str, object] | None, *, in_list: bool
+) -> dict[str, object]:
     document = _read(text)
-    found = document.get(table, {})
+    found = document.get(table, [] if in_list else {})
+    if in_list and isinstance(found, list):
+        kept = [each for each in cast("list[object]", found) if not is_object(each) or each.get("name") != name]
+        return {**document, table: kept if entry is None else [*kept, {"name": name, **entry}]}
     if not is_object(found):
         raise UnreadableConfig(1, 1, f"'{table}' must be a table")
     others = {key: value for key, value in found.items() if key != name}
@@ -92,7 +123,7 @@ def _checked(after: str, expected: dict[str, object], before: str) -> str:
 
 
 def _without_empty(document: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in document.items() if value != {}}
+    return {key: value for key, value in document.items() if value not in ({}, [])}
 
 
 def _read(text: str) -> dict[str, object]:
