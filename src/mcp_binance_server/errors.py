@@ -25,8 +25,8 @@ AppError
 ├── OrderUnresolved           -32602  an order of the same symbol and side may be open
 ├── PreviewNotFound           -32602  the preview has expired or never existed
 ├── PreviewStale              -32602  the market has moved away from the preview
-├── OrderDeclined             -32602  the user declined
-├── AskedTooOften             -32602  the user declined several times; no question for a while
+├── OrderDeclined             -32602  declined, by the user or by a client that could not ask
+├── AskedTooOften             -32602  declined several times; no question for a while
 ├── ApprovalImpossible        -32602  an approval is needed, and no approver is set up
 ├── TradingNotReady           -32603  orders are not accepted yet, for example while earlier ones are checked
 ├── TradingStopped            -32603  trading is stopped; no new order is accepted

@@ -71,6 +71,19 @@ from mcp_binance_server.cli.main import main
 sys.modules["mcp_binance_server.services.market.service"] = None
 sys.exit(main(["--stdio"]))
 """
+# A server whose loading takes longer than any client waits, and shows when it has begun.
+ENDLESS = """
+import sys, threading
+from mcp_binance_server.cli import {module} as module
+from mcp_binance_server.cli.main import main
+
+def load():
+    print("loading", file=sys.stderr, flush=True)
+    threading.Event().wait()
+
+module.{function} = load
+sys.exit(main({arguments}))
+"""
 COMPLETION = {
     "ref": {"type": "ref/prompt", "name": "trading_analysis"},
     "argument": {"name": "strategy", "value": ""},
@@ -194,3 +207,20 @@ def test_who_has_no_key_tried_does_not_wait_until_a_server_is_loaded(tmp_path: P
     loaded = {*told.read_text(encoding="utf-8").split()}
     assert "mcp_binance_server.cli.setup.run" in loaded
     assert sorted(loaded & {"mcp", "httpx2", *NOT_YET}) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "arguments"),
+    [("demo", "_load", ["demo", "--quiet"]), ("serve", "_load_upstream", ["--stdio"])],
+    ids=["demo", "real"],
+)
+def test_a_server_ends_with_its_input_while_it_still_loads(module: str, function: str, arguments: list[str]) -> None:
+    code = ENDLESS.format(module=module, function=function, arguments=arguments)
+    with Process(code=code) as process:
+        process.shake_hands()
+        process.ask(1, "tools/list", {})
+        while "loading" not in process.errors.read_text(encoding="utf-8"):
+            process.ask(2, "ping", {})
+        process.close_input()
+
+        assert process.wait() == 0

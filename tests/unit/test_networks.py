@@ -2,10 +2,12 @@
 
 import pytest
 
+from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.exchange.endpoints import NETWORKS, OFFLINE, Network, network_at
 from mcp_binance_server.exchange.futures.side import FuturesNotOffered
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.startup_checks import missing_for_futures, network_of
+from mcp_binance_server.surface.views.trading.terms import money_notes
 
 ELSEWHERE = "http://127.0.0.1:9"
 
@@ -102,3 +104,34 @@ def test_with_another_address_no_websocket_api_is_guessed() -> None:
     assert network_of(read_settings(elsewhere)).ws_api_url is None
     assert network_of(read_settings({**elsewhere, "BINANCE_WS_API_URL": given})).ws_api_url == given
     assert network_of(read_settings({"BINANCE_WS_API_URL": given})).rest_url == "https://api.binance.com"
+
+
+@pytest.mark.parametrize(
+    ("network", "source"),
+    [
+        (network_at("mainnet"), "mainnet"),
+        (network_at("mainnet", "https://api1.binance.com"), "mainnet"),
+        (network_at("mainnet", ELSEWHERE), "127.0.0.1:9"),
+        (network_at("mainnet", "http://api.binance.com"), "api.binance.com"),
+        (network_at("mainnet", "https://api.binance.com.example"), "api.binance.com.example"),
+        (network_at("mainnet", stream_url="wss://stream.example"), "stream.example"),
+        (network_at("testnet", ELSEWHERE), "testnet"),
+        (OFFLINE, "offline"),
+    ],
+)
+def test_only_data_of_binances_own_hosts_is_said_to_be_of_mainnet(network: Network, source: str) -> None:
+    assert network.source == source
+
+
+@pytest.mark.parametrize(
+    ("network", "prices"),
+    [
+        (network_at("mainnet"), "at the live prices of mainnet."),
+        (network_at("mainnet", ELSEWHERE), "at the prices of 127.0.0.1:9."),
+        (OFFLINE, "at made-up prices."),
+    ],
+)
+def test_paper_orders_name_the_source_of_their_prices(network: Network, prices: str) -> None:
+    (note,) = money_notes("paper", Venue(network.source, "paper", simulated=True))
+
+    assert note == f"No real money: this server matches orders {prices}"

@@ -93,7 +93,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
+    with uncollected():
+        from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
 
     port = HTTP_PORT if options.demo_port is None else options.demo_port
     port = port if options.demo_http else None

@@ -10,7 +10,7 @@ import anyio
 from mcp_binance_server.cli.interruption import MOMENT_SECS, TERMINATED_SECS, longest_end, run, told_to_end
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.loading import uncollected
+from mcp_binance_server.loading import calm, uncollected
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.startup_checks import (
     check,
@@ -102,6 +102,9 @@ async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp
         group.start_soon(_open, open_app, opening)
         await serve_stdio(server, told_to_end(longest_end(TERMINATED_SECS, has_orders=settings.trading != "off")))
         opening.end()
+        if not opening.is_decided:  # nothing is pending, and the rest of the loading is for no client
+            group.cancel_scope.cancel()
+    calm()  # at its end the interpreter walks what is not excluded
 
 
 async def _open(open_app: "OpenApp", opening: Opening) -> None:

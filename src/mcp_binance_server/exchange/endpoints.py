@@ -109,6 +109,15 @@ class Network:
     simulated: bool = False
 
     @property
+    def source(self) -> str:
+        """Name of the network for readers, or the host of its data if that is not Binance's real market."""
+        if self.name != MAINNET or self.simulated:
+            return self.name
+        addresses: dict[AddressOf, str | None] = {"rest_url": self.rest_url, "stream_url": self.stream_url}
+        foreign = [url for part, url in addresses.items() if url is not None and not is_published(MAINNET, part, url)]
+        return host_of(foreign[0]) if foreign else self.name
+
+    @property
     def futures(self) -> "Network | None":
         """This network with its futures host in place of the spot host; None without a futures host."""
         if self.futures_rest_url is None:
@@ -122,6 +131,7 @@ class Network:
         )
 
 
+MAINNET = "mainnet"
 # The testnet has the futures of the demo: https://developers.binance.com/docs/derivatives/usds-margined-futures
 _DEMO_FUTURES = ("https://demo-fapi.binance.com", "wss://fstream.binancefuture.com")
 # https://developers.binance.com/docs/binance-spot-api-docs/rest-api and .../testnet, .../demo-mode

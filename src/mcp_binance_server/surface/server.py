@@ -87,6 +87,11 @@ class Opening:
                 raise self._failure
         return self._dispatcher
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the dispatcher exists, or has failed."""
+        return self._decided.is_set()
+
     def end(self) -> None:
         """Signal that the dispatcher is no longer needed."""
         self._over.set()

@@ -193,7 +193,7 @@ class OrderDeclined(AppError):
 
     @property
     def message(self) -> str:
-        return "The user declined this order. Nothing was sent."
+        return "This order was declined, by the user or by a client that could not ask. Nothing was sent."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -206,7 +206,10 @@ class AskedTooOften(AppError):
 
     @property
     def message(self) -> str:
-        return f"The user has declined several orders. No further question for {self.retry_after_secs} seconds."
+        return (
+            "Several orders were declined, by the user or by a client that could not ask. No further question for "
+            f"{self.retry_after_secs} seconds."
+        )
 
 
 @dataclass(kw_only=True, eq=False)

@@ -100,7 +100,7 @@ class PaperGround:
                 yield self._side(own.surveyor.desk, own.agreements, accounts)
 
     def broker_of(self, account: str) -> Broker:
-        venue = Venue(self.upstream.caller.network.name, HOST, simulated=True, note=self.exchange.loss())
+        venue = Venue(self.upstream.caller.network.source, HOST, simulated=True, note=self.exchange.loss())
         return PaperBroker(account, self.exchange, self._pair_of, venue, self.upstream.clock, self._wake)
 
     @asynccontextmanager
@@ -139,7 +139,7 @@ class PaperGround:
             self.upstream,
             self.rules.policy,
             desk,
-            PaperReads(self.exchange, self.upstream.caller.network.name),
+            PaperReads(self.exchange, self.upstream.caller.network.source),
             self.hub,
             preview_key=self.preview_key,
             preview_files=self.rules.preview_files,

@@ -153,7 +153,7 @@ async def _followed(
 def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_window_ms: int) -> SpotBroker:
     caller, directory = upstream.caller, upstream.directory
     counts = OrderCounts(caller.time, lambda: directory.order_limits)
-    venue = Venue(caller.network.name, host_of(caller.network.rest_url), simulated=caller.network.simulated)
+    venue = Venue(caller.network.source, host_of(caller.network.rest_url), simulated=caller.network.simulated)
     client = OrderClient(caller, principal, counts, recv_window_ms)
     return SpotBroker(client, own, directory, venue, horizon_of(recv_window_ms))
 

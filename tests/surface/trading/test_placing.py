@@ -142,7 +142,9 @@ async def test_a_user_who_does_not_is_not_asked_again(tmp_path: Path, era: str) 
 
         assert await orders_of(trader) == 0
     assert [first.data["error_type"], second.data["error_type"]] == ["declined", "declined"]
-    assert first.text.startswith("PAPER: The user declined this order. Nothing was sent.")
+    assert first.text.startswith(
+        "PAPER: This order was declined, by the user or by a client that could not ask. Nothing was sent."
+    )
     assert len(user.read) == 1
 
 

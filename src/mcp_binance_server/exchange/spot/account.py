@@ -163,7 +163,7 @@ class AccountClient:
     def venue(self, host: str) -> Venue:
         """Return the network that answered: that of a known host, otherwise the configured one."""
         network = self.caller.network
-        return Venue(home_of(host) or network.name, host, network.simulated)
+        return Venue(home_of(host) or network.source, host, network.simulated)
 
     async def account(self) -> Sourced[Account]:
         answer = await self._signed(ACCOUNT, {"omitZeroBalances": "true"}, AccountWire)

@@ -126,4 +126,4 @@ def name_of(chart: "LocalChart") -> str:
 def _venue(network: Network) -> str:
     if network.simulated:
         return "SIMULATED"
-    return "BINANCE" if network.name == "mainnet" else f"BINANCE {network.name.upper()}"
+    return "BINANCE" if network.source == "mainnet" else f"BINANCE {network.source.upper()}"

@@ -15,6 +15,8 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
 # Network name of the simulated exchange in a demo.
 OFFLINE = "offline"
+# Networks of Binance; any other name is the host of other prices.
+REAL = ("mainnet", "testnet", "demo")
 MONEY: dict[TradingMode, str] = {
     "paper": "a paper account, no real money.",
     "practice": "a play-money account at Binance.",
@@ -152,7 +154,9 @@ def where_from(mode: TradingMode, venue: Venue, as_of_ms: int) -> list[str]:
 
 
 def _prices(venue: Venue) -> str:
-    return "made-up prices" if venue.network == OFFLINE else f"the live prices of {venue.network}"
+    if venue.network == OFFLINE:
+        return "made-up prices"
+    return f"the {'live ' if venue.network in REAL else ''}prices of {venue.network}"
 
 
 def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
