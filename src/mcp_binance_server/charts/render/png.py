@@ -1,15 +1,28 @@
 """Conversion of SVG to PNG, and the entry point of its process."""
 
+from __future__ import annotations
+
+import gc
 import os
 import sys
-from collections.abc import Sequence
-from importlib import import_module
+
+from mcp_binance_server.charts.render.palette import with_palette
+
+TYPE_CHECKING = False  # see palette.py
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def rasterise(svg: str, fonts: Sequence[str]) -> bytes:
-    """Convert an SVG to PNG. The rasteriser is imported on first use, because most runs never draw."""
-    resvg = import_module("resvg_py")
-    return bytes(resvg.svg_to_bytes(svg_string=svg, font_files=list(fonts), skip_system_fonts=True))
+    """Return the picture as PNG with a palette."""
+    return with_palette(rgba(svg, fonts))
+
+
+def rgba(svg: str, fonts: Sequence[str]) -> bytes:
+    """Return the picture as the rasteriser writes it. It is loaded on first use, because most runs never draw."""
+    import resvg_py  # noqa: PLC0415
+
+    return resvg_py.svg_to_bytes(svg_string=svg, font_files=list(fonts), skip_system_fonts=True)
 
 
 def main() -> None:
@@ -20,6 +33,7 @@ def main() -> None:
     _, politeness, *fonts = sys.argv
     if hasattr(os, "nice"):
         os.nice(int(politeness))
+    gc.disable()  # the process ends before a collection would free anything
     sys.stdout.buffer.write(rasterise(sys.stdin.buffer.read().decode(), fonts))
 
 
