@@ -10,6 +10,7 @@ from typing import Any
 
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 PACKAGE = "src/mcp_binance_server/__init__.py"
+PLUGINS = ("plugin/plugin.json", "plugin/.claude-plugin/plugin.json")
 
 
 class StepFailed(Exception):
@@ -19,14 +20,14 @@ class StepFailed(Exception):
 def versions(root: Path) -> dict[str, str]:
     """Return the version number at each place that has one."""
     server, manifest = (json.loads((root / name).read_text()) for name in ("server.json", "mcpb/manifest.json"))
-    plugin = json.loads((root / "plugin/.claude-plugin/plugin.json").read_text())
+    plugins = {name: json.loads((root / name).read_text()) for name in PLUGINS}
     own = re.search(r'^__version__ = "(.+)"$', (root / PACKAGE).read_text(encoding="utf-8"), re.MULTILINE)
     return {
         PACKAGE: own[1] if own else "none",
         "server.json": server["version"],
         **{f"server.json, package {at}": each["version"] for at, each in enumerate(server["packages"], 1)},
         "mcpb/manifest.json": manifest["version"],
-        "plugin.json": plugin["version"],
+        **{name: plugin["version"] for name, plugin in plugins.items()},
     }
 
 

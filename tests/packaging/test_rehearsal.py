@@ -22,7 +22,8 @@ from release_rehearsal.readiness import (
 
 ROOT = Path(__file__).parents[2]
 CARRIERS = (
-    "src/mcp_binance_server/__init__.py", "server.json", "mcpb/manifest.json", "plugin/.claude-plugin/plugin.json",
+    "src/mcp_binance_server/__init__.py", "server.json", "mcpb/manifest.json", "plugin/plugin.json",
+    "plugin/.claude-plugin/plugin.json",
 )  # fmt: skip
 RELEASING = (ROOT / "RELEASING.md").read_text(encoding="utf-8")
 CHANGES = "## [Unreleased]\n\n## [0.2.0] - 2026-11-18\n\n### Added\n\n- A thing,\n  in two lines.\n- Another.\n"
@@ -44,7 +45,7 @@ def checkout(tmp_path: Path) -> Path:
 def test_every_place_that_releasing_names_is_asked_for_its_version(checkout: Path) -> None:
     assert all(f"`{name}`" in RELEASING for name in CARRIERS)
     assert one_version(versions(checkout)) == __version__
-    assert len(versions(checkout)) == 5
+    assert len(versions(checkout)) == 6
 
 
 @pytest.mark.parametrize("name", CARRIERS)

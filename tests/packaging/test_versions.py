@@ -4,21 +4,24 @@ import base64
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 import resvg_py
+import yaml
 
 from mcp_binance_server import __version__
-from mcp_binance_server.settings import VARIABLES, read_settings
+from mcp_binance_server.settings import VARIABLES, Toolset, read_settings
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.greeting import DESCRIPTION, WEBSITE
+from reference_pages.skills import skill_files
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 RAW = "https://raw.githubusercontent.com/mcp-binance-server/mcp-binance-server/main"
+SKILLS = ROOT / "plugin" / "skills"
 LAUNCH = {"command": "uvx", "args": ["mcp-binance-server"]}
 
 
@@ -27,6 +30,7 @@ def read(path: str) -> dict[str, Any]:
 
 
 SERVER, MANIFEST, PLUGIN = read("server.json"), read("mcpb/manifest.json"), read("plugin/.claude-plugin/plugin.json")
+AGENT_PLUGIN = read("plugin/plugin.json")  # https://agent-plugins.org/specification
 
 
 def test_every_description_of_a_release_has_the_packages_version() -> None:
@@ -34,7 +38,8 @@ def test_every_description_of_a_release_has_the_packages_version() -> None:
         "server.json": SERVER["version"],
         "server.json, package": SERVER["packages"][0]["version"],
         "manifest.json": MANIFEST["version"],
-        "plugin.json": PLUGIN["version"],
+        "plugin.json, Claude Code": PLUGIN["version"],
+        "plugin.json": AGENT_PLUGIN["version"],
     }
 
     assert told == dict.fromkeys(told, __version__)
@@ -107,16 +112,40 @@ def test_the_plugin_starts_the_same_server_and_its_marketplace_finds_it() -> Non
     assert (ROOT / listed["source"] / ".claude-plugin" / "plugin.json").is_file()
 
 
-def test_the_skill_names_tools_that_exist() -> None:
-    text = (ROOT / "plugin/skills/read-the-market/SKILL.md").read_text(encoding="utf-8")
-    front, body = text.removeprefix("---\n").split("\n---\n")
-    described = dict(line.split(": ", 1) for line in front.splitlines())
-    named = set(re.findall(r"`((?:get|search|preview|estimate|detect|construct|generate)_\w+)`", body))
+def test_every_client_of_plugins_gets_the_same_plugin() -> None:
+    schemas = "https://agent-plugins.org/schemas/1.0.0"
 
-    assert described["name"] == "read-the-market"
-    assert len(described["description"]) <= 1024
-    assert len(named) >= 10
-    assert named <= {spec.name for spec in CATALOGUE.tools}
+    assert {"$schema": f"{schemas}/plugin.schema.json", **PLUGIN} == AGENT_PLUGIN
+    assert read("plugin/mcp.json") == {
+        "$schema": f"{schemas}/mcp.schema.json",
+        "mcpServers": {"binance": {"type": "stdio", **LAUNCH}},
+    }
+
+
+def test_the_generated_skills_are_those_of_the_playbooks() -> None:
+    written = {
+        path.relative_to(SKILLS).as_posix(): path.read_text(encoding="utf-8")
+        for path in SKILLS.rglob("*.md")
+        if "read-the-market" not in path.parts
+    }
+
+    assert written == skill_files(), "run scripts/skills"
+
+
+@pytest.mark.parametrize("folder", sorted(path.name for path in SKILLS.iterdir()))
+def test_a_skill_is_well_formed_and_names_tools_that_exist(folder: str) -> None:
+    text = (SKILLS / folder / "SKILL.md").read_text(encoding="utf-8")
+    front, body = text.removeprefix("---\n").split("\n---\n", 1)
+    described = yaml.safe_load(front)
+    named = set(re.findall(r"`((?:get|search|place|cancel|estimate|detect|construct|generate)_\w+)`", body))
+    offered = CATALOGUE.only(frozenset(get_args(Toolset)), live=True, chart_app=True, trading=True)
+
+    # https://agentskills.io/specification
+    assert described["name"] == folder
+    assert 1 <= len(described["description"]) <= 1024
+    assert named
+    assert named <= {spec.name for spec in offered.tools}
+    assert all((SKILLS / folder / link).is_file() for link in re.findall(r"\]\((references/[^)]+)\)", body))
 
 
 def links(page: str) -> list[str]:
