@@ -1,11 +1,16 @@
 """The page that compares has a source beside every line about others, and every source at one state."""
 
 import re
+from datetime import date
 
+from old_sources import old_sources, read_on
 from support.pages import ROOT
 
 PAGE = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
-OTHERS = ("Binance MCP Server", "Binance's skills", "Agent Trade Kit", "Kraken CLI")
+OTHERS = (
+    "Binance MCP Server", "Binance's skills", "Agent Trade Kit", "Kraken CLI", "Bitget Agent MCP", "Gate MCP",
+    "Coinbase for Agents", "Gemini MCP Server", "Robinhood Trading MCP",
+)  # fmt: skip
 SOURCES = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", PAGE, re.MULTILINE))
 TEXT = PAGE.split("## Where and what")[1].split("\n[bin]: ")[0]
 
@@ -35,4 +40,12 @@ def test_a_file_of_a_repository_is_named_at_one_commit_with_the_day_it_was_read(
     for address in files:
         (commit,) = re.findall(r"/blob/([0-9a-f]{40})/", address)
         assert f"`{commit[:7]}`" in PAGE
-    assert len(re.findall(r"2026-11-18", PAGE)) == 3
+    assert {name for name, _ in read_on(PAGE)} == set(OTHERS) - {"Binance's skills"}
+
+
+def test_a_source_is_reported_when_it_was_read_more_than_90_days_ago() -> None:
+    page = "| **One** | us | 2026-01-01 | x | y |\n| **Two** | us | 2026-03-01 | x | y |\n| this one | us | | | |\n"
+
+    assert old_sources(page, date(2026, 4, 1)) == []
+    assert old_sources(page, date(2026, 4, 2)) == ["One was read on 2026-01-01"]
+    assert old_sources(page, date(2026, 6, 1)) == ["One was read on 2026-01-01", "Two was read on 2026-03-01"]
