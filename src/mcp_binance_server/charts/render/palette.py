@@ -54,14 +54,14 @@ def with_palette(png: bytes) -> bytes:
         rows = picture.rows(zlib.decompress(pixels), height)
     except OverflowError:  # more colours than a row can number
         return png
-    if any(each[3] != 255 for each in picture.channels[1:]):
+    if not picture.opaque:
         return png
     if len(picture.colours) <= MOST_COLOURS + 1:
         kept, places = list(range(1, len(picture.colours))), [0, *range(len(picture.colours) - 1)]
     else:
         kept, places = _merged(picture.channels, _by_frequency(rows, len(picture.colours)))
     lines = zlib.compress(b"".join(_indexed(rows, places)), LEVEL)
-    palette = b"".join(picture.channels[each][:3] for each in kept)
+    palette = b"".join(picture.channels[each] for each in kept)
     parts = ((b"IHDR", header[:8] + _INDEXED), (b"PLTE", palette), (b"IDAT", lines), (b"IEND", b""))
     smaller = _SIGNATURE + b"".join(_chunk(kind, data) for kind, data in parts)
     return smaller if len(smaller) < len(png) else png
@@ -85,7 +85,8 @@ class _Decoder:
     def __init__(self, width: int) -> None:
         self.width = width
         self.colours = [_BLANK]
-        self.channels = [bytes(4)]  # the four bytes of each colour
+        self.channels = [bytes(3)]  # red, green and blue of each colour
+        self.opaque = True
         self._numbers = {_BLANK: 0}
         self._sums: dict[int, int] = {}
         self._mixed: dict[tuple[int, int, int, int], int] = {}
@@ -118,10 +119,10 @@ class _Decoder:
         return row
 
     def _up(self, given: memoryview, changed: bytes, above: Row) -> Row:
-        row, at = above[:], changed.find(1)
+        row, at, sums = above[:], changed.find(1), self._sums
         while at >= 0:
             x = at // 4
-            row[x] = self._sum(given[x], row[x])
+            row[x] = sums.get(given[x] << 16 | row[x]) or self._sum(given[x], row[x])
             at = changed.find(1, 4 * x + 4)
         return row
 
@@ -142,7 +143,7 @@ class _Decoder:
             # Left of here the row is equal to the one above, so the pixel above is the prediction.
             x = at // 4
             corner = above[x]
-            row[x] = left = self._sum(given[x], corner)
+            row[x] = left = sums.get(given[x] << 16 | corner) or self._sum(given[x], corner)
             x += 1
             while left != corner and x < width:
                 up, residual = above[x], given[x]
@@ -178,21 +179,11 @@ class _Decoder:
         return number
 
     def _mix(self, key: tuple[int, int, int, int]) -> int:
-        # https://www.w3.org/TR/png-3/#9Filter-type-4-Paeth
         residual, left, up, corner = key
-        predicted: list[int] = []
-        for a, b, c in zip(self.channels[left], self.channels[up], self.channels[corner], strict=True):
-            if a == c:
-                predicted.append(b)
-            elif b == c:
-                predicted.append(a)
-            else:
-                far_left, far_up, far_corner = abs(b - c), abs(a - c), abs(a + b - 2 * c)
-                if far_left <= far_up:
-                    predicted.append(a if far_left <= far_corner else c)
-                else:
-                    predicted.append(b if far_up <= far_corner else c)
-        self._mixed[key] = number = self._number(_added(int.from_bytes(predicted, "little"), residual))
+        # All three are opaque: a translucent pixel before would end in a picture that stays as it is.
+        red, green, blue = map(_nearest, self.channels[left], self.channels[up], self.channels[corner])
+        predicted = red | green << 8 | blue << 16 | 255 << 24
+        self._mixed[key] = number = self._number(_added(predicted, residual))
         return number
 
     def _number(self, colour: int) -> int:
@@ -200,13 +191,33 @@ class _Decoder:
         if number is None:
             number = self._numbers[colour] = len(self.colours)
             self.colours.append(colour)
-            self.channels.append(colour.to_bytes(4, "little"))
+            self.channels.append((colour & 0xFFFFFF).to_bytes(3, "little"))
+            self.opaque = self.opaque and colour >> 24 == 255
         return number
 
 
 def _added(one: int, other: int) -> int:
     """Add four bytes to four others, each modulo 256."""
     return ((one & _LOW) + (other & _LOW)) ^ ((one ^ other) & _HIGH)
+
+
+def _nearest(left: int, up: int, corner: int) -> int:
+    """Return the one of three bytes that is nearest to left + up - corner."""
+    # https://www.w3.org/TR/png-3/#9Filter-type-4-Paeth
+    far_left, far_up = up - corner, left - corner
+    if far_left >= 0:
+        if far_up >= 0:
+            return left if far_left <= far_up else up
+        far_corner = abs(far_left + far_up)
+        far_up = -far_up
+    else:
+        if far_up < 0:
+            return left if far_left >= far_up else up
+        far_corner = abs(far_left + far_up)
+        far_left = -far_left
+    if far_left <= far_up and far_left <= far_corner:
+        return left
+    return up if far_up <= far_corner else corner
 
 
 def _edges(row: Row) -> bytes:
@@ -234,11 +245,11 @@ def _merged(channels: Sequence[bytes], numbers: Sequence[int], *, near: int = NE
     places = [0] * len(channels)
     cells: dict[int, list[int]] = {}  # places by cell of the colour space, whose side is `near`
     for number in numbers:
-        red, green, blue, _ = channels[number]
+        red, green, blue = channels[number]
         cell = (red // near << 10) + (green // near << 5) + blue // near
         close = [place for around in _AROUND for place in cells.get(cell + around, ())] if len(kept) >= EXACT else ()
         for place in close:
-            r, g, b, _ = channels[kept[place]]
+            r, g, b = channels[kept[place]]
             if abs(r - red) < near and abs(g - green) < near and abs(b - blue) < near:
                 places[number] = place
                 break
@@ -249,13 +260,13 @@ def _merged(channels: Sequence[bytes], numbers: Sequence[int], *, near: int = NE
             elif near < FAR:
                 return _merged(channels, numbers, near=FAR)
             else:
-                places[number] = _nearest(red, green, blue, [channels[each] for each in kept])
+                places[number] = _closest(red, green, blue, [channels[each] for each in kept])
             cells.setdefault(cell, []).append(places[number])
     return kept, places
 
 
-def _nearest(red: int, green: int, blue: int, colours: Iterable[bytes]) -> int:
-    far = [(red - r) ** 2 + (green - g) ** 2 + (blue - b) ** 2 for r, g, b, _ in colours]
+def _closest(red: int, green: int, blue: int, colours: Iterable[bytes]) -> int:
+    far = [(red - r) ** 2 + (green - g) ** 2 + (blue - b) ** 2 for r, g, b in colours]
     return far.index(min(far))
 
 
