@@ -22,6 +22,7 @@ AppError
 ├── OrderRuleBroken           -32602  the exchange would refuse the order, so it was not sent; in services/errors.py
 ├── KeyDoesNotTrade           -32002  the trading rules do not allow this key to trade; in trading/errors.py
 ├── OrderDenied               -32602  a guard or a limit refused the order; with the rest in trading/errors.py
+├── OrderNotFound             -32602  no open order has this ID
 ├── OrderUnresolved           -32602  an order of the same symbol and side may be open
 ├── PreviewNotFound           -32602  the preview has expired or never existed
 ├── PreviewStale              -32602  the market has moved away from the preview

@@ -206,7 +206,12 @@ class Dispatcher:
             structured.setdefault("mode", mode)
         if structured is not None and answer.warnings:
             structured["warnings"] = [*answer.warnings]
-        return types.CallToolResult(content=[text, *answer.attached], structured_content=structured, _meta=answer.meta)
+        return types.CallToolResult(
+            content=[text, *answer.attached],
+            structured_content=structured,
+            is_error=answer.is_refused,
+            _meta=answer.meta,
+        )
 
     async def _alarms(self, context: Context, scope: Scope) -> tuple[str, ...]:
         """Return a warning for each holding whose exit has failed; none for public data."""

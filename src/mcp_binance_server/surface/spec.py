@@ -69,6 +69,8 @@ class ToolAnswer:
     """Warnings about the data; they are put into both channels."""
     meta: dict[str, Any] | None = None
     """Metadata for programs, not for models."""
+    is_refused: bool = False
+    """Whether the request was refused, which the protocol reports as an error."""
 
 
 @dataclass(frozen=True)

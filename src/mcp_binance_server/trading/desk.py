@@ -147,7 +147,7 @@ class Desk:
     async def cancel(self, account: str, target: Target, visitor: str) -> Placed:
         """Cancel an order of the journal, even while trading is stopped. A finished order is returned unchanged.
 
-        A change of an order is also returned unchanged, because its ID is not the ID of the order.
+        A change whose order is not in the journal is returned as it is: the exchange does not know its ID.
 
         Raises:
             KeyError: the account has no such order here.

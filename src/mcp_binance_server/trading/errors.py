@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from mcp_binance_server.errors import AppError, ExchangeError
 
-CANCEL, REPLACES = "cancel", "replaces"
+REPLACES = "replaces"
 # Limits of numbers of orders, with the words for their unit.
 COUNTS = {
     "orders_per_minute": "orders a minute",
@@ -130,11 +130,27 @@ class OrderDenied(AppError):
             reached = f"{limit_reached(self.guard, self.limit)} ({self.guard})"
             return f"Not placed: {reached}{try_again(self.retry_after_secs)}."
         left = "" if self.left is None else f", {self.left} left"
-        what = "cancelled" if self.guard == CANCEL else "placed"
-        if self.guard in (CANCEL, REPLACES):
-            return f"Not {what}: {self.received}; {self.guard} allows {self.limit}."
+        if self.guard == REPLACES:
+            return f"Not placed: {self.received}; {self.guard} allows {self.limit}."
         again = try_again(self.retry_after_secs)
-        return f"Not {what}: {self.guard} allows {self.limit}{left}; this is {self.received}{again}."
+        return f"Not placed: {self.guard} allows {self.limit}{left}; this is {self.received}{again}."
+
+
+@dataclass(kw_only=True, eq=False)
+class OrderNotFound(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "order_not_found"
+    recovery_suggestion: ClassVar[str] = "Use an ID of the open orders; get_all_orders lists past ones"
+
+    open_orders: tuple[str, ...]
+    placed_here: bool = True
+    """Whether only orders of this server were searched, and not all orders of the account."""
+
+    @property
+    def message(self) -> str:
+        where = "was placed here" if self.placed_here else "is in this account"
+        listed = f"Open: {', '.join(self.open_orders)}" if self.open_orders else "None is open"
+        return f"No open order with that ID {where}. {listed}."
 
 
 @dataclass(kw_only=True, eq=False)

@@ -47,6 +47,8 @@ class OrderLine:
     @property
     def order(self) -> str:
         terms = self.intent.terms
+        if terms.amends:
+            return f"reduce to {written(terms.quantity)} {terms.symbol}"
         price = f"{'at worst ' if terms.is_market else ''}{written(terms.price)}"
         stop = "" if terms.stop_price is None else f" stop {written(terms.stop_price)}"
         usual = "" if terms.is_market or terms.time_in_force == "GTC" else f" {terms.time_in_force}"
@@ -73,7 +75,7 @@ class OrderLine:
             executed,
             self.average,
             "not known" if intent.state == "ADOPTED" else CONFIRMED[intent.way],
-            intent.client_order_id,
+            intent.exchange_id,
         )
 
 
@@ -98,7 +100,7 @@ FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
     "confirmed": lambda each: "" if each.intent.state == "ADOPTED" else each.intent.way,
     "reason": lambda each: word(each.reason),
     "counted": lambda each: cents_text(each.intent.counted),
-    "client_order_id": lambda each: each.intent.client_order_id,
+    "client_order_id": lambda each: each.intent.exchange_id,
     "exchange_order_id": lambda each: each.intent.order_id,
     "preview_id": lambda each: each.intent.preview_id,
     "visitor": lambda each: each.intent.visitor,

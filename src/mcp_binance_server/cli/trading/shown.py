@@ -159,7 +159,7 @@ def whose(stopped: Stopped) -> str:
 def intent_line(intent: Intent) -> str:
     """Return the state of an order."""
     done = f", {number(intent.executed)} filled" if intent.executed else ""
-    return f"{intent.client_order_id}: {order_line(intent.terms)}: {intent.status or intent.state}{done}"
+    return f"{intent.exchange_id}: {order_line(intent.current_terms)}: {intent.status or intent.state}{done}"
 
 
 def paper_page(account: str, balances: Iterable[Balance], orders: Sequence[Order], stopped: Stopped | None) -> str:

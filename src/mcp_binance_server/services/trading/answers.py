@@ -121,6 +121,15 @@ class Cancellation:
 
 
 @dataclass(frozen=True, slots=True)
+class CancellationOfAll:
+    """The open orders to be cancelled. `asks` means that the user confirms the cancel of all of them."""
+
+    symbol: str | None
+    orders: tuple[Cancellation, ...]
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True)
 class KeptOpen:
     """An order that a cancel of all orders left open, and the reason."""
 
@@ -130,10 +139,12 @@ class KeptOpen:
 
 @dataclass(frozen=True, slots=True)
 class CancelledAll:
-    """Orders of a symbol that were cancelled, and orders that were left open."""
+    """Results of a cancel of all open orders: cancelled, ended before the cancel arrived, or left open."""
 
-    symbol: str
+    symbol: str | None
+    """The symbol whose orders were to be cancelled; None for every symbol."""
     cancelled: tuple[PlacedOrder, ...]
+    ended: tuple[PlacedOrder, ...]
     left: tuple[KeptOpen, ...]
     mode: TradingMode
     venue: Venue
@@ -184,6 +195,8 @@ class OrderRecord:
 
     intent: Intent
     events: tuple[Event, ...]
+    change: Intent | None = None
+    """The change of the order whose ID was given, if it was not the order's own."""
 
     @property
     def is_known_here_alone(self) -> bool:

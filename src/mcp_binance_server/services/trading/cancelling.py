@@ -1,16 +1,27 @@
-"""Cancels of a visitor's own orders, one order or all of a symbol. The cancel of a stop order must be confirmed."""
+"""Cancels of a visitor's own orders, one or all; a stop order only after the user has confirmed it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.domain.orders import FINAL_STATUS
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.services.trading.answers import Cancellation, CancelledAll, KeptOpen, PlacedOrder
+from mcp_binance_server.services.trading.answers import (
+    Cancellation,
+    CancellationOfAll,
+    CancelledAll,
+    KeptOpen,
+    PlacedOrder,
+)
+from mcp_binance_server.services.trading.refusals import unknown_order
 from mcp_binance_server.services.trading.service import TradingService
-from mcp_binance_server.trading.errors import CANCEL, OrderDeclined, OrderDenied
+from mcp_binance_server.trading.errors import OrderDeclined
 from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.judgement.terms import PreviewId
+from mcp_binance_server.trading.placed import Placed
 from mcp_binance_server.trading.reconciling import TradedAccount, found_intent, terms_of
 
+NOT_ANSWERED = "the question was not answered in time; cancel_all_orders asks again"
 IS_STOP = "a stop, which needs the user's confirmation: cancel_order with its client_order_id"
 
 
@@ -24,7 +35,7 @@ class CancelService:
         """Return the order to cancel, and whether its user must confirm. If it is finished, return its result.
 
         Raises:
-            OrderDenied: no such order was placed here for this visitor.
+            OrderNotFound: no such order was placed here for this visitor.
             OrderDeclined: the user has just declined this cancel.
             AskedTooOften: the user has declined too often recently to be asked again.
         """
@@ -39,10 +50,10 @@ class CancelService:
         if intent is None and self._takes_all:
             intent = await self._found(rules, client_order_id)
         if intent is None or intent.terms.symbol != rules.symbol:
-            limit = "open orders of this account" if self._takes_all else "orders placed by this server"
-            raise OrderDenied(guard=CANCEL, received="no open order with that ID", limit=limit)
+            account = trading.trader.account
+            raise await unknown_order(trading.desk.ledger.store, account, placed_here=not self._takes_all)
         if intent.final_ms is not None:
-            return await trading.told(await trading.desk.told(intent.preview_id))
+            return await trading.told(await trading.desk.told(intent.preview_id) if is_own else Placed(intent))
         asks = self._asks(intent)
         if asks:
             if await trading.agreements.is_cancel_declined(intent.preview_id, trading.declined_since_ms()):
@@ -63,20 +74,57 @@ class CancelService:
         trading = self.trading
         await trading.agreements.decline_cancel(wanted.intent.preview_id, trading.trader.visitor, trading.now_ms())
 
-    async def cancel_all(self, text: str) -> CancelledAll:
-        """Cancel every open order of a symbol that was placed here. Stop orders that need confirmation stay open."""
+    async def wanted_of_all(self, text: str | None) -> CancellationOfAll:
+        """Return the open orders that were placed here, of one symbol or of all.
+
+        The user confirms a cancel of all symbols wherever orders of this mode are confirmed.
+
+        Raises:
+            OrderDeclined: the user has just declined to cancel the same orders.
+            AskedTooOften: the user has declined too often recently to be asked again.
+        """
         trading = self.trading
-        rules = await trading.trying.directory.find(text)
-        account = trading.trader.account
-        await trading.desk.catch_up((account,))
-        found = [each for each in await trading.open_intents() if each.terms.symbol == rules.symbol]
-        left = [KeptOpen(each.client_order_id, IS_STOP) for each in found if self._asks(each)]
-        done = [await self.cancel(Cancellation(each, rules, asks=False)) for each in found if not self._asks(each)]
+        symbol = None if text is None else (await trading.trying.directory.find(text)).symbol
+        await trading.desk.catch_up((trading.trader.account,))
+        found = [each for each in await trading.open_intents() if not each.terms.amends]
+        orders = tuple(
+            [
+                Cancellation(each, await trading.trying.directory.find(each.terms.symbol), self._asks(each))
+                for each in found
+                if symbol in (None, each.terms.symbol)
+            ]
+        )
+        asks = symbol is None and any(self._is_confirmed(each.intent) for each in orders)
+        wanted = CancellationOfAll(symbol, orders, asks)
+        if asks:
+            if await trading.agreements.is_cancel_declined(subject_of(wanted), trading.declined_since_ms()):
+                raise OrderDeclined
+            await trading.require_patience()
+        return wanted
+
+    async def decline_all(self, wanted: CancellationOfAll) -> None:
+        """Record that the user wants all these orders to stay."""
+        trading = self.trading
+        await trading.agreements.decline_cancel(subject_of(wanted), trading.trader.visitor, trading.now_ms())
+
+    async def cancel_all(
+        self, wanted: CancellationOfAll, *, is_confirmed: bool = False, is_answered: bool = True
+    ) -> CancelledAll:
+        """Cancel these orders. Without the user's confirmation, stop orders that need it are left open.
+
+        A question that was not answered leaves every order open.
+        """
+        trading = self.trading
+        kept = [each for each in wanted.orders if not is_answered or (each.asks and not is_confirmed)]
+        done = [await self.cancel(each) for each in wanted.orders if each not in kept]
+        why = IS_STOP if is_answered else NOT_ANSWERED
+        left = [KeptOpen(each.intent.client_order_id, why) for each in kept]
         standing = [each for each in done if each.intent.final_ms is None]
         left += [KeptOpen(each.intent.client_order_id, each.reason or "outcome not known yet") for each in standing]
         return CancelledAll(
-            symbol=rules.symbol,
-            cancelled=tuple(each for each in done if each.intent.final_ms is not None),
+            symbol=wanted.symbol,
+            cancelled=tuple(each for each in done if each.intent.final_ms is not None and each.intent.is_cancelled),
+            ended=tuple(each for each in done if each.intent.final_ms is not None and not each.intent.is_cancelled),
             left=tuple(left),
             mode=trading.mode,
             venue=trading.broker.venue,
@@ -91,15 +139,28 @@ class CancelService:
         return self.trading.policy.limits.cancel == "all" and self.trading.mode != "paper"
 
     async def _found(self, rules: SymbolRules, client_order_id: str) -> Intent | None:
-        """Return an open order that another program placed on the account, as an intent."""
+        """Return an order of the account that was placed elsewhere, as an intent."""
         trading, drafter = self.trading, self.trading.surveyor.drafter
         order = await trading.broker.ask(rules.symbol, client_order_id)
-        if order is None or order.status in FINAL_STATUS:
+        if order is None:
             return None
         account = TradedAccount(trading.trader.account, trading.mode, drafter.network)
         worth = await drafter.worth(order, rules)
         terms = terms_of(order, account, worth.counted, trading.policy.digest)
-        return None if terms is None else found_intent(order, terms)
+        if terms is None:
+            return None
+        found = found_intent(order, terms)
+        return replace(found, final_ms=order.updated_ms) if order.status in FINAL_STATUS else found
 
     def _asks(self, intent: Intent) -> bool:
-        return intent.terms.is_stop and self.trading.policy.way(self.trading.mode, intent.counted) != "policy"
+        return intent.terms.is_stop and self._is_confirmed(intent)
+
+    def _is_confirmed(self, intent: Intent) -> bool:
+        """Return whether a person confirms orders of this size."""
+        return self.trading.policy.way(self.trading.mode, intent.counted) != "policy"
+
+
+def subject_of(wanted: CancellationOfAll) -> PreviewId:
+    """Return the ID of a question about these orders; with another order it is another question."""
+    names = " ".join(sorted(each.intent.client_order_id for each in wanted.orders))
+    return PreviewId(f"all-{sha256(names.encode()).hexdigest()[:16]}")

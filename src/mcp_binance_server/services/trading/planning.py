@@ -11,6 +11,7 @@ from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService, kept_to
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.trading.drafting import Drafter, OrderPlan, on_grid
+from mcp_binance_server.services.trading.refusals import unknown_order
 from mcp_binance_server.trading.errors import REPLACES, OrderDenied
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
@@ -92,8 +93,9 @@ class Planner:
 
     async def _replaced(self, name: str, account: str) -> Intent:
         found = await self.ledger.named(account, name)
-        is_open = found is not None and found.final_ms is None and found.state in STANDING
-        if found is None or not is_open or found.terms.exits is not None or found.terms.amends:
+        if found is None or found.final_ms is not None or found.state not in STANDING:
+            raise await unknown_order(self.ledger.store, account)
+        if found.terms.exits is not None:
             limit = "single open orders placed by this server, not those of a bracket"
             raise OrderDenied(guard=REPLACES, received="that order cannot be replaced on its own", limit=limit)
         return found

@@ -4,15 +4,21 @@ from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.errors import (
     OrderDenied,
+    OrderNotFound,
     OrderUnresolved,
     PreviewStale,
     TradingNotReady,
     TradingStopped,
 )
-from mcp_binance_server.trading.journal.records import Stopped
+from mcp_binance_server.trading.journal.records import Intent, Stopped
+from mcp_binance_server.trading.journal.store import Store
+from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.judgement.guards import Denied, Situation
+from mcp_binance_server.trading.judgement.preview import written
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
+# Open orders that an error lists at most, the newest.
+MOST_LISTED = 10
 
 
 def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None) -> AppError:
@@ -40,6 +46,19 @@ def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None)
 def stopped_error(stopped: Stopped) -> TradingStopped:
     """Return the error for a stop, with its reason and start."""
     return TradingStopped(why=stopped.why, since=f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M:%S} UTC")
+
+
+async def unknown_order(store: Store, account: str, *, placed_here: bool = True) -> OrderNotFound:
+    """Return the error for an ID of no open order, with the open orders of the account."""
+    found = [each for each in await OrderWatch(store).open_intents((account,)) if not each.terms.amends]
+    return OrderNotFound(open_orders=tuple(map(_brief, found[-MOST_LISTED:])), placed_here=placed_here)
+
+
+def _brief(intent: Intent) -> str:
+    terms = intent.current_terms
+    stop = "" if terms.stop_price is None else f", stop {written(terms.stop_price)}"
+    order = f"{terms.side} {written(terms.quantity)} {terms.symbol} at {written(terms.price)}{stop}"
+    return f"{intent.client_order_id} ({order})"
 
 
 def left_of(found: Situation) -> dict[str, str]:

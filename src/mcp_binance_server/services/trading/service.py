@@ -56,7 +56,14 @@ from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, denials
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
-from mcp_binance_server.trading.judgement.terms import KeptPreview, PreviewId, Terms, TradingMode, client_order_id
+from mcp_binance_server.trading.judgement.terms import (
+    KeptPreview,
+    PreviewId,
+    Terms,
+    TradingMode,
+    client_order_id,
+    preview_of,
+)
 from mcp_binance_server.trading.reconciling import NOBODY
 
 MOST_DECLINED, DECLINED_MS = 3, 600_000
@@ -318,11 +325,16 @@ class TradingService:
         intent = await self.desk.ledger.named(self.trader.account, client_order_id)
         if intent is None:
             return None
-        return OrderRecord(intent, tuple(await self.surveyor.reader.history(intent.preview_id)))
+        made = preview_of(client_order_id, self.mode, self.venue.network)
+        found = None if made in (None, intent.preview_id) else await self.desk.ledger.find(made)
+        change = found if found is not None and found.exchange_id == intent.client_order_id else None
+        return OrderRecord(intent, tuple(await self.surveyor.reader.history(intent.preview_id)), change)
 
     async def told(self, placed: Placed) -> PlacedOrder:
         """Return the current state of an intent, with its fees."""
         intent = placed.intent
+        if intent.terms.amends and (changed := await self.desk.ledger.named(intent.terms.account, intent.exchange_id)):
+            intent = replace(intent, executed=changed.executed, spent=changed.spent)
         rules = await self.trying.directory.find(intent.terms.symbol)
         fees: dict[str, Quantity] = {}
         with suppress(AppError):  # a placed order is reported as placed, even if its fills cannot be read

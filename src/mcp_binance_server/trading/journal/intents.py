@@ -45,11 +45,16 @@ def find(rows: Rows, preview_id: str) -> Intent | None:
 
 
 def named(rows: Rows, client_order_id: str) -> Intent | None:
-    """Return the intent of an order by the order's own ID. For an order in a list, return the intent of the list."""
+    """Return the intent that an order belongs to, by its own ID, that of its list, or that of a change of it."""
     query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
     names = dict.fromkeys((client_order_id, without_suffix(client_order_id)))
-    found = (rows.execute(query, (name,)).fetchone() for name in names)
-    return next((to_intent(row) for row in found if row is not None), None)
+    rows_found = (rows.execute(query, (name,)).fetchone() for name in names)
+    found = next((to_intent(row) for row in rows_found if row is not None), None)
+    if found is None or not found.terms.amends:
+        return found
+    # The exchange knows the order alone: a change keeps its ID.
+    changed = rows.execute(query, (found.exchange_id,)).fetchone()
+    return found if changed is None else to_intent(changed)
 
 
 def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int, purpose: Purpose = "entry") -> Intent:

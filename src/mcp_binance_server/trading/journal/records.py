@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -84,6 +84,16 @@ class Intent:
     @property
     def quantity(self) -> Quantity:
         return self.terms.quantity if self.amended is None else self.amended
+
+    @property
+    def exchange_id(self) -> str:
+        """ID that the exchange has: of its order, of its list, or of the order that it changes."""
+        return self.client_order_id if self.terms.replaces is None or not self.terms.amends else self.terms.replaces
+
+    @property
+    def current_terms(self) -> Terms:
+        """Terms with the quantity after a reduction."""
+        return self.terms if self.amended is None else replace(self.terms, quantity=self.amended)
 
     @property
     def order_ids(self) -> tuple[str, ...]:

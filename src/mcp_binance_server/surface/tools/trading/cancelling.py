@@ -1,17 +1,17 @@
-"""Tools that cancel one order or all orders of a symbol; cancelling a stop needs the user's consent."""
+"""Tools that cancel orders: one, or all; a stop only after its user has agreed."""
 
 from functools import partial
 
 from pydantic.json_schema import SkipJsonSchema
 
-from mcp_binance_server.services.trading.answers import Cancellation, PlacedOrder
-from mcp_binance_server.services.trading.cancelling import CancelService
+from mcp_binance_server.services.trading.answers import Cancellation, CancellationOfAll, PlacedOrder
+from mcp_binance_server.services.trading.cancelling import CancelService, subject_of
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.confirm import Question
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import TRADE, Answer, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair
-from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, decided, order_outcome, trading_of
+from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, omitted
+from mcp_binance_server.surface.tools.trading.outcomes import REFUSED, OrderOutcome, decided, order_outcome, trading_of
 from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.surface.views.trading.orders import (
     CancelOutcome,
@@ -22,7 +22,14 @@ from mcp_binance_server.surface.views.trading.orders import (
     cancelled_all_text,
     outcome_text,
 )
-from mcp_binance_server.surface.views.trading.question import CANCEL, DO_NOT_CANCEL, cancel_question
+from mcp_binance_server.surface.views.trading.question import (
+    CANCEL,
+    CANCEL_ALL,
+    DO_NOT_CANCEL,
+    DO_NOT_CANCEL_ALL,
+    cancel_all_question,
+    cancel_question,
+)
 from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes, order_words
 from mcp_binance_server.trading.errors import OrderDeclined
 from mcp_binance_server.words import word
@@ -34,12 +41,13 @@ class CancelOrder(Arguments):
 
 
 class CancelAllOrders(Arguments):
-    symbol: Pair
+    symbol: Pair | None = None
 
 
 class CancelAllAnswer(Answer):
     summary: str
     cancelled: dict[str, dict[str, str]]
+    ended: SkipJsonSchema[dict[str, dict[str, str]] | None] = omitted()
     left: dict[str, str]
     mode: str
     network: SkipJsonSchema[str]
@@ -67,17 +75,20 @@ async def cancel_order(context: Context, arguments: CancelOrder) -> ToolAnswer:
 
 
 async def cancel_all_orders(context: Context, arguments: CancelAllOrders) -> ToolAnswer:
-    found = await CancelService(await trading_of(context)).cancel_all(arguments.symbol)
+    trading = await trading_of(context)
+    cancels = CancelService(trading)
+    wanted = await cancels.wanted_of_all(arguments.symbol)
+    decision = await decided(context, partial(_question_of_all, context, wanted)) if wanted.asks else "impossible"
+    if decision == "no":
+        await cancels.decline_all(wanted)
+        raise OrderDeclined
+    is_confirmed, is_answered = decision == "yes", decision != "unanswered"
+    found = await cancels.cancel_all(wanted, is_confirmed=is_confirmed, is_answered=is_answered)
     summary = cancelled_all_summary(found)
     answer = CancelAllAnswer(
         summary=summary,
-        cancelled={
-            each.intent.client_order_id: {
-                "order": order_words(each.intent.terms, each.rules.base),
-                "executed": exact(each.intent.executed),
-            }
-            for each in found.cancelled
-        },
+        cancelled=_rows(found.cancelled),
+        ended=_rows(found.ended) or None,
         left={each.client_order_id: word(each.reason) for each in found.left},
         mode=found.mode,
         network=found.venue.network,
@@ -88,15 +99,33 @@ async def cancel_all_orders(context: Context, arguments: CancelAllOrders) -> Too
     return ToolAnswer(cancelled_all_text(found, summary), answer)
 
 
+def _rows(orders: tuple[PlacedOrder, ...]) -> dict[str, dict[str, str]]:
+    """Return each order with the quantity that it had last."""
+    return {
+        each.intent.client_order_id: {
+            "order": order_words(each.intent.current_terms, each.rules.base),
+            "executed": exact(each.intent.executed),
+        }
+        for each in orders
+    }
+
+
 def _told(placed: PlacedOrder, outcome: CancelOutcome) -> ToolAnswer:
     summary, step = cancel_summary(placed, outcome), cancel_step(placed, outcome)
-    return ToolAnswer(outcome_text(placed, summary, step), order_outcome(placed, outcome, summary, step))
+    answer = order_outcome(placed, outcome, summary, step)
+    return ToolAnswer(outcome_text(placed, summary, step), answer, is_refused=outcome in REFUSED)
 
 
 async def _question(context: Context, wanted: Cancellation) -> Question:
     trading = await trading_of(context)
     message = cancel_question(wanted, mode_word(trading.mode, trading.broker.venue))
     return Question(wanted.intent.client_order_id, message, CANCEL, DO_NOT_CANCEL)
+
+
+async def _question_of_all(context: Context, wanted: CancellationOfAll) -> Question:
+    trading = await trading_of(context)
+    message = cancel_all_question(wanted, mode_word(trading.mode, trading.broker.venue))
+    return Question(subject_of(wanted), message, CANCEL_ALL, DO_NOT_CANCEL_ALL)
 
 
 CANCEL_ORDER = ToolSpec(
@@ -116,15 +145,16 @@ CANCEL_ORDER = ToolSpec(
 )
 CANCEL_ALL_ORDERS = ToolSpec(
     name="cancel_all_orders",
-    title="Cancel all orders of a symbol",
+    title="Cancel all orders",
     description=(
-        "Cancel all open orders of one symbol placed by this server; stops that need confirmation stay and are listed. "
-        "Not for one order (cancel_order)."
+        "Cancel all open orders placed by this server, of one symbol or of all (may ask the user); stops that need "
+        "confirmation stay and are listed. Not for one order (cancel_order)."
     ),
     arguments=CancelAllOrders,
     answer=CancelAllAnswer,
     run=cancel_all_orders,
     read_only=False,
     idempotent=True,
+    asks=True,
     toolset=TRADE,
 )

@@ -72,6 +72,10 @@ async def decided(context: Context, question: Callable[[], Awaitable[Question]])
     return decision
 
 
+# Outcomes of a request that the exchange, or this server, has refused.
+REFUSED = frozenset[OutcomeName]({"rejected", "not_sent", "not_cancelled"})
+
+
 def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step: str) -> OrderOutcome:
     """Return the state of an order as the answer of a call."""
     intent, average = placed.intent, placed.intent.average_price
@@ -80,8 +84,8 @@ def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step:
         summary=summary,
         next_step=step or None,
         mode=placed.mode,
-        order=order_words(intent.terms, placed.rules.base),
-        client_order_id=intent.client_order_id,
+        order=order_words(intent.current_terms, placed.rules.base),
+        client_order_id=intent.exchange_id,
         order_id=intent.order_id,
         status=intent.status or None,
         journal=intent.state,

@@ -10,7 +10,7 @@ from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.confirm import Question
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import TRADE, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, decided, order_outcome, trading_of
+from mcp_binance_server.surface.tools.trading.outcomes import REFUSED, OrderOutcome, decided, order_outcome, trading_of
 from mcp_binance_server.surface.tools.trading.showing import close_page, shown_as_page
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.trading.orders import (
@@ -57,7 +57,8 @@ async def place_order(context: Context, arguments: PlaceOrder) -> ToolAnswer:
 
 def _placed(placed: PlacedOrder) -> ToolAnswer:
     summary, step = outcome_summary(placed), outcome_step(placed)
-    return ToolAnswer(outcome_text(placed, summary, step), order_outcome(placed, placed.outcome, summary, step))
+    answer = order_outcome(placed, placed.outcome, summary, step)
+    return ToolAnswer(outcome_text(placed, summary, step), answer, is_refused=answer.outcome in REFUSED)
 
 
 async def _question(context: Context, found: Agreement) -> Question:

@@ -18,6 +18,8 @@ from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.orders.history import order_text
 from mcp_binance_server.surface.views.trading.journal import (
+    change_words,
+    found_summary,
     history_of,
     journal_lines,
     record_page,
@@ -48,6 +50,8 @@ async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnsw
         await trading.desk.catch_up((record.intent.terms.account,))
         record = await _record(trading, named, arguments.symbol) or record
         return _alone(trading, record, standing_summary(record, mode))
+    if record is not None and record.change is not None:
+        named = record.intent.client_order_id
     try:
         view = await context.orders.one(arguments.symbol, order_id=arguments.order_id, client_order_id=named)
     except AppError as error:
@@ -58,6 +62,8 @@ async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnsw
         return _alone(trading, record, record_summary(record, mode) if is_absent else unasked_summary(record, mode))
     record = record or await _record(trading, view.order.client_order_id, arguments.symbol)
     summary = f"{mode}: order {view.order.order_id} is {view.order.status}."
+    if record is not None:
+        summary = found_summary(record, view.order, mode)
     told = order_answer(view)
     answer = JournaledOrderAnswer(
         **told.model_dump(exclude={"order", "notes"}),
@@ -95,6 +101,7 @@ def _alone(trading: TradingService, record: OrderRecord, summary: str) -> ToolAn
 def _journal(record: OrderRecord) -> dict[str, Any]:
     return {
         "state": record.intent.state,
+        **({} if record.change is None else {"change": change_words(record.change)}),
         **({"stands": open_words(record.intent)} if record.intent.legs else {}),
         "confirmed_by": confirmed_words(record.intent),
         "history": history_of(record),

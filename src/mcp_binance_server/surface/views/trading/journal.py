@@ -1,6 +1,7 @@
 """Page of the order journal, and the history of one order in words."""
 
 from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
 from mcp_binance_server.surface.views.trading.status import RESUME, open_words, terms_words, whose_stop
@@ -102,10 +103,24 @@ def journal_lines(record: OrderRecord) -> list[str]:
     return [
         "## Journal",
         f"**State**: {intent.state}",
+        *([] if record.change is None else [f"**Change**: {change_words(record.change)}"]),
         *([f"**Current**: {open_words(intent)}"] if intent.legs else []),
         f"**Confirmed by**: {confirmed_words(intent)}",
         *(f"- {unformatted(each)}" for each in history_of(record)),
     ]
+
+
+def change_words(change: Intent) -> str:
+    """Return a change of an order and its result."""
+    return f"{terms_words(change.terms)}: {change.status or HISTORY[change.state]}"
+
+
+def found_summary(record: OrderRecord, order: Order, mode: str) -> str:
+    """Return the state of an order that the exchange shows, after the state of a change with an unknown outcome."""
+    change = record.change
+    is_open = change is not None and (change.is_unresolved or change.state == "NOT_PLACED")
+    doubt = f"DO NOT PLACE IT AGAIN. {change_words(change)}. " if change is not None and is_open else ""
+    return f"{mode}: {doubt}order {order.order_id} is {order.status}."
 
 
 def _row(intent: Intent) -> str:
@@ -119,7 +134,7 @@ def _row(intent: Intent) -> str:
         f"{exact(intent.executed)}{at}",
         exact(intent.spent),
         BRIEF_FOUND if intent.state == "ADOPTED" else BRIEF_WAYS[intent.way],
-        plain(intent.client_order_id),
+        plain(intent.exchange_id),
     )
     return f"| {' | '.join(cells)} |"
 

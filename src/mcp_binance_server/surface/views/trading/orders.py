@@ -42,7 +42,7 @@ def outcome_summary(placed: PlacedOrder) -> str:
 
 def _became(placed: PlacedOrder) -> str:
     intent, said = placed.intent, _quoted(placed.reason)
-    name = intent.client_order_id
+    name = intent.exchange_id
     match placed.outcome:
         case "placed":
             return _stands(placed)
@@ -50,6 +50,9 @@ def _became(placed: PlacedOrder) -> str:
             return _refused(placed)
         case "not_sent" | "waiting_for_approval":
             return f"not placed. Nothing was sent{said}."
+        case "unknown" if intent.terms.amends:
+            to = f"{exact(intent.terms.quantity)} {plain(placed.rules.base)}"
+            return f"DO NOT PLACE IT AGAIN. Order {name} may be reduced to {to}, or still be as it was."
         case "unknown" if intent.state == "NOT_PLACED":
             return f"DO NOT PLACE IT AGAIN. Order {name} was not found, most likely not executed; monitored for a day."
         case "unknown":
@@ -59,7 +62,7 @@ def _became(placed: PlacedOrder) -> str:
 def _stands(placed: PlacedOrder) -> str:
     intent = placed.intent
     if intent.terms.amends:
-        return f"order {intent.terms.replaces} reduced to {exact(intent.terms.quantity)} {plain(placed.rules.base)}."
+        return f"order {intent.exchange_id} reduced to {exact(intent.terms.quantity)} {plain(placed.rules.base)}."
     bare = unprotected_words(intent, placed.rules.base)
     stands = f"order {intent.client_order_id} is {intent.status or 'accepted'}: {_filled(placed)}."
     return f"{stands} {bare}." if bare else stands
@@ -67,6 +70,8 @@ def _stands(placed: PlacedOrder) -> str:
 
 def _refused(placed: PlacedOrder) -> str:
     said = _quoted(placed.reason)
+    if placed.intent.terms.amends:
+        return f"order {placed.intent.exchange_id} was not reduced. Rejected{said}."
     if placed.gone is None:
         return f"not placed. Rejected{said}."
     gone = placed.gone.client_order_id
@@ -76,10 +81,12 @@ def _refused(placed: PlacedOrder) -> str:
 def outcome_step(placed: PlacedOrder) -> str:
     """Return the call to make next; "" if there is none."""
     intent = placed.intent
-    look = next_step("get_order", symbol=intent.terms.symbol, client_order_id=intent.client_order_id)
+    look = next_step("get_order", symbol=intent.terms.symbol, client_order_id=intent.exchange_id)
     match placed.outcome:
         case "placed":
-            return "" if intent.final_ms is not None else f"{look} shows its progress; cancel_order cancels it"
+            # A change ends at once; its order stays open.
+            is_over = intent.final_ms is not None and not intent.terms.amends
+            return "" if is_over else f"{look} shows its progress; cancel_order cancels it"
         case "unknown" if intent.state == "NOT_PLACED":
             return f"inform the user; {look} checks again. A new order is the user's decision: both may be executed"
         case "unknown":
@@ -100,8 +107,8 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
     lines = [
         unformatted(summary),
         "",
-        f"**Order**: {order_words(intent.terms, rules.base)}",
-        f"**Client order ID**: {intent.client_order_id}",
+        f"**Order**: {order_words(intent.current_terms, rules.base)}",
+        f"**Client order ID**: {intent.exchange_id}",
         *([f"**Order ID**: {intent.order_id}"] if intent.order_id is not None else []),
         f"**Status**: {intent.status} ({_recorded(intent.state)})" if intent.status else f"**Journal**: {intent.state}",
         *(f"**{LEGS[each.client_order_id[-2:]]}**: {leg_words(each, rules)}" for each in intent.legs),
@@ -191,12 +198,15 @@ def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
 
 
 def cancelled_all_summary(found: CancelledAll) -> str:
-    """Return how many orders of a symbol were cancelled and how many are still open."""
-    mode, symbol = mode_word(found.mode, found.venue), plain(found.symbol)
-    if not found.cancelled and not found.left:
-        return f"{mode}: nothing to cancel. No open order on {symbol} was placed by this server."
+    """Return how many orders were cancelled, had ended before, or are left open."""
+    mode = mode_word(found.mode, found.venue)
+    where = "" if found.symbol is None else f" on {plain(found.symbol)}"
+    if not (found.cancelled or found.ended or found.left):
+        return f"{mode}: nothing to cancel. No open order{where} was placed by this server."
+    cancelled = f"{len(found.cancelled)} {'order' if len(found.cancelled) == 1 else 'orders'} cancelled{where}"
+    ended = f", {len(found.ended)} had ended before" if found.ended else ""
     left = f", {len(found.left)} left open" if found.left else ", none left open"
-    return f"{mode}: {len(found.cancelled)} orders cancelled on {symbol}{left}."
+    return f"{mode}: {cancelled}{ended}{left}."
 
 
 def cancelled_all_text(found: CancelledAll, summary: str) -> str:
@@ -204,16 +214,19 @@ def cancelled_all_text(found: CancelledAll, summary: str) -> str:
     lines = [
         summary,
         "",
-        *(
-            f"- cancelled {each.intent.client_order_id}: {order_words(each.intent.terms, each.rules.base)}, "
-            f"executed {exact(each.intent.executed)}"
-            for each in found.cancelled
-        ),
+        *(f"- cancelled {_ended_words(each)}" for each in found.cancelled),
+        *(f"- {each.intent.status} {_ended_words(each)}" for each in found.ended),
         *(f"- left {each.client_order_id}: {unformatted(word(each.reason))}" for each in found.left),
         "",
         *where_from(found.mode, found.venue, found.as_of_ms),
     ]
     return "\n".join(lines)
+
+
+def _ended_words(placed: PlacedOrder) -> str:
+    intent = placed.intent
+    order = order_words(intent.current_terms, placed.rules.base)
+    return f"{intent.client_order_id}: {order}, executed {exact(intent.executed)}"
 
 
 def leg_words(leg: Leg, rules: SymbolRules) -> str:

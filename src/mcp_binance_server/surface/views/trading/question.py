@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
 from mcp_binance_server.domain.symbols import SymbolRules, is_plausible
-from mcp_binance_server.services.trading.answers import Cancellation
+from mcp_binance_server.services.trading.answers import Cancellation, CancellationOfAll
 from mcp_binance_server.surface.views.markdown import exact, stamp
 from mcp_binance_server.surface.views.trading.terms import UNPROTECTED, exits_words, priced
 from mcp_binance_server.trading.judgement.policy import cents_text
@@ -15,7 +15,10 @@ from mcp_binance_server.words import word
 
 PLACE, DO_NOT_PLACE = "place this order", "do not place it"
 CANCEL, DO_NOT_CANCEL = "cancel this stop", "leave it as it is"
+CANCEL_ALL, DO_NOT_CANCEL_ALL = "cancel all of them", "leave them as they are"
 OPEN_PAGE = "Open this server's page on this machine to approve or decline. Opening it approves nothing."
+# Orders that a question lists, the oldest; it counts the others.
+MOST_LISTED = 30
 FEE_PLACES = Decimal("0.00000001")
 
 
@@ -46,6 +49,25 @@ def cancel_question(wanted: Cancellation, mode: str) -> str:
         f"Order {wanted.intent.client_order_id}",
     ]
     return "\n".join(lines)
+
+
+def cancel_all_question(wanted: CancellationOfAll, mode: str) -> str:
+    """Return the question whether to cancel every open order."""
+    orders = wanted.orders
+    stops, more = sum(each.intent.terms.is_stop for each in orders), len(orders) - MOST_LISTED
+    lines = [
+        f"{mode}: cancel all {len(orders)} open orders?{_stake(orders[0].intent.terms, 'This is real money')}",
+        *([f"Stops among them: {stops}; what they protect would no longer be protected"] if stops else []),
+        *(_order_line(each) for each in orders[:MOST_LISTED]),
+        *([f"and {more} more"] if more > 0 else []),
+    ]
+    return "\n".join(lines)
+
+
+def _order_line(wanted: Cancellation) -> str:
+    terms, rules = wanted.intent.current_terms, wanted.rules
+    what = f"{terms.side} {exact(terms.quantity)} {_asset(rules.base)} ({word(terms.symbol)})"
+    return f"{what} {_kind(terms, _asset(rules.quote))}; order {wanted.intent.client_order_id}"
 
 
 def _asset(name: str) -> str:

@@ -149,7 +149,7 @@ def open_words(intent: Intent) -> str:
     )
     bare = unprotected_words(intent, "")
     stands = f"{terms_words(intent.terms)}{smaller}, {intent.status or intent.state}{executed}{legs}"
-    return f"{intent.client_order_id}: {stands}{bare and f'; {bare}'}"
+    return f"{intent.exchange_id}: {stands}{bare and f'; {bare}'}"
 
 
 def unresolved_words(intent: Intent) -> str:
