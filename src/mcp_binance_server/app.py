@@ -216,7 +216,7 @@ async def app_on(
             market=market,
             analysis=analysis,
             account=accounts,
-            orders=OrdersService(account, market.directory, time),
+            orders=OrdersService(account, market.directory, time, None if trading is None else trading.market_orders),
             preview=preview,
             trading=None if trading is None else trading.service(preview),
             portfolio=PortfolioService(accounts, client, time, thresholds),

@@ -1,6 +1,6 @@
 """Orders and fills as the exchange reports them, and the contents of order pages."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
@@ -48,6 +48,8 @@ class Order:
     updated_ms: int
     expiry_reason: str = ""
     """The exchange's word for why it expired; "" if it did not, or if no reason is given."""
+    list_id: str = ""
+    """The exchange's ID of its order list; "" for a single order."""
 
     @property
     def expiry_words(self) -> str:
@@ -117,11 +119,29 @@ class OpenOrders:
 
     @property
     def value_by_quote(self) -> dict[str, Decimal]:
-        """Open value (price times remaining quantity) by quote asset. Orders of unlisted symbols are left out."""
-        sums: dict[str, Decimal] = {}
-        for order in self.orders:
+        """Open value (price times remaining quantity) by quote asset. Orders of unlisted symbols are left out.
+
+        Only one of a pair can fill: the larger of both counts.
+        """
+        return self._summed(self.orders)
+
+    @property
+    def buys_by_quote(self) -> dict[str, Decimal]:
+        return self._summed(each for each in self.orders if each.side == "BUY")
+
+    @property
+    def sells_by_quote(self) -> dict[str, Decimal]:
+        return self._summed(each for each in self.orders if each.side == "SELL")
+
+    def _summed(self, orders: Iterable[Order]) -> dict[str, Decimal]:
+        values: dict[tuple[str, str, str], Decimal] = {}
+        for order in orders:
             if (rules := self.rules.get(order.symbol)) is not None:
-                sums[rules.quote] = sums.get(rules.quote, Decimal(0)) + order.working_price * order.remaining
+                part = rules.quote, order.side, order.list_id or f"order {order.order_id}"
+                values[part] = max(values.get(part, Decimal(0)), order.working_price * order.remaining)
+        sums: dict[str, Decimal] = {}
+        for (quote, _, _), value in values.items():
+            sums[quote] = sums.get(quote, Decimal(0)) + value
         return sums
 
     @property

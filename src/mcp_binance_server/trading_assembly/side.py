@@ -1,6 +1,6 @@
 """Common parts of paper, practice and live trading: rules, the journal of this host, and the service of a desk."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +70,13 @@ class TradingSide:
             self.pages,
             self.accounts,
         )
+
+    async def market_orders(self, client_order_ids: Collection[str]) -> Collection[str]:
+        """Return the IDs of those orders that were placed here as market orders."""
+        try:
+            return await JournalReader(self.desk.ledger.store).market_orders(client_order_ids)
+        except JournalUnavailable:  # orders are listed as the exchange has them
+            return ()
 
     def _previews(self) -> Previews:
         files = self.preview_files

@@ -11,6 +11,7 @@ import pytest
 from support.asking import EVERYWHERE
 from support.paper import ASKS_ALWAYS, AT_ONCE, LOW, RESTING, SYMBOL, PaperTrader, paper_trader
 from support.spot import spot_trader
+from surface.trading.test_brackets import PAIR
 from surface.trading.test_placing import STOP, willing
 
 pytestmark = pytest.mark.anyio
@@ -127,3 +128,41 @@ async def test_where_nobody_can_be_asked_a_cancel_of_all_leaves_the_stops(tmp_pa
         told = await PaperTrader(trader.market, trader.market.client).call("cancel_all_orders")
 
     assert ([*told.data["cancelled"]], [*told.data["left"]]) == ([other], [stop])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opened", WAYS)
+async def test_a_market_order_is_listed_as_one_with_the_price_that_was_paid(tmp_path: Path, opened: Opened) -> None:
+    async with opened(tmp_path) as trader:
+        placed = await trader.placed(**AT_ONCE)
+        name, average = placed.data["client_order_id"], placed.data["average_price"]
+        all_of_them = await trader.call("get_all_orders", symbol=SYMBOL)
+        one = await trader.call("get_order", symbol=SYMBOL, client_order_id=name)
+        history = await trader.page("binance://orders/history")
+
+    (row,) = (each for each in all_of_them.data["orders"] if each["client_order_id"] == name)
+    assert row | {"type": "MARKET", "price": "0", "average_price": average} == row
+    assert (one.data["order"]["type"], one.data["average_price"]) == ("MARKET", average)
+    assert "Average Price" in all_of_them.text
+    assert f"| MARKET | market | {placed.data['executed']}" in all_of_them.text
+    assert "| MARKET | market (avg " in history
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opened", WAYS)
+async def test_the_value_of_open_orders_counts_a_pair_once_and_sells_apart(tmp_path: Path, opened: Opened) -> None:
+    async with opened(tmp_path) as trader:
+        before = await trader.call("get_open_orders")
+        await trader.placed(**AT_ONCE)
+        await trader.placed(**PAIR)
+        await trader.placed(**RESTING)
+        after = await trader.call("get_open_orders")
+
+    def grown(side: str) -> Decimal:
+        return Decimal(after.data[side]["USDT"]) - Decimal(before.data[side].get("USDT", "0"))
+
+    assert grown("sells_by_quote") == Decimal("0.004") * Decimal(130_000)
+    assert grown("buys_by_quote") == Decimal("0.0005") * Decimal(LOW)
+    assert after.data["total"] == before.data["total"] + 3
+    assert "**Total Value**: buys ~$" in after.text
+    assert "; sells ~$" in after.text

@@ -26,8 +26,17 @@ from mcp_binance_server.exchange.spot.endpoints import (
     OPEN_ORDERS,
     OPEN_ORDERS_ALL,
 )
-from mcp_binance_server.exchange.spot.order_wire import OrderStateWire
-from mcp_binance_server.exchange.wire import Amount, BinanceWire, Count, EpochMs, SignedAmount, price, quantity
+from mcp_binance_server.exchange.spot.order_wire import NO_LIST, OrderStateWire
+from mcp_binance_server.exchange.wire import (
+    Amount,
+    BinanceWire,
+    Count,
+    CountOrNone,
+    EpochMs,
+    SignedAmount,
+    price,
+    quantity,
+)
 from mcp_binance_server.words import word
 
 WireT = TypeVar("WireT")
@@ -93,9 +102,11 @@ class OrderWire(OrderStateWire, kw_only=True):
 
     time: EpochMs
     update_time: EpochMs
+    order_list_id: CountOrNone = NO_LIST
 
     def to_domain(self) -> Order:
-        return self.standing(self.client_order_id, self.time, self.update_time)
+        order = self.standing(self.client_order_id, self.time, self.update_time)
+        return order if self.order_list_id == NO_LIST else replace(order, list_id=str(self.order_list_id))
 
 
 class FillWire(BinanceWire):

@@ -1,13 +1,15 @@
 """Orders and trades of one account, for one symbol in the caller's spelling or for all symbols."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import TypeVar
 
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import Sourced
+from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.orders import (
     AccountFills,
     Fill,
@@ -27,7 +29,11 @@ from mcp_binance_server.services.account.trade_pages import MOST_ROWS, cut_page,
 from mcp_binance_server.services.gathering import gather
 
 ReadT = TypeVar("ReadT")
+MarketOrders = Callable[[Collection[str]], Awaitable[Collection[str]]]
+"""Selection of the IDs of orders that were placed here as market orders."""
 
+# Type and time in force of a market order at the exchange.
+SENT_AS = ("LIMIT", "IOC")
 HISTORY_SYMBOLS = 5
 HISTORY_ROWS = 50
 STABLE = ("USDT", "USDC", "FDUSD")
@@ -37,11 +43,16 @@ QUOTES = (*STABLE, "BTC", "ETH", "BNB")
 
 @dataclass(frozen=True, slots=True)
 class OrdersService:
-    """Orders of one principal. A missing key is reported before any request is sent."""
+    """Orders of one principal. A missing key is reported before any request is sent.
+
+    An order that was placed here as MARKET is listed as MARKET: the exchange has it as a limit order with its worst
+    price.
+    """
 
     client: AccountReader
     directory: Directory
     time: ServerTime
+    market_orders: MarketOrders | None = None
 
     async def open(self, text: str | None = None) -> OpenOrders:
         """Return the open orders, of one symbol or of all."""
@@ -53,7 +64,8 @@ class OrdersService:
             found = await self.directory.find(text)
             reading = await self._asked(lambda: self.client.open_orders(found.symbol))
             rules = {found.symbol: found}
-        return OpenOrders(reading.value, rules, self.client.venue(reading.host), reading.at_ms)
+        orders = await self._as_placed(reading.value)
+        return OpenOrders(orders, rules, self.client.venue(reading.host), reading.at_ms)
 
     async def all(
         self, text: str, limit: int, start: Written | None = None, end: Written | None = None
@@ -75,7 +87,7 @@ class OrdersService:
         found = _newest_last(reading.value)
         is_full = len(found) == MOST_ROWS
         return OrdersOfSymbol(
-            orders=found[-limit:],
+            orders=await self._as_placed(found[-limit:]),
             rules=rules,
             venue=self.client.venue(reading.host),
             as_of_ms=reading.at_ms,
@@ -88,7 +100,8 @@ class OrdersService:
         self.client.require_key()
         rules = await self.directory.find(text)
         reading = await self._asked(lambda: self.client.order(rules.symbol, client_order_id, order_id=order_id))
-        return OneOrder(reading.value, rules, self.client.venue(reading.host), reading.at_ms)
+        (order,) = await self._as_placed((reading.value,))
+        return OneOrder(order, rules, self.client.venue(reading.host), reading.at_ms)
 
     async def fills(
         self, texts: Sequence[str], limit: int, start: Written | None = None, end: Written | None = None
@@ -150,7 +163,7 @@ class OrdersService:
         found = [order for reading in readings if reading for order in reading.value]
         newest_first = _newest_last(found)[::-1]
         return OrderHistory(
-            orders=newest_first[:HISTORY_ROWS],
+            orders=await self._as_placed(newest_first[:HISTORY_ROWS]),
             rules=_listed(table, found),
             asked=asked,
             not_asked=not_asked,
@@ -167,6 +180,12 @@ class OrdersService:
         # The exchange accepts both times only within one day. So send the start alone and apply the end here.
         end_ms = period.end_ms if period.start_ms is None else None
         return await self._asked(lambda: self.client.fills(symbol, MOST_ROWS, start_ms=period.start_ms, end_ms=end_ms))
+
+    async def _as_placed(self, orders: tuple[Order, ...]) -> tuple[Order, ...]:
+        sent = [each.client_order_id for each in orders if (each.kind, each.time_in_force) == SENT_AS]
+        found = await self.market_orders(sent) if self.market_orders is not None and sent else ()
+        as_market = {"kind": "MARKET", "price": Price(Decimal(0))}
+        return tuple(replace(each, **as_market) if each.client_order_id in found else each for each in orders)
 
     async def _history_of(self, symbol: Symbol) -> Sourced[tuple[Order, ...]]:
         return await self.client.order_history(symbol, HISTORY_ROWS)

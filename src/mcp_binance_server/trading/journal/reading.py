@@ -27,7 +27,7 @@ from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge
 from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
-from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, is_made_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,18 @@ class JournalReader:
         def work(rows: Rows) -> dict[str, IntentState]:
             found = {each: named(rows, each) for each in client_order_ids}
             return {name: intent.state for name, intent in found.items() if intent is not None}
+
+        return await self.store.read(work)
+
+    async def market_orders(self, client_order_ids: Collection[str]) -> frozenset[str]:
+        """Return the IDs of those orders that were agreed as market orders, of any account."""
+
+        def is_market(rows: Rows, name: str) -> bool:
+            intent = named(rows, name) if is_made_here(name) else None
+            return intent is not None and intent.terms.is_market and intent.order_ids[0] == name
+
+        def work(rows: Rows) -> frozenset[str]:
+            return frozenset(each for each in client_order_ids if is_market(rows, each))
 
         return await self.store.read(work)
 

@@ -304,6 +304,7 @@ def _row(row: tuple[Any, ...]) -> PaperRow:
         quote_spent=Quantity(amount_in(spent)),
         created_ms=moment_in(created_ms),
         updated_ms=moment_in(updated_ms),
+        list_id="" if list_id is None else text_in(list_id),
     )
     stands = None if ahead is None else Quantity(amount_in(ahead))
     part = None if list_id is None else ListPart(text_in(list_id), _shape(shape), bool(is_entry))

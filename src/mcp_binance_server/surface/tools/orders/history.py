@@ -1,6 +1,8 @@
 """Tools that read the account's orders and trades."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -16,13 +18,14 @@ from mcp_binance_server.domain.orders import (
     OrderHistory,
     OrdersOfSymbol,
 )
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.account.orders import HISTORY_ROWS
 from mcp_binance_server.services.account.trade_pages import MOST_ROWS
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import NEXT_PAGE, Answer, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, omitted, optional
-from mcp_binance_server.surface.views.markdown import exact, exact_average, instant, next_step
+from mcp_binance_server.surface.views.markdown import NO_STEP, exact, exact_average, instant, next_step
 from mcp_binance_server.surface.views.orders.history import (
     NO_FILLS,
     NO_OPEN_ORDERS,
@@ -116,6 +119,7 @@ class OrderRow(Row):
     time: str
     updated: str
     expiry_reason: SkipJsonSchema[str | None] = omitted()
+    average_price: SkipJsonSchema[str | None] = omitted()
 
 
 class FillRow(Row):
@@ -148,6 +152,8 @@ class AllOrdersAnswer(OrdersAnswer):
 class OpenOrdersAnswer(OrdersAnswer):
     total: int
     value_by_quote: dict[str, str]
+    buys_by_quote: SkipJsonSchema[dict[str, str]]
+    sells_by_quote: SkipJsonSchema[dict[str, str]]
 
 
 class OrderAnswer(Answer):
@@ -167,7 +173,8 @@ class TradesAnswer(ListAnswer):
     as_of: str
 
 
-def order_row(order: Order) -> OrderRow:
+def order_row(order: Order, rules: SymbolRules | None) -> OrderRow:
+    average = order.average_price
     return OrderRow(
         order_id=order.order_id,
         client_order_id=order.client_order_id,
@@ -184,6 +191,7 @@ def order_row(order: Order) -> OrderRow:
         time=instant(order.created_ms),
         updated=instant(order.updated_ms),
         expiry_reason=order.expiry_reason or None,
+        average_price=None if average is None else exact_average(average, NO_STEP if rules is None else rules.tick),
     )
 
 
@@ -203,6 +211,10 @@ def fill_row(fill: Fill) -> FillRow:
     )
 
 
+def _exact_sums(sums: Mapping[str, Decimal]) -> dict[str, str]:
+    return {quote: exact(value) for quote, value in sums.items()}
+
+
 async def get_open_orders(context: Context, arguments: GetOpenOrders) -> ToolAnswer:
     view = await context.orders.open(arguments.symbol)
     newest_last = sorted(view.orders, key=lambda order: (order.created_ms, order.order_id))
@@ -212,12 +224,14 @@ async def get_open_orders(context: Context, arguments: GetOpenOrders) -> ToolAns
         count=len(shown),
         limit=arguments.limit,
         more=more,
-        orders=[order_row(each) for each in shown],
+        orders=[order_row(each, view.rules.get(each.symbol)) for each in shown],
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
         total=len(view.orders),
-        value_by_quote={quote: exact(value) for quote, value in view.value_by_quote.items()},
+        value_by_quote=_exact_sums(view.value_by_quote),
+        buys_by_quote=_exact_sums(view.buys_by_quote),
+        sells_by_quote=_exact_sums(view.sells_by_quote),
         notes=[*([] if shown else [NO_OPEN_ORDERS]), *unvalued_notes(view), *venue_notes(view.venue)],
     )
     return ToolAnswer(open_orders_text(view, shown, arguments.limit, more), answer)
@@ -233,7 +247,7 @@ async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
 def order_answer(view: OneOrder) -> OrderAnswer:
     average = view.order.average_price
     return OrderAnswer(
-        order=order_row(view.order),
+        order=order_row(view.order, view.rules),
         average_price=None if average is None else exact_average(average, view.rules.tick),
         network=view.venue.network,
         host=view.venue.host,
@@ -251,7 +265,7 @@ async def get_all_orders(context: Context, arguments: GetAllOrders) -> ToolAnswe
         count=len(view.orders),
         limit=arguments.limit,
         more=more,
-        orders=[order_row(each) for each in view.orders],
+        orders=[order_row(each, view.rules) for each in view.orders],
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
@@ -266,7 +280,7 @@ def _history(found: OrderHistory, limit: int) -> ToolAnswer:
         count=len(view.orders),
         limit=min(limit, HISTORY_ROWS),
         more="get_all_orders with one symbol" if view.cut else None,
-        orders=[order_row(each) for each in view.orders],
+        orders=[order_row(each, view.rules.get(each.symbol)) for each in view.orders],
         symbols_asked=[*view.asked],
         not_asked=[*view.not_asked] or None,
         no_answer=[*view.failed] or None,

@@ -35,12 +35,14 @@ NO_ORDERS = "No orders found."
 NOTHING_ASKED = "none: no open orders and no holdings with a market"
 NO_OPEN_ORDERS = "No open orders found."
 NO_FILLS = "No trades found."
+NO_TOTAL = "n/a"
 OPEN_ROWS = 50
 NAMES_SHOWN = 10
 SMALLEST = Decimal("0.00000001")
 CENT = Decimal("0.01")
 COLUMNS = ("Order ID", "Symbol", "Side", "Type", "Price", "Orig Qty", "Executed Qty", "Status", "Time")
-TOOL_COLUMNS = (*COLUMNS, "Quote Spent", "Time in Force", "Client Order ID", "Updated")
+AVERAGE = "Average Price"
+TOOL_COLUMNS = (*COLUMNS, AVERAGE, "Quote Spent", "Time in Force", "Client Order ID", "Updated")
 FILL_COLUMNS = ("Trade ID", "Order ID", "Symbol", "Side", "Price", "Qty", "Value", "Fee", "Role", "Time")
 
 
@@ -70,16 +72,21 @@ def open_orders_page(view: OpenOrders) -> str:
 def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, more: str | None) -> str:
     """Render the open orders for a tool."""
     table = order_table(shown, view.rules, TOOL_COLUMNS) if shown else [NO_OPEN_ORDERS]
-    summary = ["", *open_summary(view)] if shown else []
+    total = f"{_sided(view)} (estimated)" if view.value_by_quote else NO_TOTAL
+    summary = ["", *open_summary(view, total)] if shown else []
     told = counted(len(shown), limit, len(view.orders))
     return with_more(["# Open Orders", "", *table, *summary, "", told, *source(view.venue, view.as_of_ms)], more)
 
 
-def open_summary(view: OpenOrders) -> list[str]:
-    """Return the number of open orders and their unexecuted value; orders without a price have no value."""
+def open_summary(view: OpenOrders, total: str = "") -> list[str]:
+    """Return the number of open orders and their unexecuted value; orders without a price have no value.
+
+    The contract has one total for buys and sells; a `total` replaces it.
+    """
+    one = f"{_sums(view.value_by_quote)} (estimated)" if view.value_by_quote else NO_TOTAL
     return [
         f"**Total Open Orders**: {len(view.orders)}",
-        f"**Total Value**: {_total(view.value_by_quote)}",
+        f"**Total Value**: {total or one}",
         *(f"**Not in the Total**: {each}" for each in unvalued_notes(view)),
     ]
 
@@ -198,15 +205,19 @@ def newest(orders: tuple[Order, ...], limit: int) -> tuple[Order, ...]:
     return tuple(each for each in orders if each.order_id in kept)
 
 
-def order_price(order: Order, rules: SymbolRules | None) -> str:
+def order_price(order: Order, rules: SymbolRules | None, *, with_average: bool = True) -> str:
     """Format the price of an order: its limit, or else its trigger or `market`, with the average fill price."""
     limit = _exact(order.price) if order.price else ""
     stop = f"stop {_exact(order.stop_price)}" if order.stop_price else ""
     if limit:
         return f"{limit} ({stop})" if stop else limit
-    average = order.average_price
+    average = order.average_price if with_average else None
     filled = "" if average is None else f" (avg {_average(average, rules)})"
     return f"{stop or 'market'}{filled}"
+
+
+def _average_cell(order: Order, rules: SymbolRules | None) -> str:
+    return "" if order.average_price is None else _average(order.average_price, rules)
 
 
 def quantity(value: Decimal, rules: SymbolRules | None) -> str:
@@ -223,10 +234,11 @@ def _order_row(order: Order, rules: SymbolRules | None, columns: tuple[str, ...]
         "Symbol": plain(order.symbol),
         "Side": word(order.side),
         "Type": word(order.kind),
-        "Price": order_price(order, rules),
+        "Price": order_price(order, rules, with_average=AVERAGE not in columns),
         "Orig Qty": quantity(order.quantity, rules),
         "Executed Qty": quantity(order.executed, rules),
         "Status": _status(order),
+        AVERAGE: _average_cell(order, rules),
         "Time": _time(order.created_ms),
         "Quote Spent": quantity(order.quote_spent, None),
         "Time in Force": word(order.time_in_force),
@@ -269,16 +281,19 @@ def _average(price: Decimal, rules: SymbolRules | None) -> str:
     return f"{round_to_places(price, average_places(rules.tick if rules else NO_STEP, price)):,f}"
 
 
-def _total(sums: Mapping[str, Decimal]) -> str:
-    if not sums:
-        return "n/a"
+def _sided(view: OpenOrders) -> str:
+    sides = {"buys": view.buys_by_quote, "sells": view.sells_by_quote}
+    return "; ".join(f"{name} {_sums(sums)}" for name, sums in sides.items() if sums)
+
+
+def _sums(sums: Mapping[str, Decimal]) -> str:
     several = len(sums) > 1
     parts = (
         f"~{money(value, quote, CENT if quote in DOLLAR_LIKE else SMALLEST)}"
         f"{f' in {plain(quote)}' if several and quote in DOLLAR_LIKE else ''}"
         for quote, value in sorted(sums.items())
     )
-    return f"{', '.join(parts)} (estimated)"
+    return ", ".join(parts)
 
 
 def _names(symbols: tuple[Symbol, ...]) -> str:
