@@ -290,6 +290,15 @@ def run_ask(options: argparse.Namespace) -> int:
         SettingsError: a setting, a value or the output file cannot be used.
     """
     settings = prepare(Verbosity.of(options))
+    if not options.demo:
+        return _run(options, settings)
+    from mcp_binance_server.cli.demo import demo_settings  # noqa: PLC0415 - needed only with --demo
+
+    with demo_settings(trades=True) as offline:
+        return _run(options, offline)
+
+
+def _run(options: argparse.Namespace, settings: Settings) -> int:
     # Leave out tools that serve MCP Apps pages: a terminal cannot show them.
     tools = CATALOGUE.only(
         frozenset(settings.toolsets),
@@ -352,12 +361,10 @@ async def _app(options: argparse.Namespace, settings: Settings) -> AsyncGenerato
         async with running_app(settings) as app:
             yield app
         return
-    from mcp_binance_server.cli.demo import demo_settings  # noqa: PLC0415 - needed only with --demo
-    from mcp_binance_server.cli.offline import offline_app  # noqa: PLC0415 - as above
+    from mcp_binance_server.cli.offline import offline_app  # noqa: PLC0415 - needed only with --demo
 
-    with demo_settings() as offline:
-        async with offline_app(offline, seed=DEMO_SEED) as app:
-            yield app
+    async with offline_app(settings, seed=DEMO_SEED) as app:
+        yield app
 
 
 def _unknown(name: str, tools: Sequence[ToolSpec[Any]]) -> str:

@@ -14,6 +14,7 @@ import anyio
 from mcp_binance_server.cli.interruption import LastMoment, run
 from mcp_binance_server.cli.serve import prepare_logging, serve_early
 from mcp_binance_server.cli.terminal import Verbosity
+from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.loading import uncollected
 from mcp_binance_server.own_folders import state_folder
@@ -142,6 +143,18 @@ def demo_settings(*, trades: bool = False, fresh: bool = False) -> Generator[Set
         is_offered = trades and {"orders", "trade"} <= shown
         folder = (own_folder(around, fresh=fresh) or _temporary(stack)) if is_offered else None
         yield read_settings({**heeded, **charts, **_paper(folder)})
+
+
+def kept_settings() -> Settings:
+    """Return the settings of the paper account that all demos of this user share, for the trading commands.
+
+    Raises:
+        SettingsError: demos of this user keep no folder.
+    """
+    folder = own_folder(surroundings())
+    if folder is None:
+        raise SettingsError(problems=(f"{STATE_DIR}: demos keep no folder here; set it to one",))
+    return read_settings(_paper(folder))
 
 
 def own_folder(around: Mapping[str, str], *, fresh: bool = False) -> Path | None:

@@ -307,7 +307,7 @@ class Desk:
             await self.deny(new.preview_id, denied_by(passed.charge, passed.used, self.now_ms()))
             raise
         except TradingIsStopped as error:
-            await self.deny(new.preview_id, stop_denial(error.stopped.why))
+            await self.deny(new.preview_id, stop_denial(error.stopped.why, new.terms.network))
             raise
         if not is_new:
             return None

@@ -263,7 +263,7 @@ class TradingStopped(AppError):
 
     why: str
     since: str
-    how_to_resume: str = "mcp-binance-server resume"
+    how_to_resume: str
 
     @property
     def message(self) -> str:

@@ -20,7 +20,7 @@ from mcp_binance_server.trading.policy_file import policy_at
 NOTHING = "No orders are waiting for approval."
 NO_APPROVER = """trading.toml names no approver for account {account}, so this order cannot
 be approved.
-  mcp-binance-server approve --new   makes one and prints the line for trading.toml
+  {command}   makes one and prints the line for trading.toml
 """
 MADE = """The key is in {path} (fingerprint {name}).
 It cannot be used without the passphrase, which cannot be recovered.
@@ -31,7 +31,8 @@ limits and approvers are read at the start."""
 
 def run_approve(options: argparse.Namespace) -> int:
     """Approve an order, list waiting orders, or create the approver. Return the exit code."""
-    return told(partial(_new, options.approver) if options.new else partial(_approve, options.order, options.approver))
+    work = partial(_new, options.approver) if options.new else partial(_approve, options.order, options.approver)
+    return told(work, is_demo=options.demo)
 
 
 def _approve(wanted: str | None, file: str | None, host: TradingHost) -> int:
@@ -39,7 +40,7 @@ def _approve(wanted: str | None, file: str | None, host: TradingHost) -> int:
     waiting, stops = host.do(what_waits)
     one = chosen(waiting, wanted)
     for each in holding(stops, waiting if one is None else [one]):
-        say(f"{stopped_line(each)} Approved orders are placed only after: mcp-binance-server resume\n")
+        say(f"{stopped_line(each)} Approved orders are placed only after: {host.command('resume')}\n")
     if one is None:
         say_waiting(host, waiting)
         return 0
@@ -47,7 +48,7 @@ def _approve(wanted: str | None, file: str | None, host: TradingHost) -> int:
     if one.signature is not None:
         say("\nAlready approved. Ask the assistant to place it.")
         return 0
-    named, key = approvers_of(one, policy), sealed_key(host, file)
+    named, key = approvers_of(one, policy, host), sealed_key(host, file)
     passphrase = ask_approver(host, key, named, "\nPassphrase (Enter: no): ", whose_yes(one))
     signature = sign(key.sealed, passphrase, one.terms, one.preview_id)
     left_ms = one.terms.expires_ms - host.clock.now_ms()
@@ -68,14 +69,16 @@ def _new(file: str | None, host: TradingHost) -> int:
     return 0
 
 
-def approvers_of(one: Waiting, policy: Policy) -> frozenset[str]:
+def approvers_of(one: Waiting, policy: Policy, host: TradingHost) -> frozenset[str]:
     """Return the approvers that the policy names for the account of an order.
 
     Raises:
         NotDone: the policy names no approver.
     """
     if (approver := policy.of_key(one.terms.account).confirm.approver) is None:
-        raise NotDone(NO_APPROVER.format(account=echo(one.terms.account)).rstrip())
+        raise NotDone(
+            NO_APPROVER.format(account=echo(one.terms.account), command=host.command("approve --new")).rstrip()
+        )
     return frozenset({approver})
 
 
@@ -110,7 +113,7 @@ def policy_place(host: TradingHost) -> Path:
 def say_waiting(host: TradingHost, waiting: Sequence[Waiting]) -> None:
     """Print the waiting orders. This is the command without an ID."""
     where = partial(exchange_host, host.settings)
-    say(waiting_list(waiting, host.clock.now_ms(), where) if waiting else NOTHING)
+    say(waiting_list(waiting, host.clock.now_ms(), where, host.command("approve ID")) if waiting else NOTHING)
 
 
 def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:

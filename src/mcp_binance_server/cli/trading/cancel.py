@@ -19,7 +19,7 @@ from mcp_binance_server.trading.paper.reads import HOST
 
 def run_cancel(options: argparse.Namespace) -> int:
     """Cancel an order and return the exit code."""
-    return told(partial(_cancel, options.order.strip()))
+    return told(partial(_cancel, options.order.strip()), is_demo=options.demo)
 
 
 def cancel_every(host: TradingHost) -> list[str]:
@@ -41,7 +41,7 @@ async def open_orders(journal: OpenJournal) -> list[Intent]:
 
 
 def _cancel(client_order_id: str, host: TradingHost) -> int:
-    found = host.do(partial(_found, client_order_id))
+    found = host.do(partial(_found, client_order_id, host.command("journal")))
     if found.terms.mode == "paper":
         (after,) = host.do(partial(_cancel_on_paper, [found]))
         say(intent_line(after))
@@ -54,10 +54,10 @@ def _cancel(client_order_id: str, host: TradingHost) -> int:
     return 0
 
 
-async def _found(client_order_id: str, journal: OpenJournal) -> Intent:
+async def _found(client_order_id: str, listing: str, journal: OpenJournal) -> Intent:
     found = await journal.reader.of_any_account(client_order_id)
     if found is None:
-        raise NotDone(f"No order {echo(client_order_id)} in the journal. mcp-binance-server journal lists them.")
+        raise NotDone(f"No order {echo(client_order_id)} in the journal. {listing} lists them.")
     return found
 
 

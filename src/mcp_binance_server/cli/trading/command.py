@@ -86,6 +86,8 @@ def add_trading_commands(commands: "argparse._SubParsersAction[Any]") -> None:  
     paper.add_argument("action", nargs="?", choices=("reset",), help="restore the initial balances")
     paper.add_argument("--token", metavar="NAME", help="the account of a token's holder (default: your own)")
     paper.add_argument("--yes", action="store_true", help="reset without asking")
+    for each in (approve, stop, resume, cancel, paper):
+        _add_demo(each)
 
 
 def _add_journal_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
@@ -99,7 +101,12 @@ def _add_journal_command(commands: "argparse._SubParsersAction[Any]") -> None:  
     ways.add_argument("--csv", action="store_true", help="print every field of every order, for a spreadsheet")
     ways.add_argument("--verify", action="store_true", help="check every event for changes and gaps")
     ways.add_argument("--backup", metavar="FILE", help="copy the journal to a new file, and check the copy")
+    _add_demo(journal)
     journal.add_argument("--limit", type=_limit, metavar="N", help="number of newest orders (default: 50)")
+
+
+def _add_demo(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--demo", action="store_true", help="the paper account of this user's demos")
 
 
 def _account(text: str) -> str:

@@ -18,7 +18,7 @@ from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.store import Store, opened_store
-from mcp_binance_server.trading.judgement.terms import Terms
+from mcp_binance_server.trading.judgement.terms import OFFLINE, Terms, command
 
 EXIT_FAILED = 1
 PERSON = "a person at a terminal"
@@ -28,6 +28,19 @@ WorkT = TypeVar("WorkT")
 
 class NotDone(Exception):
     """A command failed. The text is the reason for the user."""
+
+
+def settings_of(*, is_demo: bool) -> Settings:
+    """Return the settings of this user's servers, or of this user's demos.
+
+    Raises:
+        SettingsError: the settings are invalid, or demos keep no folder.
+    """
+    if not is_demo:
+        return read_settings()
+    from mcp_binance_server.cli.demo import kept_settings  # noqa: PLC0415 - needed only with --demo
+
+    return kept_settings()
 
 
 def exchange_host(settings: Settings, terms: Terms) -> str:
@@ -64,18 +77,23 @@ class TradingHost:
     settings: Settings
     folder: Path
     clock: Clock
+    is_demo: bool = False
 
     @classmethod
-    def found(cls, clock: Clock | None = None) -> "TradingHost":
-        """Return the trading folder of this user's servers.
+    def found(cls, clock: Clock | None = None, *, is_demo: bool = False) -> "TradingHost":
+        """Return the trading folder of this user's servers, or of this user's demos.
 
         Raises:
             SettingsError: the settings are invalid, or name no folder.
         """
-        settings = read_settings()
+        settings = settings_of(is_demo=is_demo)
         if settings.trading_dir is None:
             raise SettingsError(problems=("MCP_BINANCE_TRADING_DIR: set it, this user has no home",))
-        return cls(settings, settings.trading_dir, clock or SystemClock())
+        return cls(settings, settings.trading_dir, clock or SystemClock(), is_demo)
+
+    def command(self, words: str) -> str:
+        """Return a whole command line for this folder."""
+        return command(words, OFFLINE if self.is_demo else self.settings.network)
 
     def do(self, work: Callable[[OpenJournal], Awaitable[WorkT]]) -> WorkT:
         """Open the journal for one operation. It is closed while a person decides.
@@ -99,10 +117,10 @@ class TradingHost:
             raise NotDone(f"The journal in {self.folder} cannot be used: {error.reason}. {error.fix}.") from None
 
 
-def told(command: Callable[[TradingHost], int]) -> int:
+def told(work: Callable[[TradingHost], int], *, is_demo: bool = False) -> int:
     """Run a command on the trading folder and return its exit code. Print the reason if it fails."""
     try:
-        return command(TradingHost.found())
+        return work(TradingHost.found(is_demo=is_demo))
     except NotDone as problem:
         sys.stderr.write(f"{problem}\n")
         return EXIT_FAILED

@@ -10,12 +10,12 @@ from pathlib import Path
 import anyio
 
 from mcp_binance_server.cli.terminal import Terminal
-from mcp_binance_server.cli.trading.host import exchange_host
+from mcp_binance_server.cli.trading.host import exchange_host, settings_of
 from mcp_binance_server.cli.trading.order_list import OrderLine, as_csv, as_lines
 from mcp_binance_server.cli.trading.shown import HostOf, mode_of, whose
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.settings import read_settings, surroundings
+from mcp_binance_server.settings import surroundings
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader
@@ -33,7 +33,7 @@ def run_journal(options: argparse.Namespace) -> int:
     Raises:
         SettingsError: the settings name no folder.
     """
-    settings = read_settings()
+    settings = settings_of(is_demo=options.demo)
     folder, host = settings.trading_dir, partial(exchange_host, settings)
     if folder is None:
         raise SettingsError(problems=("MCP_BINANCE_TRADING_DIR: set it to the folder of the journal",))

@@ -14,8 +14,8 @@ from mcp_binance_server.trading.policy_file import policy_at
 
 QUESTION = "Reset this account to its initial balances, and cancel its open orders? [y/N] "
 HINT = """
-Cancel an order:    mcp-binance-server cancel ID
-Reset the account:  mcp-binance-server paper reset"""
+Cancel an order:    {cancel}
+Reset the account:  {reset}"""
 DONE = "\nThe account was reset; {cancelled} open {orders} cancelled. The journal is kept."
 
 
@@ -23,29 +23,29 @@ def run_paper(options: argparse.Namespace) -> int:
     """Show or reset the paper account. Return the exit code."""
     account = account_of(LOCAL if options.token is None else Visitor(options.token))
     if options.action == "reset":
-        return told(partial(_reset, account, is_sure=options.yes))
-    return told(partial(_show, account))
+        return told(partial(_reset, account, is_sure=options.yes), is_demo=options.demo)
+    return told(partial(_show, account), is_demo=options.demo)
 
 
 def _show(account: str, host: TradingHost) -> int:
     say(host.do(partial(_page, account, policy_at(host.settings.trading_policy))))
-    say(HINT)
+    say(HINT.format(cancel=host.command("cancel ID"), reset=host.command("paper reset")))
     return 0
 
 
 def _reset(account: str, host: TradingHost, *, is_sure: bool) -> int:
     policy = policy_at(host.settings.trading_policy)
     say(host.do(partial(_page, account, policy)))
-    if not is_sure and not _is_yes():
+    if not is_sure and not _is_yes(host.command("paper reset --yes")):
         raise NotDone("Nothing was changed.")
     cancelled = host.do(partial(_begin_again, account, policy))
     say(DONE.format(cancelled=cancelled, orders="order was" if cancelled == 1 else "orders were"))
     return 0
 
 
-def _is_yes() -> bool:
+def _is_yes(unasked: str) -> bool:
     if not sys.stdin.isatty():
-        raise NotDone("No terminal to confirm at. Without a question: paper reset --yes")
+        raise NotDone(f"No terminal to confirm at. Without a question: {unasked}")
     try:
         return input(f"\n{QUESTION}").strip().lower() in ("y", "yes")
     except EOFError:

@@ -92,7 +92,7 @@ def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
         return ApproverKey(path, path.read_bytes())
     except OSError as error:
         reason = error.strerror or "it cannot be read"
-        raise NotDone(f"{path}: {reason}. Create the approval key with: mcp-binance-server approve --new") from None
+        raise NotDone(f"{path}: {reason}. Create the approval key with: {host.command('approve --new')}") from None
 
 
 def ask_approver(
@@ -111,7 +111,7 @@ def ask_approver(
             return passphrase
         wrong = host.do(partial(count_wrong, by="the command line"))
         if wrong >= MOST_WRONG:
-            raise NotDone(f"{wrong} wrong passphrases: trading is stopped. See: mcp-binance-server resume")
+            raise NotDone(f"{wrong} wrong passphrases: trading is stopped. See: {host.command('resume')}")
         sys.stderr.write(f"Wrong passphrase ({wrong} of {MOST_WRONG}; the last stops trading).\n")
     raise NotDone("No passphrase was given; nothing was done.")
 

@@ -53,7 +53,7 @@ def order_line(terms: Terms) -> str:
     return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {price}{stop}{beside}"
 
 
-def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
+def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf, approve: str) -> str:
     """Return two lines for each waiting order. With several accounts, a line also shows the account."""
     has_several = len({each.terms.account for each in waiting}) > 1
     lines = [f"{len(waiting)} orders are waiting for approval:", ""]
@@ -64,7 +64,7 @@ def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
             *([f"    account {echo(each.terms.account)}"] if has_several else []),
             "",
         ]
-    return "\n".join([*lines, "mcp-binance-server approve ID shows one in full and asks for your passphrase."])
+    return "\n".join([*lines, f"{approve} shows one in full and asks for your passphrase."])
 
 
 def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> str:

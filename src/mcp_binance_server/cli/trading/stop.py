@@ -13,18 +13,19 @@ from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped
 from mcp_binance_server.trading.policy_file import policy_at
 
 NO_REASON = "stopped at a terminal"
-HOW_TO_RESUME = "To resume: mcp-binance-server resume"
+HOW_TO_RESUME = "To resume: {command}"
 BY_FILE = "The file {file} was created instead: no new orders while it exists."
 
 
 def run_stop(options: argparse.Namespace) -> int:
     """Stop trading and, on request, cancel open orders. Return the exit code."""
-    return told(partial(_stop, echo(" ".join(options.reason)) or NO_REASON, cancels=options.cancel_all))
+    why = echo(" ".join(options.reason)) or NO_REASON
+    return told(partial(_stop, why, cancels=options.cancel_all), is_demo=options.demo)
 
 
 def run_resume(options: argparse.Namespace) -> int:
     """Show why trading is stopped, and resume it for one or all accounts. Return the exit code."""
-    return told(partial(_resume, options.account))
+    return told(partial(_resume, options.account), is_demo=options.demo)
 
 
 def _stop(why: str, host: TradingHost, *, cancels: bool) -> int:
@@ -37,10 +38,11 @@ def _stop(why: str, host: TradingHost, *, cancels: bool) -> int:
         for each in cancel_every(host):
             say(f"  {each}")
     left = host.do(open_orders)
-    say("No open orders." if not left else "Still open; cancel them with --cancel-all, or one with cancel ID:")
+    one = host.command("cancel ID")
+    say("No open orders." if not left else f"Still open; cancel them with --cancel-all, or one with {one}:")
     for each in left:
         say(f"  {intent_line(each)}")
-    say(HOW_TO_RESUME)
+    say(HOW_TO_RESUME.format(command=host.command("resume")))
     return 0
 
 

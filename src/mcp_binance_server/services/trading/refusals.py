@@ -15,13 +15,14 @@ from mcp_binance_server.trading.journal.store import Store
 from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.judgement.guards import Denied, Situation
 from mcp_binance_server.trading.judgement.preview import written
+from mcp_binance_server.trading.judgement.terms import command
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 # Open orders that an error lists at most, the newest.
 MOST_LISTED = 10
 
 
-def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None) -> AppError:
+def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None, network: str = "") -> AppError:
     """Return the error for a denial. A stop and a moved market have their own errors."""
     match denied.guard:
         case "ready":
@@ -29,7 +30,7 @@ def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None)
         case "unresolved":
             return OrderUnresolved(client_order_id=denied.client_order_id or "")
         case "stop" if stopped is not None:
-            return stopped_error(stopped)
+            return stopped_error(stopped, network)
         case guard if guard in MARKET_MOVED:
             return PreviewStale(guard=guard, received=denied.received, limit=denied.limit, left=denied.left)
         case guard:
@@ -43,9 +44,10 @@ def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None)
             )
 
 
-def stopped_error(stopped: Stopped) -> TradingStopped:
+def stopped_error(stopped: Stopped, network: str) -> TradingStopped:
     """Return the error for a stop, with its reason and start."""
-    return TradingStopped(why=stopped.why, since=f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M:%S} UTC")
+    since = f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M:%S} UTC"
+    return TradingStopped(why=stopped.why, since=since, how_to_resume=command("resume", network))
 
 
 async def unknown_order(store: Store, account: str, *, placed_here: bool = True) -> OrderNotFound:

@@ -211,7 +211,7 @@ class TradingService:
             raise await self._refused(kept, denied_by(error.charge, error.used, self.now_ms())) from None
         except TradingIsStopped as error:
             self.figures.denials["stop"] += 1
-            raise stopped_error(error.stopped) from None
+            raise stopped_error(error.stopped, terms.network) from None
         except PreviewIsDeclined:
             raise OrderDeclined from None
 
@@ -414,4 +414,5 @@ class TradingService:
     async def _refused(self, kept: KeptPreview, denied: Denied) -> AppError:
         await self.desk.deny(kept.preview_id, denied)
         self.figures.count_denials((denied,))
-        return refusal(denied, self.desk.waits_for, await self.desk.ledger.stopped(kept.terms.account))
+        stopped = await self.desk.ledger.stopped(kept.terms.account)
+        return refusal(denied, self.desk.waits_for, stopped, kept.terms.network)

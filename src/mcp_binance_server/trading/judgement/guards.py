@@ -15,12 +15,11 @@ from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder, Pu
 from mcp_binance_server.trading.judgement.intent import DIGITS, OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way, cents_text
 from mcp_binance_server.trading.judgement.preview import BPS, FillWalk, written
-from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.terms import Terms, TradingMode, command
 
 FRESH_MS = 2_000
 DUPLICATE_MS = 10_000
 PERCENT = Decimal(100)
-RESUME = "mcp-binance-server resume"
 # Account name for terms that cannot be placed, because the caller's key may not trade here.
 BROUGHT = "brought"
 
@@ -109,12 +108,12 @@ def ready(at: Situation) -> Denied | None:
 
 def stop(at: Situation) -> Denied | None:
     is_agreed_exit = at.stop_allows_exits and at.purpose != "entry" and at.way != "policy"
-    return stop_denial(at.stopped) if at.stopped and not is_agreed_exit else None
+    return stop_denial(at.stopped, at.terms.network) if at.stopped and not is_agreed_exit else None
 
 
-def stop_denial(why: str) -> Denied:
+def stop_denial(why: str, network: str) -> Denied:
     """Return the denial for an order while trading is stopped."""
-    return Denied("stop", f'trading is stopped ("{why}")', RESUME)
+    return Denied("stop", f'trading is stopped ("{why}")', command("resume", network))
 
 
 def key(at: Situation) -> Denied | None:

@@ -20,6 +20,8 @@ from mcp_binance_server.trading.judgement.preview import written
 TradingMode = Literal["off", "paper", "practice", "live"]
 PreviewId = NewType("PreviewId", str)
 
+# Network of `demo`, which has a trading folder of its own.
+OFFLINE = "offline"
 PREVIEW_ID = r"^[a-z2-7]{20}$"
 ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
@@ -161,6 +163,11 @@ def _read(text: str) -> Terms:
     if made.to_json() != text:
         raise ValueError("not the terms of an order")
     return made
+
+
+def command(words: str, network: str) -> str:
+    """Return a whole command line for the trading folder of a server on this network."""
+    return f"mcp-binance-server {words}{' --demo' if network == OFFLINE else ''}"
 
 
 def client_order_id(terms: Terms, preview_id: PreviewId) -> str:

@@ -26,13 +26,13 @@ SECRET_BYTES = 32
 FORM = "application/x-www-form-urlencoded"
 COOKIE = "opened"
 PAGE = "the approval page"
-STOPPED = "Approved orders are placed only after: mcp-binance-server resume"
+STOPPED = "Approved orders are placed only after: {resume}"
 USED = "This address was used: {outcome}. An address is valid for one decision."
 OVER = "The preview has expired, and nothing was sent. Ask the assistant to preview the order again."
 ELSEWHERE = "It was approved, declined or placed elsewhere, or has expired. Nothing was done on this page."
 OTHER_BROWSER = (
     "This address belongs to the browser that opened it first. If that was not you, stop trading: "
-    "mcp-binance-server stop. In a terminal the order can still be approved: mcp-binance-server approve {id}"
+    "{stop}. In a terminal the order can still be approved: {approve}"
 )
 SAME = "same-origin"
 GONE, FORBIDDEN = HTTPStatus.GONE, HTTPStatus.FORBIDDEN
@@ -82,7 +82,9 @@ class OneDecision:
             return refusal
         async with self._turn:
             if not self._is_same_browser(request):
-                text = OTHER_BROWSER.format(id=self.one.preview_id)
+                text = OTHER_BROWSER.format(
+                    stop=self.host.command("stop"), approve=self.host.command(f"approve {self.one.preview_id}")
+                )
                 return _notice(FORBIDDEN, "Opened in another browser", text)
             try:
                 return await self._answer(request)
@@ -143,10 +145,11 @@ class OneDecision:
         if not self._is_among(waiting):
             return self._ended("it was no longer waiting", "No longer waiting", ELSEWHERE)
         policy = policy_at(self.host.settings.trading_policy)
+        stopped = STOPPED.format(resume=self.host.command("resume"))
         page = order_page(
             self._badge,
             terms_rows(self.one, policy, self.host.clock.now_ms()),
-            alerts=(*alerts, *(f"{stopped_line(each)} {STOPPED}" for each in holding(stops, [self.one]))),
+            alerts=(*alerts, *(f"{stopped_line(each)} {stopped}" for each in holding(stops, [self.one]))),
         )
         cookie = f"{COOKIE}={self._cookie}; Path=/{self.secret}; HttpOnly; SameSite=Lax"
         return PageReply(status, page, (("Set-Cookie", cookie),))
@@ -159,7 +162,7 @@ class OneDecision:
     async def _approve(self, passphrase: str) -> PageReply:
         if not passphrase:
             return await self._shown("Enter your passphrase to approve.", status=FORBIDDEN)
-        named = approvers_of(self.one, policy_at(self.host.settings.trading_policy))
+        named = approvers_of(self.one, policy_at(self.host.settings.trading_policy), self.host)
         key = sealed_key(self.host, self.file)
         opened = await anyio.to_thread.run_sync(opened_public, key.sealed, passphrase)
         if opened is None:
@@ -177,7 +180,7 @@ class OneDecision:
         if wrong < MOST_WRONG:
             told = f"Wrong passphrase ({wrong} of {MOST_WRONG}; the last stops trading)."
             return await self._shown(told, status=FORBIDDEN)
-        text = "Nothing was approved. Orders are placed only after: mcp-binance-server resume"
+        text = f"Nothing was approved. Orders are placed only after: {self.host.command('resume')}"
         told = f"{wrong} wrong passphrases: trading is stopped"
         return self._ended("trading was stopped", told, text, FORBIDDEN, "bad")
 

@@ -32,7 +32,8 @@ OPENED = "The page is open in your browser. It is valid until your decision, or 
 
 def run_page(options: argparse.Namespace) -> int:
     """Serve the page of one order until the decision or expiry. Return the exit code."""
-    return told(partial(_page, options.order, options.approver, opens=not options.print_address))
+    work = partial(_page, options.order, options.approver, opens=not options.print_address)
+    return told(work, is_demo=options.demo)
 
 
 def _page(wanted: str | None, file: str | None, host: TradingHost, *, opens: bool) -> int:
@@ -41,7 +42,7 @@ def _page(wanted: str | None, file: str | None, host: TradingHost, *, opens: boo
     if one is None:
         say_waiting(host, waiting)
         return 0
-    named = approvers_of(one, policy_at(host.settings.trading_policy))
+    named = approvers_of(one, policy_at(host.settings.trading_policy), host)
     sealed_key(host, file).require_named(named, whose_yes(one))
     _leave_no_image()
     run(serve_page, host, one, opens, file)

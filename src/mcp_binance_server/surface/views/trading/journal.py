@@ -4,7 +4,7 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
-from mcp_binance_server.surface.views.trading.status import RESUME, open_words, terms_words, whose_stop
+from mcp_binance_server.surface.views.trading.status import open_words, terms_words, whose_stop
 from mcp_binance_server.surface.views.trading.terms import (
     BRIEF_FOUND,
     BRIEF_WAYS,
@@ -16,7 +16,7 @@ from mcp_binance_server.surface.views.trading.terms import (
 )
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.records import Intent, Stopped, legs_in
-from mcp_binance_server.trading.judgement.terms import TradingMode
+from mcp_binance_server.trading.judgement.terms import TradingMode, command
 from mcp_binance_server.words import word
 
 COLUMNS = ("Placed", "Order", "State", "Status", "Executed", "Spent", "Confirmed by", "Client order ID")
@@ -50,7 +50,7 @@ def journal_page(page: OrderJournal) -> str:
     lines = [
         f"{mode}: journal of orders, newest first.",
         "",
-        *([] if page.stopped is None else [_stopped(page.stopped), ""]),
+        *([] if page.stopped is None else [_stopped(page.stopped, page.venue), ""]),
         *(table if page.intents else [EMPTY]),
         "",
         f"*{counted(len(page.intents), page.limit)}{_older(page)}; get_order shows the full history of one*",
@@ -150,10 +150,11 @@ def _event_words(event: Event) -> str:
     return f"{HISTORY.get(event.state, event.state)}{about}"
 
 
-def _stopped(stopped: Stopped) -> str:
+def _stopped(stopped: Stopped, venue: Venue) -> str:
     said = f'"{unformatted(word(stopped.why))}"'
-    return f"**Trading is stopped** for {whose_stop(stopped)}: {said}. Only the user can resume: {RESUME}"
+    resume = command("resume", venue.network)
+    return f"**Trading is stopped** for {whose_stop(stopped)}: {said}. Only the user can resume: {resume}"
 
 
 def _older(page: OrderJournal) -> str:
-    return "" if page.older_before_ms is None else ", older ones: mcp-binance-server journal"
+    return "" if page.older_before_ms is None else f", older ones: {command('journal', page.venue.network)}"

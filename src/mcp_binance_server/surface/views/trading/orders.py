@@ -19,13 +19,11 @@ from mcp_binance_server.surface.views.trading.terms import (
     where_from,
 )
 from mcp_binance_server.trading.judgement.exits import Leg
-from mcp_binance_server.trading.judgement.terms import KeptPreview, Terms
+from mcp_binance_server.trading.judgement.terms import KeptPreview, Terms, command
 from mcp_binance_server.words import word
 
 CancelOutcome = Literal["cancelled", "already_over", "not_cancelled", "unknown", "waiting_for_approval"]
 
-APPROVE = "mcp-binance-server approve {id}"
-CANCEL = "mcp-binance-server cancel {id}"
 # State of an order without fills, in words.
 DOES = {
     "PENDING_NEW": "on its way to the market",
@@ -129,7 +127,7 @@ def waiting_summary(kept: KeptPreview, mode: str, *, has_approver: bool) -> str:
     """Return the summary of an order that waits for approval."""
     if not has_approver:
         return f"{mode}: not sent. Waiting for your answer: the question was not answered in time"
-    return f"{mode}: not sent. Waiting for your approval: {APPROVE.format(id=kept.preview_id)}"
+    return f"{mode}: not sent. Waiting for your approval: {command(f'approve {kept.preview_id}', kept.terms.network)}"
 
 
 def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
@@ -180,7 +178,8 @@ def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
         case "unknown":
             return f"{mode}: outcome of the cancel unknown. Order {name}: {filled}."
         case "waiting_for_approval":
-            how = f": {CANCEL.format(id=name)}" if _is_placed_here(placed) else " at Binance"
+            own = command(f"cancel {name}", intent.terms.network)
+            how = f": {own}" if _is_placed_here(placed) else " at Binance"
             return f"{mode}: not cancelled. It is a stop; cancel it yourself{how}"
         case "not_cancelled":
             return f"{mode}: not cancelled. Order {name} is still open{_quoted(placed.reason)}."

@@ -15,10 +15,9 @@ from mcp_binance_server.surface.views.trading.terms import (
 )
 from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
-from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.terms import Terms, TradingMode, command
 from mcp_binance_server.words import word
 
-RESUME = "mcp-binance-server resume"
 # How paper trading differs from the market; shown where it is read before the first order.
 HONEST = (
     "Paper fills ignore market impact, hidden orders, cancels ahead in the queue, changes in latency and halts. "
@@ -37,10 +36,11 @@ def status_summary(status: TradingStatus) -> str:
     """Return in one line whether orders can be placed now."""
     mode = mode_word(status.mode, status.venue)
     if status.stopped is not None:
+        resume = command("resume", status.venue.network)
         return (
             f"{mode}: TRADING IS STOPPED for {whose_stop(status.stopped)} since {instant(status.stopped.since_ms)}. "
             f"No new entries; {EXITS[status.stopped.allows_exits]}, cancels work, open orders stay. "
-            f"Only the user can resume: {RESUME}"
+            f"Only the user can resume: {resume}"
         )
     if status.waits_for:
         return f"{mode}: not ready. No orders until {status.waits_for}."
@@ -164,9 +164,8 @@ def adopted_words(intent: Intent) -> str:
 
 def waiting_words(waiting: Waiting) -> str:
     """Format one preview that waits for a signature."""
-    approved = (
-        "approved, place_order sends it" if waiting.signature else f"mcp-binance-server approve {waiting.preview_id}"
-    )
+    approve = command(f"approve {waiting.preview_id}", waiting.terms.network)
+    approved = "approved, place_order sends it" if waiting.signature else approve
     return f"{waiting.preview_id}: {terms_words(waiting.terms)}, until {instant(waiting.terms.expires_ms)}, {approved}"
 
 

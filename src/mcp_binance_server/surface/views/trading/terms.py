@@ -11,10 +11,8 @@ from mcp_binance_server.surface.views.markdown import exact, instant, money, nex
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exits
 from mcp_binance_server.trading.judgement.policy import Way
-from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.terms import OFFLINE, Terms, TradingMode
 
-# Network name of the simulated exchange in a demo.
-OFFLINE = "offline"
 # Networks of Binance; any other name is the host of other prices.
 REAL = ("mainnet", "testnet", "demo")
 MONEY: dict[TradingMode, str] = {
