@@ -37,8 +37,6 @@ EXIT_FAILED, EXIT_USAGE = 1, 2
 # Maximum number of pages for one CSV file; a page of trades has up to a thousand rows.
 MOST_PAGES = 200
 
-DEMO_SEED = 7
-
 
 def arguments_of(words: Sequence[str], schema: Schema) -> dict[str, object]:
     """Return the tool's arguments.
@@ -361,7 +359,7 @@ async def _app(options: argparse.Namespace, settings: Settings) -> AsyncGenerato
         async with running_app(settings) as app:
             yield app
         return
-    from mcp_binance_server.cli.offline import offline_app  # noqa: PLC0415 - needed only with --demo
+    from mcp_binance_server.cli.offline import DEMO_SEED, offline_app  # noqa: PLC0415 - needed only with --demo
 
     async with offline_app(settings, seed=DEMO_SEED) as app:
         yield app

@@ -13,6 +13,18 @@ from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
+from mcp_binance_server.upstream import Upstream, opened_upstream
+
+# Seed of the market of `demo`, unless another is named there.
+DEMO_SEED = 7
+
+
+@asynccontextmanager
+async def offline_upstream(settings: Settings, *, seed: int) -> AsyncGenerator[Upstream]:
+    """Open the simulated exchange in the same process, without a server."""
+    transport = httpx2.ASGITransport(build_app(SimulatedExchange(SystemClock(), seed=seed)))
+    async with opened_upstream(settings, network=OFFLINE, transport=transport) as upstream:
+        yield upstream
 
 
 @asynccontextmanager

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from support.asking import EVERYWHERE
-from support.paper import ASKS_ALWAYS, AT_ONCE, LOW, RESTING, SYMBOL, PaperTrader, paper_trader
+from support.paper import ASKS_ALWAYS, AT_ONCE, LOW, RESTING, SYMBOL, PaperTrader, Told, paper_trader
 from support.spot import spot_trader
-from surface.trading.test_brackets import PAIR
+from surface.trading.test_brackets import ENTRY, PAIR
 from surface.trading.test_placing import STOP, willing
 
 pytestmark = pytest.mark.anyio
@@ -86,12 +86,18 @@ async def test_a_cancel_of_all_reports_each_order_as_it_was_open(tmp_path: Path)
     async with paper_trader(tmp_path) as trader:
         name, _ = await changed(trader)
         other = (await trader.placed(**ETHER)).data["client_order_id"]
+        bracket = (await trader.placed(type="MARKET", **ENTRY)).data["client_order_id"]
         done = await trader.call("cancel_all_orders")
         again = await trader.call("cancel_all_orders")
 
-    assert {*done.data["cancelled"]} == {name, other}
+    assert {*done.data["cancelled"]} == {name, other, bracket}
+    exits = "take-profit 130,000.00 or stop-loss 110,000.00 (limit 107,800.00)"
+    assert done.data["cancelled"][bracket] == {
+        "order": f"exits of 0.002 BTC bought: {exits} (BTCUSDT)",
+        "executed": "0",
+    }
     assert done.data["cancelled"][name]["order"] == "BUY 0.0003 BTC LIMIT at 116,500.00, GTC (BTCUSDT)"
-    assert done.text.startswith("PAPER: 2 orders cancelled, none left open.")
+    assert done.text.startswith("PAPER: 3 orders cancelled, none left open.")
     assert again.text.startswith("PAPER: nothing to cancel. No open order was placed by this server.")
 
 
@@ -166,3 +172,27 @@ async def test_the_value_of_open_orders_counts_a_pair_once_and_sells_apart(tmp_p
     assert after.data["total"] == before.data["total"] + 3
     assert "**Total Value**: buys ~$" in after.text
     assert "; sells ~$" in after.text
+
+
+@pytest.mark.slow
+async def test_the_status_on_paper_shows_the_opening_the_value_and_the_profit(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader:
+        before = await trader.call("get_trading_status")
+        await trader.placed(**AT_ONCE)
+        held = await trader.call("get_trading_status")
+        await trader.placed(symbol=SYMBOL, side="SELL", type="MARKET", quantity="all")
+        sold = await trader.call("get_trading_status")
+
+    def amounts(told: Told) -> list[Decimal]:
+        names = ("value_now", "realised_profit", "unrealised_profit", "fees")
+        return [Decimal(told.data["result"][name].removesuffix(" USDT")) for name in names]
+
+    assert before.data["result"]["opening_balance"] == "10000 USDT"
+    assert amounts(before) == [10_000, 0, 0, 0]
+    value, realised, unrealised, fees = amounts(held)
+    assert (realised, fees) == (0, Decimal("0.50"))
+    assert abs(value - 10_000 - unrealised) <= Decimal("0.01")
+    value, realised, unrealised, fees = amounts(sold)
+    assert realised < 0 < fees
+    assert abs(value - 10_000 - realised - unrealised) <= Decimal("0.01")
+    assert "## Result\n**Opening balance**: 10000 USDT\n**Value now**: " in sold.text

@@ -1,15 +1,17 @@
 """Orders and the paper account, formatted for a terminal of 80 columns. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 from textwrap import wrap
 
 from mcp_binance_server.domain.account import Balance
+from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import echo
+from mcp_binance_server.services.trading.answers import PaperResult
 from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
@@ -162,17 +164,44 @@ def intent_line(intent: Intent) -> str:
     return f"{intent.exchange_id}: {order_line(intent.current_terms)}: {intent.status or intent.state}{done}"
 
 
-def paper_page(account: str, balances: Iterable[Balance], orders: Sequence[Order], stopped: Stopped | None) -> str:
+def paper_page(
+    account: str, balances: Iterable[Balance], orders: Sequence[Order], stopped: Stopped | None, prices: str
+) -> str:
     """Return the page of a paper account."""
     rows = [("asset", "free", "in orders")]
     rows += [(echo(each.asset), number(each.free), number(each.locked)) for each in balances if each.total]
     wide = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = [f"PAPER account {account}: play money at live prices.", ""]
+    lines = [f"PAPER account {account}: play money at {prices}.", ""]
     lines += [f"  {name:<{wide[0]}}  {free:>{wide[1]}}  {locked:>{wide[2]}}" for name, free, locked in rows]
     lines += ["", "No open orders." if not orders else "Open orders:"]
     for each in orders:
         lines += [f"  {_paper_order(each)}", f"    {each.client_order_id}  {each.status}"]
     return "\n".join([*lines, *(("", stopped_line(stopped)) if stopped else ())])
+
+
+def opening_line(opening: Mapping[str, Decimal]) -> str:
+    """Return the opening balance of an account without trades."""
+    return f"\nOpening balance: {_amounts(opening)}. No trades yet."
+
+
+def result_lines(result: PaperResult) -> str:
+    """Return the value of a paper account and the profit of its trades."""
+    rows = [
+        ("opening balance", _amounts(result.opening)),
+        ("value now", _dollars(result.value)),
+        ("realised profit", _dollars(result.realised)),
+        ("unrealised profit", _dollars(result.unrealised)),
+        ("fees", f"{_dollars(result.fees)}, already in the profit"),
+    ]
+    return "\n".join(["", *(f"  {name:<17}  {text}" for name, text in rows)])
+
+
+def _amounts(amounts: Mapping[str, Decimal]) -> str:
+    return ", ".join(f"{number(amount)} {echo(asset)}" for asset, amount in amounts.items())
+
+
+def _dollars(amount: Decimal) -> str:
+    return f"{round_to_places(amount, 2):,f} USDT"
 
 
 def _paper_order(order: Order) -> str:

@@ -45,10 +45,11 @@ class ProfitService:
     directory: Directory
     prices: MinutePrices
 
-    async def of(self, valued: ValuedAccount, named: Sequence[str] = ()) -> AccountProfit:
+    async def of(self, valued: ValuedAccount, named: Sequence[str] = (), since_ms: int = 0) -> AccountProfit:
         """Return the profit of an account that was just valued.
 
         It is computed from the trades on the account's pairs and on the `named` pairs.
+        With `since_ms`, only from trades since then.
 
         Raises:
             InvalidSymbol: a named pair does not exist.
@@ -61,7 +62,7 @@ class ProfitService:
         pairs = {each.symbol: each for each in (*asked, *_pairs_of(held, table))}
         read, not_read = [*pairs][:MOST_PAIRS], [*pairs][MOST_PAIRS:]
         histories = await self._histories(read)
-        fills = [fill for each in histories.values() for fill in each.fills]
+        fills = [fill for each in histories.values() for fill in each.fills if fill.time_ms >= since_ms]
         past = await self.prices.read(needed_prices(fills, pairs), table, PRICE_CALLS)
         ledger = replay(fills, pairs, past.at)
         holdings = (*valued.portfolio.holdings, *valued.portfolio.excluded)

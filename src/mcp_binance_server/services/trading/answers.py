@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
 from mcp_binance_server.domain.account import Balance, Venue
@@ -152,6 +153,20 @@ class CancelledAll:
 
 
 @dataclass(frozen=True, slots=True)
+class PaperResult:
+    """Value and profit in USDT, lots by FIFO. The coins of the opening balance have no cost and no profit."""
+
+    opening: Mapping[str, Decimal]
+    value: Decimal
+    realised: Decimal
+    unrealised: Decimal
+    fees: Decimal
+    """Value of all fees; cost and profit include it."""
+    unpriced: tuple[str, ...]
+    """Held assets that are not in the value: they have no price."""
+
+
+@dataclass(frozen=True, slots=True)
 class TradingStatus:
     """State of trading. A caller needs it before the first order."""
 
@@ -172,6 +187,8 @@ class TradingStatus:
     key_notes: tuple[str, ...] = ()
     """Notes for the owner of the key."""
     following: str = ""
+    result: PaperResult | None = None
+    """Result of a paper account; None in other modes, or while prices cannot be read."""
     adopted: tuple[Intent, ...] = ()
     """Orders of the last day that were found at the exchange and not in the journal."""
 

@@ -12,7 +12,7 @@ from mcp_binance_server.services.account.preview import PreviewService, kept_to
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.trading.drafting import Drafter, OrderPlan, on_grid
 from mcp_binance_server.services.trading.refusals import unknown_order
-from mcp_binance_server.trading.errors import REPLACES, OrderDenied
+from mcp_binance_server.trading.errors import REPLACES, OrderDenied, OrderUnresolved
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
@@ -93,6 +93,8 @@ class Planner:
 
     async def _replaced(self, name: str, account: str) -> Intent:
         found = await self.ledger.named(account, name)
+        if found is not None and found.is_unresolved:
+            raise OrderUnresolved(client_order_id=found.client_order_id)
         if found is None or found.final_ms is not None or found.state not in STANDING:
             raise await unknown_order(self.ledger.store, account)
         if found.terms.exits is not None:

@@ -1,5 +1,6 @@
 """Queries of the journal: newest intents, history of an intent, recent orders, integrity."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,6 +29,9 @@ from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge
 from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, is_made_here
+
+# Event: a paper account was given its initial balances again.
+PAPER_RESET = "PAPER_RESET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,23 @@ class JournalReader:
         query = "SELECT DISTINCT symbol FROM intent WHERE account=? AND prepared_ms>=? ORDER BY symbol"
         given = (account, since_ms)
         return await self.store.read(lambda rows: [Symbol(row[0]) for row in rows.execute(query, given)])
+
+    async def traded_since(self, account: str, since_ms: int) -> list[Symbol]:
+        """Return the symbols on which orders of an account, made since then, have been executed."""
+        query = (
+            "SELECT DISTINCT symbol FROM intent WHERE account=? AND prepared_ms>=? AND executed<>'0' ORDER BY symbol"
+        )
+        given = (account, since_ms)
+        return await self.store.read(lambda rows: [Symbol(row[0]) for row in rows.execute(query, given)])
+
+    async def reset_ms(self, account: str) -> int:
+        """Return the time of the last reset of a paper account, in ms; 0 if it was never reset."""
+
+        def work(rows: Rows) -> int:
+            found = rows.execute("SELECT at_ms, facts FROM event WHERE state=? ORDER BY seq DESC", (PAPER_RESET,))
+            return next((at_ms for at_ms, facts in found if json.loads(facts).get("account") == account), 0)
+
+        return await self.store.read(work)
 
     async def of_any_account(self, client_order_id: str) -> Intent | None:
         """Return an intent of any account. Use it only for the desk and the operator of this machine."""

@@ -20,6 +20,7 @@ from mcp_binance_server.surface.views.trading.orders import (
     cancel_summary,
     cancelled_all_summary,
     cancelled_all_text,
+    open_part,
     outcome_text,
 )
 from mcp_binance_server.surface.views.trading.question import (
@@ -30,7 +31,7 @@ from mcp_binance_server.surface.views.trading.question import (
     cancel_all_question,
     cancel_question,
 )
-from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes, order_words
+from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes
 from mcp_binance_server.trading.errors import OrderDeclined
 from mcp_binance_server.words import word
 
@@ -100,14 +101,9 @@ async def cancel_all_orders(context: Context, arguments: CancelAllOrders) -> Too
 
 
 def _rows(orders: tuple[PlacedOrder, ...]) -> dict[str, dict[str, str]]:
-    """Return each order with the quantity that it had last."""
-    return {
-        each.intent.client_order_id: {
-            "order": order_words(each.intent.current_terms, each.rules.base),
-            "executed": exact(each.intent.executed),
-        }
-        for each in orders
-    }
+    """Return what was open of each order, and what was executed of that."""
+    parts = {each.intent.client_order_id: open_part(each) for each in orders}
+    return {name: {"order": order, "executed": exact(executed)} for name, (order, executed) in parts.items()}
 
 
 def _told(placed: PlacedOrder, outcome: CancelOutcome) -> ToolAnswer:

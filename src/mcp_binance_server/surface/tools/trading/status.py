@@ -1,11 +1,15 @@
 """Tools that report the state of trading, and stop it; trading cannot be started by a tool."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.trading.answers import TradingStatus
+from mcp_binance_server.services.trading.results import PaperPast, paper_result
+from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import TRADE, Answer, ToolAnswer, ToolSpec
@@ -13,12 +17,14 @@ from mcp_binance_server.surface.tools.rows import omitted
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.surface.views.trading.status import (
+    NO_COST,
     adopted_words,
     confirmation_of,
     following_notes,
     honest_notes,
     lost_words,
     open_words,
+    result_rows,
     rules_of,
     status_summary,
     status_text,
@@ -54,12 +60,14 @@ class TradingStatusAnswer(Answer):
     adopted: SkipJsonSchema[list[str] | None] = omitted()
     waiting: list[str]
     balances: SkipJsonSchema[list[dict[str, str]]]
+    result: SkipJsonSchema[dict[str, str] | None] = omitted()
     network: SkipJsonSchema[str]
     host: SkipJsonSchema[str]
     as_of: SkipJsonSchema[str]
 
 
-def _told(status: TradingStatus) -> ToolAnswer:
+async def _told(context: Context, trading: TradingService, found: TradingStatus) -> ToolAnswer:
+    status = await _with_result(context, trading, found)
     summary = status_summary(status)
     answer = TradingStatusAnswer(
         summary=summary,
@@ -79,6 +87,7 @@ def _told(status: TradingStatus) -> ToolAnswer:
         balances=[
             {"asset": each.asset, "free": exact(each.free), "locked": exact(each.locked)} for each in status.balances
         ],
+        result=None if status.result is None else dict(result_rows(status.result)),
         network=status.venue.network,
         host=status.venue.host,
         as_of=instant(status.as_of_ms),
@@ -86,6 +95,7 @@ def _told(status: TradingStatus) -> ToolAnswer:
             *([unread_words(status)] if status.unread else []),
             *status.key_notes,
             *following_notes(status),
+            *([] if status.result is None else [NO_COST]),
             *honest_notes(status.mode),
             *money_notes(status.mode, status.venue),
         ],
@@ -94,12 +104,25 @@ def _told(status: TradingStatus) -> ToolAnswer:
 
 
 async def get_trading_status(context: Context, _arguments: GetTradingStatus) -> ToolAnswer:
-    return _told(await (await trading_of(context)).status())
+    trading = await trading_of(context)
+    return await _told(context, trading, await trading.status())
 
 
 async def stop_trading(context: Context, arguments: StopTrading) -> ToolAnswer:
     reason = one_line(arguments.reason, LONGEST_REASON) or "no reason given"
-    return _told(await (await trading_of(context)).stop(reason))
+    trading = await trading_of(context)
+    return await _told(context, trading, await trading.stop(reason))
+
+
+async def _with_result(context: Context, trading: TradingService, status: TradingStatus) -> TradingStatus:
+    if status.mode != "paper" or status.unread:
+        return status
+    try:
+        past = await PaperPast.of(trading.surveyor.reader, trading.trader.account)
+        result = await paper_result(trading.policy.paper_balances, past, context.account, context.profit)
+    except AppError:  # the state of trading is reported without prices too
+        return status
+    return replace(status, result=result)
 
 
 GET_TRADING_STATUS = ToolSpec(

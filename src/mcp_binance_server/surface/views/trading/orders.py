@@ -5,6 +5,7 @@ from typing import Literal
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.orders import NOTHING
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrder
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain
@@ -12,6 +13,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     LEG_WORDS,
     averaged,
     confirmed_words,
+    exits_words,
     mode_word,
     order_words,
     unformatted,
@@ -222,10 +224,20 @@ def cancelled_all_text(found: CancelledAll, summary: str) -> str:
     return "\n".join(lines)
 
 
+def open_part(placed: PlacedOrder) -> tuple[str, Quantity]:
+    """Return what was open of an order before its cancel, and the executed part: of a filled entry, its exits."""
+    intent, base = placed.intent, placed.rules.base
+    terms, exits = intent.current_terms, intent.terms.exits
+    if exits is None or not exits.has_entry or intent.status != "FILLED":
+        return order_words(terms, base), intent.executed
+    sold = Quantity(sum((each.executed for each in intent.legs if not each.is_entry), NOTHING))
+    what = f"exits of {exact(intent.executed)} {plain(base)} bought: {exits_words(exits)} ({plain(terms.symbol)})"
+    return what, sold
+
+
 def _ended_words(placed: PlacedOrder) -> str:
-    intent = placed.intent
-    order = order_words(intent.current_terms, placed.rules.base)
-    return f"{intent.client_order_id}: {order}, executed {exact(intent.executed)}"
+    order, executed = open_part(placed)
+    return f"{placed.intent.client_order_id}: {order}, executed {exact(executed)}"
 
 
 def leg_words(leg: Leg, rules: SymbolRules) -> str:

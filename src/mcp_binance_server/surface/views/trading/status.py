@@ -1,9 +1,11 @@
 """State of trading as a page: mode, stops, remaining limits, and orders in progress."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 from mcp_binance_server.domain.account import Balance
-from mcp_binance_server.services.trading.answers import LimitUse, TradingStatus
+from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.services.trading.answers import LimitUse, PaperResult, TradingStatus
 from mcp_binance_server.surface.views.markdown import exact, instant, plain
 from mcp_binance_server.surface.views.trading.terms import (
     LEG_WORDS,
@@ -24,6 +26,7 @@ HONEST = (
     "Real fills can be worse."
 )
 POLLED = "Order updates from Binance are unavailable now. Open orders are polled, so changes may appear late."
+NO_COST = "Profit is from trades here, fees included. Coins of the opening balance have no cost and no profit."
 NO_LIMIT = "no limit"
 NO_STAKE = ", without real money"
 
@@ -113,11 +116,33 @@ def status_text(status: TradingStatus, summary: str) -> str:
             if status.unread
             else _table(("Asset", "Free", "Locked"), map(_balance_row, status.balances))
         ),
+        *([] if status.result is None else _result_lines(status.result)),
         "",
         *(f"*{each}*" for each in honest_notes(status.mode)),
         *where_from(status.mode, status.venue, status.as_of_ms),
     ]
     return "\n".join(lines)
+
+
+def result_rows(result: PaperResult) -> list[tuple[str, str]]:
+    """Return the result of a paper account by name; money in USDT."""
+    return [
+        ("opening_balance", ", ".join(f"{exact(amount)} {asset}" for asset, amount in result.opening.items())),
+        ("value_now", _dollars(result.value)),
+        ("realised_profit", _dollars(result.realised)),
+        ("unrealised_profit", _dollars(result.unrealised)),
+        ("fees", _dollars(result.fees)),
+        *([("without_price", ", ".join(result.unpriced))] if result.unpriced else []),
+    ]
+
+
+def _result_lines(result: PaperResult) -> list[str]:
+    rows = (f"**{_label(name)}**: {plain(text)}" for name, text in result_rows(result))
+    return ["", "## Result", *rows, f"*{NO_COST}*"]
+
+
+def _dollars(amount: Decimal) -> str:
+    return f"{round_to_places(amount, 2):f} USDT"
 
 
 def unread_words(status: TradingStatus) -> str:
