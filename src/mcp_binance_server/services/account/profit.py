@@ -48,8 +48,8 @@ class ProfitService:
     async def of(self, valued: ValuedAccount, named: Sequence[str] = (), since_ms: int = 0) -> AccountProfit:
         """Return the profit of an account that was just valued.
 
-        It is computed from the trades on the account's pairs and on the `named` pairs.
-        With `since_ms`, only from trades since then.
+        It is computed from the trades on the account's pairs and on the `named` pairs, with
+        `since_ms` only from the trades since then.
 
         Raises:
             InvalidSymbol: a named pair does not exist.

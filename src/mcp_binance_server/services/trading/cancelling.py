@@ -1,4 +1,4 @@
-"""Cancels of a visitor's own orders, one or all; a stop order only after the user has confirmed it."""
+"""Cancels of a visitor's own orders, one order or all. The cancel of a stop order must be confirmed."""
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -139,7 +139,7 @@ class CancelService:
         return self.trading.policy.limits.cancel == "all" and self.trading.mode != "paper"
 
     async def _found(self, rules: SymbolRules, client_order_id: str) -> Intent | None:
-        """Return an order of the account that was placed elsewhere, as an intent."""
+        """Return an order that another program placed on the account, as an intent."""
         trading, drafter = self.trading, self.trading.surveyor.drafter
         order = await trading.broker.ask(rules.symbol, client_order_id)
         if order is None:

@@ -45,7 +45,7 @@ def find(rows: Rows, preview_id: str) -> Intent | None:
 
 
 def named(rows: Rows, client_order_id: str) -> Intent | None:
-    """Return the intent that an order belongs to, by its own ID, that of its list, or that of a change of it."""
+    """Return the intent of an order, by the ID of the order, of its list, or of a change of the order."""
     query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
     names = dict.fromkeys((client_order_id, without_suffix(client_order_id)))
     rows_found = (rows.execute(query, (name,)).fetchone() for name in names)

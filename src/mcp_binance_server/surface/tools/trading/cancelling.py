@@ -1,4 +1,4 @@
-"""Tools that cancel orders: one, or all; a stop only after its user has agreed."""
+"""Tools that cancel one order or all orders; cancelling a stop needs the user's consent."""
 
 from functools import partial
 
