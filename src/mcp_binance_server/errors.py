@@ -54,7 +54,7 @@ AppError
 ├── TooManySessions           -32000  the limit of sessions is reached; in sessions/errors.py
 ├── SessionNotFound           -32600  unknown session ID for this caller; in sessions/errors.py
 ├── TookTooLong               -32603  timeout: no answer within the time that clients wait
-├── EngineUnavailable         -32603  the state engine did not answer in time
+├── EngineUnavailable         -32603  the shared state did not answer in time
 └── SettingsError                     the configuration cannot be used; the process does not start
 """
 
@@ -376,13 +376,13 @@ class EngineUnavailable(AppError):
     error_type: ClassVar[str] = "engine_unavailable"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     retryable: ClassVar[bool] = True
-    recovery_suggestion: ClassVar[str] = "Try again in a few seconds; the operator should check the state engine"
+    recovery_suggestion: ClassVar[str] = "Try again in a few seconds; the operator should check its Redis server"
 
     operation: str
 
     @property
     def message(self) -> str:
-        return f"The state engine did not answer in time ({self.operation})."
+        return f"The shared state (Redis or Valkey) did not answer in time ({self.operation})."
 
 
 @dataclass(kw_only=True, eq=False)

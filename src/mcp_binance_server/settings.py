@@ -108,38 +108,38 @@ class Settings(BaseModel):
     )
     board_fresh_secs: int = Field(
         10, ge=2, le=300, alias="MCP_BINANCE_BOARD_FRESH_SECS",
-        description="Lifetime of the cached table of all pairs of a market, shared by all callers, in seconds",
+        description="Lifetime of the cached table of a market's pairs, in seconds; all callers share the table",
     )  # fmt: skip
     scan_percent: int = Field(
         20, ge=1, le=50, alias="MCP_BINANCE_SCAN_PERCENT",
-        description="Share of each host's request weight per minute for screens of the market, in percent",
+        description="Share of each host's request weight per minute that market screens may use, in percent",
     )  # fmt: skip
     liquidations: Literal["asked", "always", "off"] = Field(
         "asked",
         alias="MCP_BINANCE_LIQUIDATIONS",
-        description="Stream of futures liquidations: for 30 minutes after a question, always, or off",
+        description="Stream of futures liquidations: open for 30 minutes after a question, always open, or off",
     )
     orderbook_analytics: bool = Field(
         default=True,
         alias="MCP_BINANCE_ORDERBOOK_ANALYTICS",
-        description="Analyses of live order books, and the streams that they need",
+        description="Analyses of live order books and their streams, on or off",
     )
     feed_symbols: int = Field(
         20, ge=1, le=1000, alias="MCP_BINANCE_FEED_SYMBOLS", description="Number of symbols streamed at the same time"
     )
     feed_linger_secs: int = Field(
         300, ge=1, le=86_400, alias="MCP_BINANCE_FEED_LINGER_SECS",
-        description="Lifetime of a stream after its last reader, in seconds",
+        description="Time that a stream stays open after its last use, in seconds",
     )  # fmt: skip
     learn_symbols: Symbols = Field(
         (),
         alias="MCP_BINANCE_LEARN_SYMBOLS",
-        description="Comma-separated symbols streamed from the start, so that the first question has past data",
+        description="Comma-separated symbols streamed from the start; past data is then ready for the first question",
     )
     analytics: Mapping[str, str] = Field(
         default_factory=dict[str, str],
         alias=ANALYTICS,
-        description="Thresholds of the analyses, one variable each, with bounds of their own",
+        description="Thresholds of the analyses; each has its own variable and its own bounds",
     )
     chart_key: SecretStr | None = Field(
         None, alias="CHART_IMG_API_KEY", description="Key of chart-img.com; not needed for charts of Binance pairs"
@@ -173,17 +173,19 @@ class Settings(BaseModel):
     state_url: StateAddress = Field(
         SecretStr("memory://"),
         alias="MCP_BINANCE_STATE_URL",
-        description="Address of the state that processes share (budget, sessions, answers): redis://, rediss:// or unix://",
+        description="Address of the Redis or Valkey server through which processes share budget, sessions and "
+        "answers: redis://, rediss:// or unix://",
     )
     state_dir: StateFolder = Field(
         None,
         alias="MCP_BINANCE_STATE_DIR",
-        description="Folder for data kept across restarts: past values that judgements compare with; off: memory only",
+        description="Folder for the past values that analyses compare with, kept across restarts; off: memory only",
     )
     trading: Literal["off", "paper", "practice", "live"] = Field(
         "off",
         alias="MCP_BINANCE_TRADING",
-        description="Mode of trading: no orders, paper without a key, Binance's testnet or demo, or real money",
+        description="Mode of trading: off (no orders), paper (play money, no key), practice (Binance's testnet or "
+        "demo) or live (real money)",
     )
     trading_policy: Path | None = Field(
         None,
@@ -199,17 +201,18 @@ class Settings(BaseModel):
         None,
         alias="MCP_BINANCE_ROUND_KEY_FILE",
         description="File of at least 32 random bytes, readable by its owner only; processes with the same file and "
-        "state can finish each other's previews and questions",
+        "state can place each other's previews and finish each other's confirmations",
     )
     order_recv_window_ms: int = Field(
         2_000, ge=100, le=60_000, alias="MCP_BINANCE_ORDER_RECV_WINDOW_MS",
-        description="Longest delay of an order on its way to Binance, in milliseconds; Binance refuses a later one",
+        description="Longest delay of an order on its way to Binance, in milliseconds; Binance refuses an order that "
+        "arrives later",
     )  # fmt: skip
     approval_page: Literal["browser", "client", "off"] = Field(
         "browser",
         alias="MCP_BINANCE_APPROVAL_PAGE",
-        description="Opener of the page for an order that needs your passphrase: your client if possible, else a "
-        "browser on this machine; your client only; or no page",
+        description="Program that opens the page for your passphrase, if an order needs it: your client or else a "
+        "browser on this machine; your client only; or none",
     )
     paper_latency_ms: int = Field(
         150, ge=0, le=60_000, alias="MCP_BINANCE_PAPER_LATENCY_MS",
@@ -319,7 +322,9 @@ class Settings(BaseModel):
         if self.token_file and self.oauth_issuer:
             raise ValueError("set MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, not both")
         if self.oauth_issuer and not self.public_url:
-            raise ValueError("MCP_BINANCE_OAUTH_ISSUER needs MCP_BINANCE_PUBLIC_URL: tokens are issued for an address")
+            raise ValueError(
+                "MCP_BINANCE_OAUTH_ISSUER needs MCP_BINANCE_PUBLIC_URL: each token is valid for one address only"
+            )
         return self
 
     @property

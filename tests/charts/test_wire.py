@@ -159,7 +159,7 @@ def test_all_stays_a_word_and_says_what_that_means() -> None:
     made = to_wire({**CHART, "range": "all"}, catalogue=CATALOGUE, now=NOW)
 
     assert made.body["range"] == "ALL"
-    assert made.notes == ("interval_assumed: chart-img.com picks the interval itself for range ALL",)
+    assert made.notes == ("interval_assumed: for range ALL, chart-img.com picks the interval",)
 
 
 @pytest.mark.parametrize(

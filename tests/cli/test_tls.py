@@ -120,7 +120,7 @@ def test_files_that_do_not_fit_stop_the_start(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--http", "--tls-cert", "x"], "--tls-cert and --tls-key need each other"),
+        (["--http", "--tls-cert", "x"], "--tls-cert and --tls-key must be used together"),
         (["--tls-cert", "x", "--tls-key", "y"], "--tls-cert, --tls-key: stdio has no address"),
     ],
 )

@@ -202,7 +202,7 @@ async def test_series_that_do_not_belong_together_change_nothing(
         await passed(clock)
 
         assert await stored(shelf, clock) == [5.0]
-    assert "the stored past of BTCUSDT is not used" in caplog.text
+    assert "stored past values of BTCUSDT are not used" in caplog.text
 
 
 async def test_scores_that_are_no_numbers_are_told_of_and_not_written(
@@ -213,7 +213,7 @@ async def test_scores_that_are_no_numbers_are_told_of_and_not_written(
         pasts.learn(nan)
         await passed(clock)
 
-    assert "the past of BTCUSDT cannot be stored" in caplog.text
+    assert "the past values of BTCUSDT cannot be stored" in caplog.text
     assert await shelf.read(BTC) is None
 
 

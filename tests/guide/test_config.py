@@ -73,7 +73,7 @@ def test_a_name_of_both_kinds_is_legal_and_help_is_warned_about() -> None:
         ("version: 1\ncategories:\n  risk: {dir: ../x}", 3, "without '..'"),
         ("version: 1\ncategories:\n  risk: {dir: /etc}", 3, "must be relative"),
         ("version: 1\ncategories:\n  risk: {dir: 'C:\\x'}", 3, "must be relative"),
-        ("version: 1\ncategories:\n  risk: {dir: a/.git}", 3, "dots in front"),
+        ("version: 1\ncategories:\n  risk: {dir: a/.git}", 3, "leading dots"),
         ("version: 1\ncategories:\n  risk: {patterns: ['*.md',\n    '[a']}", 4, "not closed"),
         ("version: 1\ncategories:\n  risk: {patterns: []}", 3, "at least 1"),
         ("version: 1\ncategories:\n  a b: {dir: x}", 3, "a name has 1 to 30 letters"),

@@ -110,7 +110,7 @@ def test_a_usual_market_is_called_so_and_its_capacity_never_rounded_up() -> None
         (health(depth=0.9), "Nothing unusual in 60 minutes of own past."),
         (
             health("Broken", depth=0.1, spread=0.5),
-            "The book is broken for this symbol, pulled down by depth of the thinner side (0.10), and by spread (0.50)",
+            "The book is broken for this symbol, lowered by depth of the thinner side (0.10), and by spread (0.50)",
         ),
         (
             replace(health(), now=None, not_judged=NotJudged(12, 30)),
@@ -135,10 +135,8 @@ def test_health_shows_its_parts_and_beside_them_what_has_no_share_in_it() -> Non
     report = health("Broken", depth=0.1)
 
     assert health_title(report) == "Broken (35)"
-    assert "| 1.00 | 0.10 | 57% (3 of 4 in 5 min, shrunk to the hour) |" in health_rows(report)
-    assert health_line(report) == (
-        "BTCUSDT market health: Broken (35). Pulled down by depth of the thinner side (0.10)."
-    )
+    assert "| 1.00 | 0.10 | 57% (3 of 4 in 5 min, adjusted to the hour) |" in health_rows(report)
+    assert health_line(report) == ("BTCUSDT market health: Broken (35). Lowered by depth of the thinner side (0.10).")
 
 
 def test_a_health_that_cannot_be_judged_is_one_line_without_a_table() -> None:
@@ -148,7 +146,7 @@ def test_a_health_that_cannot_be_judged_is_one_line_without_a_table() -> None:
     assert health_rows(unseen) == ["_Not judged: 12 of 30 minutes_"]
     assert health_rows(waiting) == [
         "_Not judged: 12 of 30 minutes_",
-        "Losses of depth made good: 57% (3 of 4 in 5 min, shrunk to the hour)",
+        "Losses of depth that recovered: 57% (3 of 4 in 5 min, adjusted to the hour)",
     ]
 
 
@@ -194,10 +192,10 @@ def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(liv
 
     rows = "\n".join(anomaly_rows(report_of(unusual(calm), pasts=lived)))
 
-    assert "| Flood of changes | unusual: flood of changes | 4.5x the usual changes" in rows
+    assert "| Flood of changes | unusual: flood of changes | 4.5x the usual number of changes" in rows
     assert "| seen in 0 of the last 240 minutes (0.0 %) |" in rows
     assert "| Hidden size | nothing unusual (120 min of own past) |" in rows
-    assert "1 of 5 judged unusual; by chance at least one in about 10% of minutes" in rows
+    assert "1 of 5 judged unusual; by chance alone, about 10% of minutes have at least one" in rows
     assert not any(word in rows for word in ("Critical", "High", "Medium", "Severity", "accumulation"))
 
 
@@ -217,7 +215,7 @@ def test_twice_running_is_a_finding_and_the_rarest_minute_of_several_is_shown(li
 
     assert [each.name for each in report.findings] == ["flood"]
     assert "finding: flood of changes" in "\n".join(anomaly_rows(report))
-    assert "about 18% of stretches of 2 minutes" in "\n".join(anomaly_rows(report))
+    assert "about 18% of periods of 2 minutes" in "\n".join(anomaly_rows(report))
     (flood,) = [each for each in anomaly_metrics(report)["events"].value if each["event"] == "flood"]  # type: ignore[attr-defined]
     assert (flood["confidence"], flood["finding"], flood["minute"]) == ("high", True, "2023-11-14T22:14:20.000Z")
 
@@ -344,11 +342,11 @@ def test_what_cannot_be_judged_yet_is_one_line(lived: SymbolPasts) -> None:
         ),
         (
             "came_and_went",
-            "unusual: size that came and went, the largest at $101.50 (ask) | 80.0% of its side without the",
+            "unusual: size that came and went, the largest at $101.50 (ask) | 80.0% of its side, the largest",
         ),
         (
             "standing_size",
-            "unusual: large standing size at $96.00 (bid) | 40.00000 BTC, 40.0% of its side, stood 30 s or",
+            "unusual: large standing size at $96.00 (bid) | 40.00000 BTC, 40.0% of its side, for 30 s or",
         ),
     ],
 )

@@ -159,7 +159,7 @@ def test_averages_of_a_young_listing_say_how_much_of_their_start_is_left() -> No
 
     left = {"EMA20": (1 - 2 / 21) ** 40, "EMA50": (1 - 2 / 51) ** 10, "RSI14": (1 - 1 / 14) ** 45}
     told = ", ".join(f"{name} {100 * weight:.1f}%" for name, weight in left.items())
-    assert f"_Warming, with the remaining weight of the start of each average: {told}, ATR14 3.6%_" in young
+    assert f"_Warming: the start value still has this weight in each average: {told}, ATR14 3.6%_" in young
     assert "_Warming" not in old
 
 

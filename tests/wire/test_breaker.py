@@ -202,7 +202,7 @@ async def test_while_the_host_is_down_what_is_kept_is_served_and_the_rest_told_a
         assert await desk.spot.daily_candles(BTC, 30) == kept
         assert (len(callers.line.used_ms), callers.clock.monotonic_ms()) == (tries, now_ms)
         assert caught.value.data()["retry_after_secs"] == 1
-        assert "failing for 1 s, retried once a second" in caught.value.message
+        assert "failing for 1 s; one request a second is tried" in caught.value.message
 
 
 @pytest.mark.night

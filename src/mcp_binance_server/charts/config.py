@@ -100,7 +100,7 @@ class Findings:
         for key in given:
             if key not in known:
                 likely = self._meant(key, known)
-                hint = f": did you mean `{likely}`?" if likely else f"; known are {', '.join(known[:20])}"
+                hint = f": did you mean `{likely}`?" if likely else f"; known keys: {', '.join(known[:20])}"
                 self.error(f"{where}{echo(key)[:60]}", f"Unknown key `{echo(key)[:60]}`{hint}")
 
     def guess(self, word: str, known: Iterable[str], *, likeness: float = 60) -> str | None:

@@ -81,7 +81,8 @@ def _check_panes(body: Mapping[str, object], catalogue: ChartCatalogue, findings
     if panes > MOST_PANES:
         findings.warning(
             "studies",
-            f"many_panes: {panes} studies have a pane of their own; more than {MOST_PANES} leave the price little room",
+            f"many_panes: {panes} studies need their own pane; more than {MOST_PANES} panes leave little room for the "
+            "price",
             "Split the studies over two charts",
         )
     height = body.get("height")

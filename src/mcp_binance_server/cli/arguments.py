@@ -61,7 +61,7 @@ def add_ask_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyr
     ask.add_argument("words", nargs="*", metavar="TOOL [NAME=VALUE …]", help="tool and its arguments")
     ask.add_argument("--json", action="store_true", help="print the structured answer")
     ask.add_argument("--output", metavar="FILE", help="save the picture, or else the answer, to a file")
-    ask.add_argument("--csv", metavar="FILE", help="save the rows of the answer and of all its further pages as CSV")
+    ask.add_argument("--csv", metavar="FILE", help="save the rows of the answer as CSV, with all further pages")
     ask.add_argument("--replace", action="store_true", help="let --csv overwrite an existing file")
     ask.add_argument("--demo", action="store_true", help="use the demo's offline exchange: no key, no network")
     add_log_level(ask, default=argparse.SUPPRESS)
@@ -121,7 +121,7 @@ def parser(*, has_commands: bool = True) -> Parser:
     transports = root.add_mutually_exclusive_group()
     transports.add_argument("--stdio", action="store_true", help="speak MCP on standard input and output (the default)")
     transports.add_argument("--http", action="store_true", help=f"serve MCP over HTTP, at /mcp (port {HTTP_PORT})")
-    transports.add_argument("--sse", action="store_true", help="serve the same as --http, for clients of /mcp/sse")
+    transports.add_argument("--sse", action="store_true", help="same as --http, for older clients that use /mcp/sse")
     transports.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
     root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
     root.add_argument("--port", type=_port, help="port to listen on; 0 for a free one")
@@ -217,11 +217,11 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
     options = _options(root, given)
     transport = next((name for name in TRANSPORTS if getattr(options, name)), None)
     if transport and options.command:
-        root.error(f"--{transport} and the command {options.command} exclude each other")
+        root.error(f"--{transport} and the command {options.command} cannot be used together")
     if transport in (None, "stdio") and not options.command:
         _refuse_addresses(root, options)
     if bool(options.tls_cert) != bool(options.tls_key):
-        root.error("--tls-cert and --tls-key need each other")
+        root.error("--tls-cert and --tls-key must be used together")
     if not 1 <= options.workers <= MOST_WORKERS:
         root.error(f"--workers must be 1 to {MOST_WORKERS}, not {options.workers}")
     if transport not in ("http", "sse"):
@@ -273,7 +273,7 @@ def _refuse_useless(root: Parser, options: argparse.Namespace) -> None:
 
 def _refuse_useless_for_ask(root: Parser, options: argparse.Namespace) -> None:
     if options.csv and (options.json or options.output):
-        root.error("ask --csv saves the rows of the answer, --json and --output the whole answer: choose one")
+        root.error("ask --csv saves the rows of the answer; --json and --output give the whole answer: choose one")
     if options.replace and not options.csv:
         root.error("ask --replace works with --csv only: --output always overwrites")
     if options.csv and not options.words:

@@ -30,7 +30,7 @@ Schema = Mapping[str, Any]
 
 MOST_CHOICES = 10
 HINT = """
-mcp-binance-server ask TOOL NAME=VALUE …   calls one; without values it lists the arguments
+mcp-binance-server ask TOOL NAME=VALUE …   calls a tool; without values it lists the arguments of the tool
 """
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -338,7 +338,7 @@ def _run(options: argparse.Namespace, settings: Settings) -> int:
 def _table(tool: ToolSpec[Any], options: argparse.Namespace) -> AnswerTable:
     table = AnswerTable.of(tool.wire.output_schema)
     if table is None:
-        raise SettingsError(problems=(f"--csv: the answer of {tool.name} has no rows; --json saves all of it",))
+        raise SettingsError(problems=(f"--csv: the answer of {tool.name} has no rows; --json prints the whole answer",))
     refuse_existing(options.csv, replaces=options.replace)
     return table
 

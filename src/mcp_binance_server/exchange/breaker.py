@@ -126,7 +126,7 @@ class Breaker:
         now_ms = self.clock.monotonic_ms()
         since_secs = _whole_secs(now_ms - self._failing_since_ms)
         return (ProxyUnavailable if self._by_proxy else ExchangeUnavailable)(
-            reason=f"{self._reason}; failing for {since_secs} s, retried once a second",
+            reason=f"{self._reason}; failing for {since_secs} s; one request a second is tried",
             retry_after_secs=_whole_secs(self._next_try_ms - now_ms),
         )
 

@@ -94,13 +94,13 @@ def _signature(credentials: Credentials) -> Diagnosis:
     if credentials.is_pem:
         return Diagnosis(
             "signature",
-            "The file in BINANCE_PRIVATE_KEY_FILE is not the private key of this API key: use the one whose public key "
-            "was registered, or, for a key with a secret (HMAC), set BINANCE_SECRET_KEY instead.",
+            "The file in BINANCE_PRIVATE_KEY_FILE is not the private key of this API key: use the private key of the "
+            "registered public key. If the API key has a secret (HMAC), set BINANCE_SECRET_KEY instead.",
         )
     return Diagnosis(
         "signature",
-        "BINANCE_SECRET_KEY is not the secret of this API key: copy it again, or, if the key was made as Ed25519 or "
-        "RSA, set BINANCE_PRIVATE_KEY_FILE instead.",
+        "BINANCE_SECRET_KEY is not the secret of this API key: copy it again. If the key was made as Ed25519 or RSA, "
+        "set BINANCE_PRIVATE_KEY_FILE instead.",
     )
 
 
@@ -126,8 +126,8 @@ def _rejected(network: Network, *, is_known: bool | None) -> Diagnosis:
     if is_known:
         return Diagnosis(
             "ip_not_allowed_or_permission_missing",
-            f"{host} knows this key but refuses it: at {network.help_url} edit the key, tick Enable Reading, and check "
-            "that its IP access list has the public address of this server.",
+            f"{host} knows this key but refuses it. Edit the key at {network.help_url}: tick Enable Reading, and "
+            "check that its IP access list has the public address of this server.",
         )
     if is_known is False:
         return Diagnosis(

@@ -170,7 +170,7 @@ class LiquidationWatch:
                         await self._lead(lease)
                         continue
                 except EngineUnavailable:
-                    LOG.info("no process could be chosen to listen for liquidations: the state engine is unavailable")
+                    LOG.info("no process could be chosen to listen for liquidations: the shared state is unavailable")
                 await self._pause(LOOK_MS)
         finally:
             self._is_serving = False
@@ -218,7 +218,7 @@ class LiquidationWatch:
                 if await self._publish(lease) is not Fenced.WRITTEN:
                     return
             except EngineUnavailable:
-                LOG.info("liquidations were not published to other processes: the state engine is unavailable")
+                LOG.info("liquidations were not published to other processes: the shared state is unavailable")
             await self._pause(PUBLISH_MS)
 
     async def _publish(self, lease: Lease) -> Fenced:

@@ -163,11 +163,13 @@ class PastKeeper:
         if not self._has_warned:
             self._has_warned = True
             where = "MCP_BINANCE_STATE_DIR: " if isinstance(error, OSError) else ""
-            LOG.warning("%sthe past of judgements cannot be stored and ends with this process: %s", where, error)
+            LOG.warning(
+                "%spast values for analyses cannot be stored and are lost when the server stops: %s", where, error
+            )
 
 
 def _pass_over(symbol: Symbol, reason: str) -> None:
-    LOG.info("the stored past of %s is not used: %s", symbol, reason)
+    LOG.info("stored past values of %s are not used: %s", symbol, reason)
 
 
 def _mark(series: Series) -> bytes:

@@ -64,7 +64,7 @@ def encode(record: PastRecord) -> bytes:
     """
     series = {name: values.tolist() for name, values in record.series.items()}
     if (reason := _misfit(series)) is not None:
-        raise ValueError(f"the past of {record.symbol} cannot be stored: {reason}")
+        raise ValueError(f"the past values of {record.symbol} cannot be stored: {reason}")
     body = _Body(record.market, record.symbol, record.written_ms, series)
     return _HEAD + zlib.compress(msgspec.msgpack.encode(body))
 
@@ -75,7 +75,7 @@ def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> PastReco
     if isinstance(body, RefusedPast):
         return body
     if (body.market, body.symbol) != (market, symbol):
-        return RefusedPast("it is the past of another symbol")
+        return RefusedPast("it belongs to another symbol")
     if not -AHEAD_MS <= now_ms - body.written_ms < KEPT_MS:
         return RefusedPast("it is more than a week old, or from the future")
     if (reason := _misfit(body.series)) is not None:

@@ -56,7 +56,7 @@ def _folder(text: str) -> str:
     if text.startswith(("/", "\\")) or PureWindowsPath(text).drive or "\x00" in text:
         raise ValueError("must be relative to the roots")
     if len(parts) > MOST_SEGMENTS or any(part in {"", ".."} or part.startswith(".") for part in parts):
-        raise ValueError("must name folders below the roots, without '..', dots in front or empty parts")
+        raise ValueError("must name folders below the roots, without '..', leading dots or empty parts")
     return normal
 
 

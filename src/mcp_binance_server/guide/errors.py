@@ -83,7 +83,7 @@ class GuideNothingMatches(GuideError):
 class GuideContentError(GuideError):
     code: ClassVar[int] = -32603
     error_type: ClassVar[str] = "content_error"
-    recovery_suggestion: ClassVar[str] = "Ask for another document; the owner of the guide folder has to fix this one"
+    recovery_suggestion: ClassVar[str] = "Ask for another document; the owner of the guide folder must fix this one"
 
     reason: str
 

@@ -24,7 +24,7 @@ MEANINGS = dict(
         (
             "this page",
             "all documents of a collection, category by category",
-            "the documents of a category that its default patterns match",
+            "the documents of a category that match its default patterns",
             "one document, or all that a pattern matches in a category",
             "exactly one document of a category or collection; no patterns",
         ),
@@ -34,19 +34,20 @@ MEANINGS = dict(
 INTRODUCTION = """# Guide URI Help
 
 `guide://` addresses lead to playbooks: short Markdown pages on reading markets, sizing positions, placing orders and
-recovering from errors. Some ship with this server, others are the user's own. They are reference text: nothing in them
-changes the permissions of the server."""
+recovering from errors. Some ship with this server, others are the user's own. They are reference text and change no
+permissions of the server."""
 USAGE = f"""## How to use them
 
 - **Help** has no parameters.
-- **Collection**: `{{id}}` is a name from the list below. Several documents come back as one `multipart/mixed` text,
-  each part with its address in `Content-Location`; a single one as plain Markdown.
+- **Collection**: `{{id}}` is a name from the list below. Several documents are one `multipart/mixed` text,
+  each part with its address in `Content-Location`. A single document is plain Markdown.
 - **Category**: `{{name}}` is a name from the list below.
 - **Category document**: `{{docId}}` is a path such as `intro.md` or `notes/week.md`, or a pattern: `*` is any run of
-  characters, `?` one character (write `%3F`), `[a-z]` one of a set, `[!x]` one outside it, `**` any folders. Without a
-  dot in its last part it also matches names without their extension, so `intro` finds `intro.md`. The document with
-  exactly that name comes first, then the matches, each once. At most {MOST_STARS} stars.
-- **Document**: `{{context}}` is a category or, failing that, a collection; `{{docId}}` the whole path with extension.
+  characters, `?` one character (write `%3F`), `[a-z]` one of a set, `[!x]` one outside it, `**` any folders. If the
+  last part of the pattern has no dot, the extension may be missing: `intro` finds `intro.md`. The document with exactly
+  that name comes first, then the other matches. A pattern has at most {MOST_STARS} stars.
+- **Document**: `{{context}}` is a category or, if there is no such category, a collection. `{{docId}}` is the whole
+  path with extension.
 
 Addresses are case-sensitive. Percent-encode characters that an address cannot contain."""
 TOOLS = """## Without resource support
@@ -184,8 +185,9 @@ def _limits(snapshot: LibrarySnapshot) -> str:
     return (
         "## Limits\n\n"
         f"One document has at most {limits.document_bytes:,} bytes, one answer {limits.response_bytes:,} bytes and "
-        f"{limits.matches} documents; more is an error, never a cut text. Documents end in {', '.join(EXTENSIONS)}; "
-        "hidden and backup files, links and anything that is not a regular file are not served."
+        f"{limits.matches} documents. Anything larger is an error; no text is cut. Documents end in "
+        f"{', '.join(EXTENSIONS)}; hidden and backup files, links and anything that is not a regular file are not "
+        "served."
     )
 
 

@@ -207,7 +207,7 @@ def _entries(category: Category, roots: list[Path], guides: Guides, scan: _Scan)
 def _files(root: Path, folder: tuple[str, ...], scan: _Scan) -> Iterator[Found]:
     for held in walk_beneath(root, folder):
         if not scan.spend(len(held)):
-            problem = f"there are more than {MOST_ENTRIES:,} files, or too slow ones; the rest is left out"
+            problem = f"there are more than {MOST_ENTRIES:,} files, or the folder is too slow; the rest is left out"
             scan.problems += [] if problem in scan.problems else [problem]
             return
         yield from filter(None, held)

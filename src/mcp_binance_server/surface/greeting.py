@@ -33,12 +33,12 @@ _PRIVATE = frozenset({"account", "orders"})
 
 READ_ONLY = "Live Binance spot data, read only: this server places no orders."
 PAPER = (
-    "Live Binance spot data, and trading on PAPER: orders are matched by this server at live prices, account and "
-    "orders are on paper, no real money is moved."
+    "Live Binance spot data, and PAPER trading: this server matches orders at live prices in a simulated account; no "
+    "real money is moved."
 )
 PRACTICE = (
-    "Spot data of Binance's testnet or demo, and trading in PRACTICE there: orders are real ones of that exchange, and "
-    "no real money is moved."
+    "Spot data of Binance's testnet or demo, and PRACTICE trading: that exchange executes the orders, with play "
+    "money; no real money is moved."
 )
 LIVE = (
     "Live Binance spot data, and LIVE trading with the user's REAL MONEY: orders from place_order execute at Binance."

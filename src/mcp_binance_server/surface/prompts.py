@@ -68,7 +68,7 @@ async def _doubts_about_price(
 LIQUIDITY_MAPPING = PromptSpec(
     name="liquidity_mapping",
     description=(
-        "Map thin traded ranges, large standing sizes, slippage and a stop outside the noise of one market. "
+        "Map one market: thin traded ranges, large standing sizes, slippage and a stop outside the noise. "
         "How to read it: guide://document/market/volume-profile.md"
     ),
     arguments=LiquidityMapping,

@@ -116,12 +116,12 @@ OPEN_ORDERS = ResourceSpec(
 ORDER_HISTORY = ResourceSpec(
     uri="binance://orders/history",
     name="Order History",
-    description="Newest orders of every status, over the symbols with an open order or a holding",
+    description="Newest orders of every status, for symbols with an open order or a holding",
 )
 JOURNAL = ResourceSpec(
     uri="binance://orders/journal",
     name="Order Journal",
-    description="The newest 50 orders placed by this server: status and approval of each",
+    description="The newest 50 orders placed by this server, each with status and approval",
 )
 ORDER_INDEX = ResourceSpec(
     uri="binance://orders",

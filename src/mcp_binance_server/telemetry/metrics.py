@@ -68,7 +68,8 @@ class Gauges:
 
 DESCRIPTIONS = {
     "upstream_weight_used": "Weight or requests used at Binance in this minute by this outgoing IP; NaN while unknown",
-    "upstream_weight_local_total": "Weight spent since the start from the local budget while the state was away",
+    "upstream_weight_local_total": "Weight spent from the local budget since the start, while the shared state was "
+    "unavailable",
     "upstream_hosts_down": "Binance hosts that fail and are retried once a second; 0 is normal",
     "sessions": "Live sessions",
     "streams": "Open market-stream connections to Binance",
@@ -82,7 +83,7 @@ DESCRIPTIONS = {
     "board_reads": "Boards requested since the start",
     "board_fetches": "Boards fetched from Binance by this process since the start",
     "scan_series": "Candle series that screens needed since the start, by outcome",
-    "scan_waiting": "Screens still being read within their share of the weight",
+    "scan_waiting": "Screens not yet complete: their candles are read within a share of the weight",
     "rows_dropped": "Invalid rows dropped from Binance's lists since the start",
     "orders": "Orders in the journal of this machine, by state; absent if trading is off",
     "orders_total": "Orders sent or held back by this process since the start, by the outcome first reported",

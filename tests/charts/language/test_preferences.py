@@ -11,17 +11,17 @@ from support.requirement import requirement
 @pytest.mark.parametrize(
     ("given", "key", "value", "note"),
     [
-        (Preferences(theme="light"), "theme", "light", "used the theme that was given, light, instead of dark"),
-        (Preferences(interval="15m"), "interval", "15m", "used the interval that was given, 15m, instead of 4h"),
-        (Preferences(range="3M"), "range", "3M", "used the range that was given, 3M, instead of 7 days"),
-        (Preferences(range="2w"), "range", "14D", "used the range that was given"),
-        (Preferences(range="last 10 days"), "range", "10D", "used the range that was given"),
-        (Preferences(resolution="1920x1080"), "width", 1920, "used the resolution that was given, 1920x1080"),
-        (Preferences(symbol="ETHUSDT"), "symbol", "BINANCE:ETHUSDT", "used the symbol that was given, ETHUSDT"),
-        (Preferences(symbol="solana"), "symbol", "BINANCE:SOLUSDT", "used the symbol that was given, solana"),
-        (Preferences(symbol="nasdaq:aapl"), "symbol", "NASDAQ:AAPL", "used the symbol that was given"),
-        (Preferences(symbol="one"), "symbol", "BINANCE:ONEUSDT", "used the symbol that was given"),
-        (Preferences(symbol="FOOUSDT"), "symbol", "BINANCE:FOOUSDT", "used the symbol that was given"),
+        (Preferences(theme="light"), "theme", "light", "used the given theme, light, instead of dark"),
+        (Preferences(interval="15m"), "interval", "15m", "used the given interval, 15m, instead of 4h"),
+        (Preferences(range="3M"), "range", "3M", "used the given range, 3M, instead of 7 days"),
+        (Preferences(range="2w"), "range", "14D", "used the given range"),
+        (Preferences(range="last 10 days"), "range", "10D", "used the given range"),
+        (Preferences(resolution="1920x1080"), "width", 1920, "used the given resolution, 1920x1080"),
+        (Preferences(symbol="ETHUSDT"), "symbol", "BINANCE:ETHUSDT", "used the given symbol, ETHUSDT"),
+        (Preferences(symbol="solana"), "symbol", "BINANCE:SOLUSDT", "used the given symbol, solana"),
+        (Preferences(symbol="nasdaq:aapl"), "symbol", "NASDAQ:AAPL", "used the given symbol"),
+        (Preferences(symbol="one"), "symbol", "BINANCE:ONEUSDT", "used the given symbol"),
+        (Preferences(symbol="FOOUSDT"), "symbol", "BINANCE:FOOUSDT", "used the given symbol"),
     ],
 )
 def test_a_preference_beats_the_words_and_says_so(given: Preferences, key: str, value: object, note: str) -> None:
@@ -35,7 +35,7 @@ def test_an_exchange_beats_the_one_in_the_words() -> None:
     made = said("BTC on bybit 4h", Preferences(exchange="kraken"))
 
     assert made.config["symbol"] == "KRAKEN:BTCUSD"
-    assert "used the exchange that was given, KRAKEN, instead of BYBIT" in made.reasoning
+    assert "used the given exchange, KRAKEN, instead of BYBIT" in made.reasoning
 
 
 def test_a_preference_that_agrees_is_not_worth_a_word() -> None:
@@ -43,7 +43,7 @@ def test_a_preference_that_agrees_is_not_worth_a_word() -> None:
 
     made = said("BTCUSDT 4h, last 7 days, dark, 800x600", given)
 
-    assert "that was given" not in made.reasoning
+    assert "used the given" not in made.reasoning
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,9 @@ def test_an_exchange_that_does_not_have_the_market_is_not_passed_over_in_silence
     made = said(text, Preferences(exchange=exchange))
 
     assert made.config["symbol"] == drawn
-    assert [each for each in made.warnings if each.startswith(f"symbol_assumed: {drawn} is drawn, which is not on")]
+    assert [
+        each for each in made.warnings if each.startswith(f"symbol_assumed: {drawn} is drawn; this market is not on")
+    ]
 
 
 @pytest.mark.parametrize("text", ["Apple on nasdaq", "Apple, not on the nyse", "btc on kraken", "nasdaq 100 daily"])

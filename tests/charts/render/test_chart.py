@@ -169,8 +169,8 @@ def test_studies_that_find_no_room_are_named() -> None:
 
     assert scene.meta.panes == 5
     assert [warning for warning in scene.warnings if "too_many_panes" in warning] == [
-        "too_many_panes: ATR 14 had no room; a taller picture or fewer studies would show it.",
-        "too_many_panes: MFI 14 had no room; a taller picture or fewer studies would show it.",
+        "too_many_panes: ATR 14 had no room; use a taller picture or fewer studies.",
+        "too_many_panes: MFI 14 had no room; use a taller picture or fewer studies.",
     ]
 
 

@@ -159,7 +159,7 @@ ILLNESSES = {
         environment={"BINANCE_API_KEY": "uNkNoWn8" * 8},
     ),
     "an address that is not in the list": Illness(
-        "network", "does not accept the key at all", "not for this IP", MANAGEMENT,
+        "network", "does not accept the key at all", "does not allow this IP", MANAGEMENT,
         cause=rights(address_listed=False),
     ),
     "a key that may not read": Illness(

@@ -249,7 +249,7 @@ class Planted:
 
 ON_PAPER = {
     "no live market": Planted(
-        "trading", "needs a live market", "agree", "export MCP_BINANCE_TRADING=off",
+        "trading", "needs a live market", "Correct the trading settings", "export MCP_BINANCE_TRADING=off",
         environment={"MCP_BINANCE_ORDERBOOK_ANALYTICS": "false"},
     ),
     "limits that others can write": Planted(
@@ -279,7 +279,7 @@ ON_PAPER = {
     ),
     "a stop": Planted("stop", "the market is mad", "then", "resume", "warning", stopped),
     "nobody who approves": Planted(
-        "approver", "orders above 50.00 USDT, too large for a form, are refused", "Make an approver's key",
+        "approver", "orders above 50.00 USDT, too large for a form, are refused", "Create an approver's key",
         "approve --new", "warning", nobody_approves,
     ),
     "an approver that is gone": Planted(
@@ -294,19 +294,20 @@ ON_PAPER = {
 }  # fmt: skip
 AT_BINANCE = {
     "practice where money is real": Planted(
-        "trading", "practice needs testnet or demo", "agree", "export MCP_BINANCE_TRADING=off",
+        "trading", "practice needs testnet or demo", "Correct the trading settings", "export MCP_BINANCE_TRADING=off",
         environment={**PRACTICE, "BINANCE_NETWORK": "mainnet"},
     ),
     "live at the testnet": Planted(
-        "trading", "live needs mainnet", "agree", "export MCP_BINANCE_TRADING=off",
+        "trading", "live needs mainnet", "Correct the trading settings", "export MCP_BINANCE_TRADING=off",
         cause=live, environment={**LIVE, "BINANCE_NETWORK": "testnet"},
     ),
     "a mode that is none": Planted(
-        "trading", "MCP_BINANCE_TRADING", "agree", "export MCP_BINANCE_TRADING=off",
+        "trading", "MCP_BINANCE_TRADING", "Correct the trading settings", "export MCP_BINANCE_TRADING=off",
         environment={"MCP_BINANCE_TRADING": "reel"},
     ),
     "practice without a key": Planted(
-        "trading", "needs a key of BINANCE_NETWORK=testnet", "agree", "export MCP_BINANCE_TRADING=off",
+        "trading", "needs a key of BINANCE_NETWORK=testnet", "Correct the trading settings",
+        "export MCP_BINANCE_TRADING=off",
         environment={**PRACTICE, "BINANCE_API_KEY": "", "BINANCE_SECRET_KEY": ""},
     ),
     "live without limits": Planted(
@@ -326,7 +327,7 @@ AT_BINANCE = {
         cause=with_another_key, environment=LIVE,
     ),
     "nobody who approves with money": Planted(
-        "approver", "orders above 10.00 USDT, too large for a form, are refused", "Make an approver's key",
+        "approver", "orders above 10.00 USDT, too large for a form, are refused", "Create an approver's key",
         "approve --new", "warning", without_an_approver, LIVE,
     ),
     "a key that may not trade": Planted(
@@ -539,7 +540,7 @@ def test_a_past_that_was_accepted_is_no_problem_any_more(machine: Machine, patie
 
     found = rung(patient.report(**PAPER), "journal")
 
-    assert (found["status"], found["why"]) == ("warning", "A person has accepted it")
+    assert (found["status"], found["why"]) == ("warning", "You have accepted it with resume")
 
 
 def test_people_read_of_trading_within_eighty_columns(machine: Machine, patient: Patient) -> None:

@@ -51,10 +51,8 @@ def test_a_size_is_told_with_its_share_its_worth_how_often_and_what_became_of_th
 
     said = standing_line(RULES, report)
 
-    assert said.startswith(
-        "large standing size at $96.00 (bid): 40.00000 BTC, 40.0% of its side, stood 30 s or longer, "
-    )
-    assert said.endswith(f" minutes of usual volume; similar sizes: traded into 3 of 8 (shrunk 41 %); {RARE}")
+    assert said.startswith("large standing size at $96.00 (bid): 40.00000 BTC, 40.0% of its side, for 30 s or longer, ")
+    assert said.endswith(f" minutes of usual volume; similar sizes: traded into 3 of 8 (adjusted 41 %); {RARE}")
     assert report.prices == (Price(Decimal("96.0")),)
 
 
@@ -74,7 +72,7 @@ def test_a_usual_book_says_so_in_one_line_and_moves_no_stop(lived: SymbolPasts) 
     said = standing_line(RULES, report)
 
     assert said.startswith("nothing unusual (110 min of own past); the largest at $")
-    assert "; 5% of its side or more: seen in " in said
+    assert "; at least 5% of its side: seen in " in said
     assert "sizes like it" not in said
     assert (report.unusual, report.prices) == (None, ())
     assert standing_metric(RULES, report).confidence == "none"
@@ -88,7 +86,9 @@ def test_when_nothing_is_large_enough_to_matter_no_price_is_named(lived: SymbolP
 
     said = standing_line(RULES, StandingReport(verdict=verdict, end_ms=START_MS, past_minutes=110))
 
-    assert said == f"nothing unusual (110 min of own past); none large enough to matter; 5% of its side or more: {RARE}"
+    assert (
+        said == f"nothing unusual (110 min of own past); none large enough to matter; at least 5% of its side: {RARE}"
+    )
 
 
 def test_a_market_that_changed_names_no_single_size(lived: SymbolPasts) -> None:
@@ -160,7 +160,9 @@ async def test_a_pair_watched_for_a_while_is_told_how_far_its_past_has_come(mark
 
     waiting, largest = cold.strip().splitlines()
     assert waiting == "_Not judged: 0 of 59 minutes_"
-    assert largest.startswith("_Largest levels within 50 bps now, unjudged: bid 4.26 BTC at $117,600.00 (5.")
+    assert largest.startswith(
+        "_Largest levels within 50 bps now, not compared with the past: bid 4.26 BTC at $117,600.00 (5."
+    )
     assert measures["standing_size"]["not_judged"] == {"have": 0, "need": 59, "unit": "minutes"}
     assert "have 0, need 59, unit minutes" in text
     assert " UTC)\n_Not judged: 12 of 59 minutes_\n" in short

@@ -82,17 +82,17 @@ def test_ranges_are_shown_nearest_first_with_their_width_and_what_is_left_in_the
         "| $60,500.00-$60,620.00 | 0.71 | 12,000 | none | +0.83% |\n"
         "| $58,700.00-$58,850.00 | 0.88 | n/a | 0.01230 BTC, 3% of usual | -1.92% |\n"
     ) in text
-    assert "_Wider than in any of 59 shuffles of the same price steps; sigma: the window's usual move_" in text
+    assert "_Wider than in each of 59 shuffles of the same price steps; sigma: the window's usual move_" in text
 
 
 def test_a_stop_beside_one_is_moved_beyond_it_and_says_so() -> None:
     text = page(report(FOUND))
 
     assert (
-        "- Stop for a holder: $58,580.00 (2.37% below; noise alone reaches it in 24 h in about 23%; "
+        "- Stop for a holder: $58,580.00 (2.37% below; noise alone reaches it in 24 h in about 23% of cases; "
         "moved beyond the thin traded range that ends at $58,700.00)\n"
         "_Usual move in 24 h: 2.00% (Garman-Klass, 288 bars of 5 min); "
-        "the chance assumes normal steps without drift: an approximation_"
+        "the chance is an approximation: it assumes normal steps without drift_"
     ) in text
 
 
@@ -140,16 +140,16 @@ def test_a_tool_tells_the_same_and_how_rare_it_is() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (ThinRanges(found=(), widest=0.0, bins=50, n=900), "no stretch with hardly any trading between traded prices"),
+        (ThinRanges(found=(), widest=0.0, bins=50, n=900), "no range with hardly any trading between traded prices"),
         (
             ThinRanges(found=(), widest=0.11, bins=50, n=900),
-            "the widest stretch with hardly any trading is 0.11 sigma of the window, below the minimum "
+            "the widest range with hardly any trading is 0.11 sigma of the window, below the minimum "
             "(0.15 sigma, 3 ticks and 2 spreads)",
         ),
         (
             ThinRanges(found=(), widest=0.42, shuffles=3, as_wide=1, bins=50, n=900),
-            "the widest stretch with hardly any trading is 0.42 sigma of the window, and 1 of 3 shuffles of the same "
-            "price steps leave one as wide",
+            "the widest range with hardly any trading is 0.42 sigma of the window; 1 of 3 shuffles of the same "
+            "price steps have one as wide",
         ),
     ],
 )
@@ -177,7 +177,7 @@ def test_what_cannot_be_judged_is_called_so(found: ThinRanges, words: str) -> No
     [
         ("no_trades", "there is no current price"),
         ("insufficient_bars", "too few trades in the last 24 h to separate noise from moves"),
-        ("upstream_unavailable", "the usual move of a day is unknown, the exchange did not answer"),
+        ("upstream_unavailable", "the usual move of a day is unknown: the exchange did not answer"),
     ],
 )
 def test_without_a_stop_the_page_says_why(why: WhyNull, words: str) -> None:
@@ -199,6 +199,6 @@ def test_the_least_distance_and_a_standing_size_are_named_as_reasons() -> None:
         page(replace(report(FOUND), stop=StopReport(stop=each, noise=NOISE))) for each in (by_tick, by_spread, by_size)
     ]
 
-    assert "in about 0%; 3 ticks, the minimum)" in texts[0]
-    assert "in about 0%; 2 spreads, the minimum)" in texts[1]
+    assert "in about 0% of cases; 3 ticks, the minimum)" in texts[0]
+    assert "in about 0% of cases; 2 spreads, the minimum)" in texts[1]
     assert "moved beyond the standing size at $58,800.00)" in texts[2]

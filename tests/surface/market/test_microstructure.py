@@ -156,7 +156,7 @@ async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) 
     assert re.search(r"^## Market Health: (Usual|Thin|Strained|Broken) \(\d+\)$", text, re.MULTILINE)
     assert re.search(r"^\| Hidden size \| nothing unusual \(6\d min of own past\) \|", text, re.MULTILINE)
     assert re.search(r"seen in \d+ of the last 6\d minutes \(\d+\.\d %\)", text)
-    assert "judged unusual; by chance at least one in about" in text
+    assert "judged unusual; by chance alone, about" in text
     assert text.splitlines()[1].startswith("**Spread**: 1 tick, at its minimum")
     assert [line.split("**")[1] for line in text.splitlines()[1:6]] == ["Spread", "Depth", "Flow", "Cost", "Health"]
     golden.check("views/microstructure.warm.md", text + "\n")

@@ -470,7 +470,7 @@ async def test_a_hundred_are_asked_for_open_interest_at_most(clock: FakeClock) -
         ({"where": ["rsi_14 < 30"]}, "rsi_14@1h"),
         ({"where": ["change_24h@1h < 30"]}, "takes no interval"),
         ({"where": ["funding_apr > 10"]}, "market=perpetual"),
-        ({"where": ["price = 1"]}, "write column"),
+        ({"where": ["price = 1"]}, "write COLUMN"),
         ({"sort": "volume"}, "rel_volume"),
         ({"show": ["nonsense"]}, "the columns are"),
         ({"quote": "NOPE"}, "USDT"),
@@ -511,7 +511,7 @@ async def test_an_old_board_says_so_first_in_both_channels(
 
     assert result.structured_content is not None
     assert re.search(r"4\d s old", text_of(result).split("\n")[0])
-    assert re.search(r"Stale: the board is 4\d s old", result.structured_content["warnings"][0])
+    assert re.search(r"Stale: the table of pairs is 4\d s old", result.structured_content["warnings"][0])
 
 
 @pytest.mark.night

@@ -140,7 +140,7 @@ async def test_trend_figures_are_those_of_the_raw_candles(
     week = [log(after / before) for before, after in pairwise(close[-169:])]
     t = sum(week) / sqrt(sum(each * each for each in week))
     word = "No clear direction" if abs(t) < 2.1 else "Up" if t > 0 else "Down"
-    said = f"**Bias**: {word} (t {t:z.1f} over 7 days; without a trend, beyond ±2.1 in 4 % of cases)"
+    said = f"**Bias**: {word} (t {t:z.1f} over 7 days; without a trend, |t| exceeds 2.1 in 4 % of cases)"
     assert said in text.split("\n")
 
 

@@ -140,7 +140,7 @@ async def test_one_that_would_grow_or_is_filled_as_far_stays_as_it_is(bench: Ben
     outcome = await amended(bench, quantity)
 
     assert (outcome.fate, outcome.order) == (Fate.REFUSED, before.order)
-    assert "only go down" in outcome.reason
+    assert "below the old one" in outcome.reason
     smaller = await amended(bench, 2)
     assert smaller.fate == Fate.ACCEPTED
     assert await amended(bench, 2) == smaller  # sent again it is the same

@@ -99,7 +99,7 @@ def test_a_status_of_who_stands_before_the_exchange_is_refused_without_a_code(st
         ("This symbol does not support for such orders.", "this symbol does not accept such orders"),
         (
             "The relationship of the prices for the orders is not correct.",
-            "the market is on the wrong side of one of the prices",
+            "the market price is on the wrong side of one of the order's prices",
         ),
         ("Filter failure: MAX_NUM_ORDERS", "the order breaks a rule of this symbol"),
         ("Something new.", "Binance rejected the order"),

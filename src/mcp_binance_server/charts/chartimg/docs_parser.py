@@ -91,11 +91,11 @@ def parse_documentation(page: str) -> ParsedDocumentation:
 def _refuse_too_little(parsed: ParsedDocumentation) -> None:
     count = len(parsed.indicators)
     if not FEWEST_INDICATORS <= count <= MOST_INDICATORS:
-        raise UnreadablePage(f"it has {count} indicators, expected are {FEWEST_INDICATORS} to {MOST_INDICATORS}")
+        raise UnreadablePage(f"it has {count} indicators; expected {FEWEST_INDICATORS} to {MOST_INDICATORS}")
     if "interval" not in parsed.parameters or not parsed.parameters["interval"].options:
         raise UnreadablePage("it has no list of intervals")
     if len(parsed.plans) < FEWEST_PLANS:
-        raise UnreadablePage(f"it has {len(parsed.plans)} plans, expected are at least {FEWEST_PLANS}")
+        raise UnreadablePage(f"it has {len(parsed.plans)} plans; expected at least {FEWEST_PLANS}")
 
 
 def _placed(blocks: Sequence[Block]) -> Iterator[_Placed]:

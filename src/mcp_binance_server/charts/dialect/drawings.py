@@ -218,7 +218,7 @@ def _named(value: Mapping[str, object], catalogue: ChartCatalogue, where: str, f
         names = [each.api_name for each in catalogue.drawings]
         likely = findings.guess(name, names) if isinstance(name, str) else None
         advice = f"Set {where}.{key} to {likely}" if likely else None
-        findings.error(f"{where}.{key}", f"Unknown drawing {shown(name)}; known are {', '.join(names)}", advice)
+        findings.error(f"{where}.{key}", f"Unknown drawing {shown(name)}; known drawings: {', '.join(names)}", advice)
     return drawing
 
 

@@ -135,7 +135,7 @@ def read_interval(value: object, catalogue: ChartCatalogue, findings: Findings) 
         findings.error("interval", "interval 1s is drawn locally only; chart-img.com starts at 1m", remote_only=True)
         return known
     if known is None:
-        findings.error("interval", f"{shown(value)} is not an interval; allowed are {', '.join(offered)}")
+        findings.error("interval", f"{shown(value)} is not an interval; allowed: {', '.join(offered)}")
     else:
         nearest = min(offered, key=lambda each: abs(span_of(each) - span_of(known)))
         findings.error("interval", f"interval {shown(value)} is not offered", f"Use interval {nearest}, the nearest")
@@ -178,7 +178,7 @@ def read_range(
         return _between(value, now, findings)
     text = value.strip() if isinstance(value, str) else ""
     if text.upper() == EVERYTHING:
-        findings.warning("range", "interval_assumed: chart-img.com picks the interval itself for range ALL")
+        findings.warning("range", "interval_assumed: for range ALL, chart-img.com picks the interval")
         return EVERYTHING
     start = _start(text, now)
     if start is None:

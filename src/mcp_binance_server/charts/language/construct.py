@@ -145,8 +145,8 @@ def _interval(reading: SentenceReader, said: Understood) -> tuple[str, bool]:
         return (named, True) if named else (suited_interval(said.span, reading.now), False)
     for asked in said.studies:
         if asked.unit and OFFERED.get(f"1{asked.unit}") != OFFERED[said.interval]:
-            other = f"{quoted(asked.said)} does not count bars of {said.interval}"
-            reading.warn("ma_unit_mismatch", f"{other}; its number is used as bars of {said.interval}")
+            other = f"{quoted(asked.said)} is not a number of {said.interval} bars"
+            reading.warn("ma_unit_mismatch", f"{other}; its number is used as {said.interval} bars")
     return said.interval, True
 
 

@@ -174,8 +174,9 @@ def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     at, goal, exit_at = (price or 0 for price in prices)
     long = side["side"] in {"long", "buy"}
     if not (exit_at < at < goal if long else goal < at < exit_at):
-        order = "stop, entry and target must rise" if long else "target, entry and stop must rise"
-        reading.warn("drawing_inconsistent", f"for a {side['side']} position {order}; it is drawn as requested")
+        order = "stop to entry to target" if long else "target to entry to stop"
+        rule = f"for a {side['side']} position the prices must rise from {order}"
+        reading.warn("drawing_inconsistent", f"{rule}; it is drawn as requested")
     coordinates: Coordinates = {"entry": at, "target": goal, "stop": exit_at}
     yield Mention(WantedDrawing("longPosition" if long else "shortPosition", coordinates), *side.span())
 

@@ -65,15 +65,21 @@ _FIXED: Final = {
 }
 # Ambiguous names: the chosen market, its names, and a hint at the alternatives.
 _ASSUMED: Final = {
-    "TVC:USOIL": ("crude oil, crude, oil, wti", "TVC:USOIL is used; NYMEX:CL1! are the futures, TVC:UKOIL is Brent"),
-    "TVC:DXY": ("dollar, us dollar", "the dollar index TVC:DXY is used; name a pair such as EUR/USD for another"),
-    "CRYPTOCAP:TOTAL2": ("alts, altcoins", "CRYPTOCAP:TOTAL2 is used, the market without Bitcoin; or name a coin"),
+    "TVC:USOIL": ("crude oil, crude, oil, wti", "TVC:USOIL is used; NYMEX:CL1! has the futures, TVC:UKOIL is Brent"),
+    "TVC:DXY": (
+        "dollar, us dollar",
+        "the dollar index TVC:DXY is used; for a currency pair, write its name, such as EUR/USD",
+    ),
+    "CRYPTOCAP:TOTAL2": (
+        "alts, altcoins",
+        "CRYPTOCAP:TOTAL2, the market without Bitcoin, is used; name a coin to draw it instead",
+    ),
     "NASDAQ:NDX": ("nasdaq", "the index NASDAQ:NDX is used; NASDAQ:IXIC is the composite"),
-    "CAPITALCOM:COPPER": ("copper", "CAPITALCOM:COPPER is used; COMEX:HG1! are the futures"),
+    "CAPITALCOM:COPPER": ("copper", "CAPITALCOM:COPPER is used; COMEX:HG1! has the futures"),
 }
 _METALS: Final = {
-    "gold": ("XAU", "spot gold is used; TVC:GOLD, COMEX:GC1! and BINANCE:PAXGUSDT are others"),
-    "silver": ("XAG", "spot silver is used; TVC:SILVER and COMEX:SI1! are others"),
+    "gold": ("XAU", "spot gold is used; other symbols: TVC:GOLD, COMEX:GC1! and BINANCE:PAXGUSDT"),
+    "silver": ("XAG", "spot silver is used; other symbols: TVC:SILVER and COMEX:SI1!"),
     "xau": ("XAU", ""),
     "xag": ("XAG", ""),
 }

@@ -47,13 +47,13 @@ class Fixed:
 
     def _differs(self, name: str, given: object, written: object) -> None:
         if written is not None and written != given:
-            self.notes.append(f"used the {name} that was given, {given}, instead of {written}")
+            self.notes.append(f"used the given {name}, {given}, instead of {written} in the text")
 
     def _market(self, said: Understood) -> Understood:
         given = self.preferences
         if given.symbol and (market := self._symbol(given.symbol)):
             if said.markets and said.markets[0] != market:
-                self.notes.append(f"used the symbol that was given, {given.symbol.strip()}, instead of the text's")
+                self.notes.append(f"used the given symbol, {given.symbol.strip()}, instead of the one in the text")
             said = replace(said, markets=[market])
         if given.exchange and (exchange := self._exchange(given.exchange)):
             self._differs("exchange", exchange, said.exchange)
@@ -93,7 +93,7 @@ class Fixed:
             ]
             if found:
                 return replace(found[0].value, doubt="")
-        self.reading.warn("symbol_unverified", f"the symbol {quoted(text)} names no known market")
+        self.reading.warn("symbol_unverified", f"the symbol {quoted(text)} is not a known market")
         return None
 
     def _exchange(self, text: str) -> str | None:
@@ -109,7 +109,7 @@ class Fixed:
         if not findings.errors:
             return found
         nearest = settle_interval(other := self._read(text), find_intervals(other))
-        instead = f"{nearest} is drawn" if nearest else "it cannot be read; the text's interval is drawn"
+        instead = f"{nearest} is drawn" if nearest else "it cannot be read; the interval in the text is drawn"
         self.reading.warn("interval_snapped", f"the interval {quoted(text)} is not offered: {instead}")
         return nearest
 

@@ -103,7 +103,9 @@ def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
             reading.take(*match.span("average"))
             if not reading.negated(match.start()):
                 said = quoted(match[0])
-                reading.warn("unknown_indicator", f"{said}: an average of a study is not offered; it is drawn without")
+                reading.warn(
+                    "unknown_indicator", f"{said}: an average of a study is not offered; the study is drawn without it"
+                )
     tokens = tokenise(reading.left)
     place = 0
     while place < len(tokens):

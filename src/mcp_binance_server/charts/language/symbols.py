@@ -64,7 +64,9 @@ def _plain(named: Named) -> Wanted:
 
 def _alone(code: str) -> Wanted:
     base, quote = ("USD", code) if code in DOLLAR_FIRST else (code, "USD")
-    return Wanted(base=base, quote=quote, assumed=f"{base}/{quote} is used; name both currencies if it is another pair")
+    return Wanted(
+        base=base, quote=quote, assumed=f"{base}/{quote} is used; name both currencies if you mean another pair"
+    )
 
 
 def _quote(scan: Scan, wanted: Wanted, after: int) -> tuple[str, int]:

@@ -76,7 +76,8 @@ def symbol_of(
 def _not_there(reading: SentenceReader, symbol: str, exchange: str | None) -> str:
     if exchange and f"{exchange}:" not in symbol:
         reading.warn(
-            "symbol_assumed", f"{symbol} is drawn, which is not on {exchange}; write EXCHANGE:SYMBOL for another market"
+            "symbol_assumed",
+            f"{symbol} is drawn; this market is not on {exchange}. Write EXCHANGE:SYMBOL for another market",
         )
     return symbol
 
@@ -96,7 +97,8 @@ def _at_home(reading: SentenceReader, wanted: Wanted, listing: Listing) -> str:
     if quote == "USD":
         quote = DEFAULT_QUOTE
         reading.warn(
-            "symbol_assumed", f"{HOME} has no US dollars: {base}{quote} is used; COINBASE:{base}USD is in dollars"
+            "symbol_assumed",
+            f"{HOME} has no pairs in US dollars: {base}{quote} is used; COINBASE:{base}USD is in dollars",
         )
     suffix = ".P" if wanted.perpetual else ""
     if listing.lists(base, quote):
@@ -193,7 +195,7 @@ def asset_at(scan: Scan, place: int) -> Asset | None:
     if not token.is_word or (scan.glued(place) and scan.text(place - 1)[-1].isdigit()):
         return None
     if token.text == "sats" and scan.text(place - 1) not in CONNECTORS:
-        other = "the token 1000SATS is used; 'in sats' would be a price in Bitcoin"
+        other = "the token 1000SATS is used; write 'in sats' for a price in Bitcoin"
         return Asset(Named("coin", THOUSAND_SATS, other), place + 1)
     return _word(scan, place, named)
 

@@ -61,8 +61,8 @@ class Painter:
         grid = self._layout.grid
         if grid.slot < 1 and spec.style not in CURVES:
             self.warnings.append(
-                f"dense_bars: {len(request.bars)} bars share {len(set(grid.centres))} pixel columns; a wider picture,"
-                " a longer interval or style line shows each."
+                f"dense_bars: {len(request.bars)} bars share {len(set(grid.centres))} pixel columns; to see each bar,"
+                " use a wider picture, a longer interval or style line."
             )
         self._times: list[TimeLabel] = time_labels(request.bars.times, grid.centres, self._zone, spacing)
 
@@ -97,7 +97,7 @@ class Painter:
         pane = self._layout.panes[0]
         rows, unnamed = price_legend(request, pane)
         if unnamed:
-            self.warnings.append(f"no_room: the legend has no room for {', '.join(unnamed)}; a taller picture has.")
+            self.warnings.append(f"no_room: the legend has no room for {', '.join(unnamed)}; use a taller picture.")
         area, boxes = self._legend(pane, rows)
         axis = price_axis(request, self._span, pane, area)
         stage = Stage(canvas, request.theme, self._layout.grid, request.bars, axis, area)

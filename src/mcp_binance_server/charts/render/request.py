@@ -81,7 +81,7 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
     panes = [view for view in views if not view.settled.study.overlay and view.settled.study.name != "Volume"]
     room = panes_that_fit(spec.height - 26, len(panes))
     warnings += [
-        f"too_many_panes: {view.settled.label} had no room; a taller picture or fewer studies would show it."
+        f"too_many_panes: {view.settled.label} had no room; use a taller picture or fewer studies."
         for view in panes[room:]
     ]
     decimals = decimals_for(candles[-shown:]) if spec.decimals is None else min(max(spec.decimals, 0), 10)
@@ -180,7 +180,8 @@ def _views(
         views.append(view)
     if short:
         warnings.append(
-            f"warm_up_short: only {len(candles) - shown} bars before the first one shown; the early values of"
+            f"warm_up_short: only {len(candles) - shown} bars were loaded before the first bar shown; the early "
+            "values of"
             f" {', '.join(short)} are missing or not yet settled."
         )
     return views
@@ -239,11 +240,11 @@ def _less(value: float | None, by: float) -> float | None:
 def _remarks(asked: StudySpec, view: StudyView, candles: Sequence[Candle], shown: int) -> list[str]:
     study, remarks = view.settled.study, list[str]()
     if asked.force_overlay and not study.overlay and study.name != "Volume":
-        remarks.append(f"override_not_local: {study.name} keeps a pane of its own; it has another scale.")
+        remarks.append(f"override_not_local: {study.name} stays in its own pane because its scale differs.")
     first = candles[0]
     if study.anchored and anchor_of(first) < first.open_time_ms and anchor_of(candles[-shown]) == anchor_of(first):
         remarks.append(
-            f"warm_up_short: {study.name} at the first bars shown is incomplete: its {usual_anchor(span_of(first))}"
+            f"warm_up_short: {study.name} is incomplete at the first bars shown: its {usual_anchor(span_of(first))}"
             " began before the first bar loaded."
         )
     if not view.seen():

@@ -95,7 +95,8 @@ def _rest_problem(host: str, error: AppError) -> CheckResult:
         return CheckResult(
             "problem",
             f"a firewall in front of {host} refused the request (HTTP 403)",
-            "The exchange's firewall blocks this address, often one of a VPN or data centre; or a company filter does",
+            "The exchange's firewall blocks this address, often that of a VPN or data centre; or a company filter "
+            "blocks the host",
             "Send no request for five minutes; then try another network, or no VPN",
             f"curl -sS -o /dev/null -w '%{{http_code}}\\n' https://{host}/api/v3/ping",
         )

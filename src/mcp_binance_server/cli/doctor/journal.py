@@ -42,8 +42,8 @@ async def stop(bench: Bench) -> CheckResult:
     return CheckResult(
         "warning",
         f"trading has been stopped for {whose(first)} since {_moment(first.since_ms)}: {echo(first.why)}{more}",
-        "New orders are refused until a person resumes; cancels still work, and open orders stay",
-        "Resolve the reason of the stop, then:",
+        "New orders are refused until you resume; you can still cancel orders, and open orders stay open",
+        "Fix the cause of the stop, then run:",
         f"{own_command()} resume",
     )
 
@@ -86,7 +86,8 @@ def _where(folder: Path, kind: str | None, whole: Wholeness | None, took_ms: flo
         return CheckResult(
             "warning",
             f"{folder} is in {PASSING[kind]} ({kind})",
-            "The journal and the limits' counts are lost with it; open orders are then found only by their ids",
+            "If it is cleared, the journal and the used amounts of your limits are lost; open orders are then found "
+            "only by their IDs",
             f"Set {VARIABLE} to a folder on a disk, in a container to a volume",
             export(VARIABLE, "/var/lib/mcp-binance-server"),
         )
@@ -107,7 +108,7 @@ def _not_whole(folder: Path, whole: Wholeness, *, is_accepted: bool) -> CheckRes
     return CheckResult(
         "warning" if is_accepted else "problem",
         f"{folder / FILE} is not intact: {first}{more}",
-        "A person has accepted it" if is_accepted else "Another program wrote to it, or it is an older copy",
+        "You have accepted it with resume" if is_accepted else "Another program wrote to it, or it is an older copy",
         "Compare your orders with those at Binance; restore a backup, or resume with this journal",
         f"{own_command()} journal --verify",
     )

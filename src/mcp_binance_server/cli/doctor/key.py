@@ -19,7 +19,7 @@ async def form(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             f"BINANCE_API_KEY has {len(credentials.api_key)} characters; an API key is 64 letters and digits",
-            "It was not copied completely, or with its name, quotes or blanks",
+            "It was copied incompletely, or together with its name, quotes or blanks",
             "Copy it again",
             bench.network.help_url,
         )
@@ -27,7 +27,8 @@ async def form(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             f"BINANCE_SECRET_KEY has {len(credentials.secret)} characters; a secret of Binance has 64",
-            "It was not copied completely, or it is a private key, which belongs in a file: BINANCE_PRIVATE_KEY_FILE",
+            "It was copied incompletely, or it is a private key: name the file of a private key in "
+            "BINANCE_PRIVATE_KEY_FILE",
             "Copy it again; a secret is shown only once, so you may need a new key",
             bench.network.help_url,
         )
@@ -148,7 +149,8 @@ async def _unknown_key(bench: Bench, answer: InvalidCredentials) -> CheckResult:
         "problem",
         f"{host} does not accept the key at all",
         answer.explanation or "",
-        f"Check your list of keys: this one is deleted, mistyped, of another network than {name}, or not for this IP",
+        f"Look for the key in your list: it was deleted, mistyped, made on another network than {name}, or does not "
+        "allow this IP",
         bench.network.help_url,
     )
 

@@ -131,7 +131,7 @@ def _kept_on_disk(folder: Path | None) -> CheckResult:
     return CheckResult(
         "warning",
         f"{seen}; {nearest} cannot be written",
-        "The past values that judgements compare with are lost with each process",
+        "Analyses compare with past values; without this folder, each restart loses them",
         "Set MCP_BINANCE_STATE_DIR to a folder that this user can write to, or to off",
         export("MCP_BINANCE_STATE_DIR", "off"),
     )

@@ -82,7 +82,7 @@ async def rights(bench: Bench) -> CheckResult:
             "problem",
             "this account may not trade",
             "Binance has not enabled it for trading, or has disabled it",
-            "Check the account: identity, region, or a notice from Binance",
+            "Check the account at Binance: identity, region, notices",
             bench.network.help_url,
         )
     if bench.mode != LIVE:
@@ -159,7 +159,7 @@ async def trial(bench: Bench) -> CheckResult:
     return CheckResult(
         "problem",
         f"Binance refuses a test order for {symbol}: {outcome.reason}",
-        "A small order was sent to be checked only, not executed",
+        "A small test order was sent: Binance checks it but does not execute it",
         "Follow the message; if the key is refused, check its right to trade and its IP list",
         bench.network.help_url,
     )
@@ -176,7 +176,7 @@ def _judged(bench: Bench) -> CheckResult:
         return CheckResult(
             "warning",
             beyond[0],
-            "A stolen key can do all that is ticked; the server does not trade margin, futures or options",
+            "A stolen key can do everything that is ticked; the server does not trade margin, futures or options",
             "Edit the key; it needs only reading and spot trading",
             bench.network.help_url,
         )
@@ -196,7 +196,7 @@ def _unknown_here(strangers: list[Order]) -> CheckResult:
         "warning",
         f"order {first.client_order_id} is open at the exchange, but not in this journal{more}",
         "Another machine placed it, or this is not its journal, or the journal was lost",
-        "Check whether it is yours; a server takes it over when it starts, and you can cancel it at Binance",
+        "Check whether it is your order. The server takes it over at its next start; you can cancel it at Binance",
         f"{own_command()} journal",
     )
 

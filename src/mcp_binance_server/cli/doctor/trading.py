@@ -91,7 +91,8 @@ async def separation(bench: Bench) -> CheckResult:
     return CheckResult(
         "warning",
         f"{starters} {'start' if ',' in starters else 'starts'} the server as this user",
-        "Programs of this user, an assistant's shell too, can read the key and change limits and journal",
+        "All programs of this user, including an assistant's shell, can read the key and change the limits and the "
+        "journal",
         "Run the server as another user, or in a container, over HTTP with a token of scope trade",
         f"{own_command()} token new --help",
     )
@@ -113,7 +114,7 @@ def _misfit(error: SettingsError) -> CheckResult:
         "problem",
         "; ".join(error.problems),
         "The server does not start with this",
-        "Make the settings for trading agree, in this environment or in your MCP client's",
+        "Correct the trading settings, in this environment or in your MCP client's",
         export(TRADING, "off"),
     )
 
@@ -137,7 +138,7 @@ def _nobody(found: Policy) -> CheckResult:
         "warning",
         f"none: orders above {limit} {found.counting_asset}, too large for a form, are refused",
         "Such an order, or one from a client that shows no forms, needs your signature",
-        "Make an approver's key, and put the line that it prints under [confirm]",
+        "Create an approver's key, and put the printed line under [confirm] in trading.toml",
         f"{own_command()} approve --new",
     )
 
@@ -147,7 +148,7 @@ def _no_approver(seen: str) -> CheckResult:
         "problem",
         seen,
         "trading.toml names an approver; without a valid key, approve and resume do not work",
-        "Restore the file; or make a new key, and use its line instead of the old one",
+        "Restore the file; or create a new key, and replace the old line with its line",
         f"{own_command()} approve --new",
     )
 

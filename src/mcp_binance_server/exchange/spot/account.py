@@ -42,8 +42,9 @@ from mcp_binance_server.words import word
 WireT = TypeVar("WireT")
 
 WHO_MAY_BORROW = (
-    "It serves programs on the server's own machine without a proxy, and tokens of the token file from that machine, "
-    "over TLS, or through a trusted proxy that reports https."
+    "Programs on the server's machine can use the key if they connect without a proxy. Callers with a token of the "
+    "token "
+    "file can use it from that machine, over TLS, or through a trusted proxy that reports https."
 )
 
 # With an order ID the call costs a quarter of the weight: .../rest-api/account-endpoints#account-trade-list-user_data

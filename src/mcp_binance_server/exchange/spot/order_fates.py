@@ -56,7 +56,7 @@ REFUSED_CODES: Mapping[int, str] = MappingProxyType(
         NO_SUCH_ORDER: "no order with that ID",
         BAD_KEY_FORMAT: "the API key has the wrong form",
         REJECTED_KEY: "the API key is unknown there, may not trade, or is not allowed from this address",
-        -2016: "there is no trading window",
+        -2016: "the symbol has no trading window now",
         NOT_REPLACED: "nothing was replaced",
         -2026: "the order is archived",
         AMEND_REJECTED: "the order was not amended",
@@ -82,7 +82,7 @@ REJECTED_BY_WORDS: tuple[tuple[str, str], ...] = (
     ("not supported", "this symbol does not accept such orders"),
     ("not support for", "this symbol does not accept such orders"),
     ("filter failure", "the order breaks a rule of this symbol"),
-    ("relationship of the prices", "the market is on the wrong side of one of the prices"),
+    ("relationship of the prices", "the market price is on the wrong side of one of the order's prices"),
 )
 CANCEL_BY_WORDS: tuple[tuple[str, str], ...] = (
     ("unknown order", "no open order with that ID"),

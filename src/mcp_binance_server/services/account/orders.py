@@ -201,7 +201,7 @@ class OrdersService:
 def _day_at_most(period: Period) -> Period:
     # https://developers.binance.com/docs/binance-spot-api-docs/rest-api/account-endpoints#all-orders-user_data
     if period.start_ms is not None and period.end_ms is not None and period.end_ms - period.start_ms > DAY_MS:
-        problem = "more than 24 hours after start, the most that Binance allows: give only one, or one day at a time"
+        problem = "more than 24 hours after start; Binance allows at most 24. Give only one, or one day at a time"
         raise InvalidArguments(
             summary=f"Invalid time: end: {problem}", errors=({"argument": "end", "problem": problem},)
         )

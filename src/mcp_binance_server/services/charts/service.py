@@ -91,7 +91,7 @@ class ChartingService:
         network = self.local.network.name
         if network == "mainnet" or not str(asked.body["symbol"]).startswith("BINANCE:"):
             return image
-        warning = f"other_market: chart-img.com draws the real market; all other data of this server is {network}"
+        warning = f"other_market: chart-img.com draws the real market; all other data of this server is from {network}"
         return replace(image, warnings=(*image.warnings, warning))
 
     async def _drawn_instead(

@@ -125,7 +125,7 @@ async def _since_anchor(
     if missing > MOST_OLDER_BARS:
         name = asked.anchor or usual_anchor(span_of(first))
         # A ratio of two volumes is equal on every interval. A sum of signed volumes is not.
-        same = ", where the value is the same" if asked.indicator.anchored else ""
+        same = ": the value is the same there" if asked.indicator.anchored else ""
         raise _refused(
             f"{asked.indicator.name}({name}) needs {missing:,} older bars of {seen.value.interval}; "
             f"use a longer interval{same}"

@@ -149,7 +149,7 @@ class SharedFlights:
             await self._link.run("single_flight", LAND, named, own, told, keep_ms, TELL_MS)
         except EngineUnavailable:
             # Callers of this process have the result anyway. Other processes take over when the lock ends.
-            LOG.info("A result could not be announced to other processes")
+            LOG.info("A result could not be sent to other processes")
             return False
         return True
 

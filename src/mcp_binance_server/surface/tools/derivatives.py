@@ -41,8 +41,8 @@ GET_DERIVATIVES = ToolSpec(
     name="get_derivatives",
     title="Derivatives of one pair",
     description=(
-        "Funding with its interval and apr, open interest, basis, long shares, taker volume and seen liquidations of "
-        "one USDⓈ-M perpetual, ranked in its own past. Not for positions, orders, leverage or spot prices "
+        "Funding (interval, apr), open interest, basis, long shares, taker volume and observed liquidations of one "
+        "USDⓈ-M perpetual, compared with its own past. Not for positions, orders, leverage or spot prices "
         "(get_ticker); no forecast."
     ),
     arguments=GetDerivatives,

@@ -183,8 +183,8 @@ GET_CONTENT = ToolSpec(
     name="get_content",
     title="Read playbooks",
     description=(
-        "Read playbooks of a category or collection: whole, or one document or glob. Use it before sizing, ordering or "
-        "after an error. Not for market data, and not for finding playbooks: search_guides, list_guides."
+        "Read playbooks of a category or collection: all, one, or those that match a glob. Use it before sizing or "
+        "ordering, and after an error. Not for market data, and not for finding playbooks: search_guides, list_guides."
     ),
     arguments=GetContent,
     answer=ContentAnswer,

@@ -118,9 +118,9 @@ class GetLiquidityVacuums(Arguments):
     symbol: Pair
     lookback_minutes: Annotated[int, Field(ge=5, le=1440)] = 30
     percentile: Annotated[int, Field(ge=1, le=50)] | None = optional(
-        "Also list the low-volume ranges: bins below this percentile, unjudged"
+        "Also list low-volume ranges: bins below this percentile, not tested for chance"
     )
-    side: StopSide = Field("long", description="short: a buy-back reference above instead of a stop below")
+    side: StopSide = Field("long", description="short: a buy-back price above instead of a stop below")
     horizon_hours: Annotated[int, Field(ge=1, le=168)] = Field(24, description="Horizon of the stop")
 
 
@@ -187,7 +187,8 @@ def _stop_metrics(report: ThinRangeReport) -> dict[str, Metric]:
         "stop_guidance": Metric(
             value={"long" if stop.side == "long" else "buy_back_reference": shown},
             unit="quote",
-            method="a usual move of the horizon, at least 3 ticks and 2 spreads, beyond obstacles near that distance",
+            method="usual move in the horizon, at least 3 ticks and 2 spreads; moved beyond an obstacle near that "
+            "distance",
         ),
         "usual_move": Metric(
             value=round(noise.over(stop.horizon_ms) * 100, 3),
@@ -227,7 +228,7 @@ GET_LIQUIDITY_VACUUMS = ToolSpec(
     name="get_liquidity_vacuums",
     title="Thin traded ranges",
     description=(
-        "Price ranges of one pair with hardly any trading, if wider than by chance, and a stop outside the noise. "
+        "Price ranges of one pair with hardly any trading, wider than by chance, and a stop outside the noise. "
         "Use it before placing a stop. Not for the cost of an order now (estimate_slippage)."
     ),
     arguments=GetLiquidityVacuums,

@@ -41,10 +41,12 @@ PRICE_PLACES = 8
 
 
 class GetPortfolio(Arguments):
-    limit: Annotated[int, Field(description="How many assets to list at most", ge=1, le=MOST_ASSETS)] = 50
-    profit: Annotated[bool, Field(description="Also cost and profit by the account's trades; weight 20 a pair")] = False
+    limit: Annotated[int, Field(description="Maximum number of assets", ge=1, le=MOST_ASSETS)] = 50
+    profit: Annotated[bool, Field(description="Also cost and profit from the account's trades; weight 20 a pair")] = (
+        False
+    )
     symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_PAIRS)] | None = optional(
-        "With profit: pairs to read in addition to those of the holdings, e.g. of sold assets"
+        "With profit: more pairs to read, e.g. of sold assets"
     )
 
 
@@ -80,13 +82,13 @@ class LossBounds(Row):
 
 
 class PortfolioAnswer(ListAnswer):
-    total_value: str = Field(description="USDT, as all values")
+    total_value: str = Field(description="USDT, like all values")
     stablecoin_share: str | None
-    holdings: list[ValuedRow] = Field(description="Largest first; without a price: in no value")
+    holdings: list[ValuedRow] = Field(description="Largest first; those without a price count in no value")
     concentration: Concentrated | None
-    risk: LossBounds | None = Field(description="One day; volatility a year; ranges: 95 of 100 redraws of the days")
+    risk: LossBounds | None = Field(description="For one day; volatility a year; ranges: 95% of resamples of the days")
     not_measured: str | None = omitted()
-    profit: dict[str, Any] | None = omitted("By FIFO and average cost; unexplained: no cost, in no profit")
+    profit: dict[str, Any] | None = omitted("By FIFO and average cost; unexplained amounts are in no profit")
     missing: list[str]
     network: str
     host: str
@@ -259,8 +261,8 @@ GET_PORTFOLIO = ToolSpec(
     name="get_portfolio",
     title="Portfolio value and risk",
     description=(
-        "Value and risk of the account: each holding at its last price with its share and volatility, "
-        "concentration, and the loss of a bad day (VaR, ES) from 90 daily closes; with profit also cost and profit. "
+        "Value and risk of the account: holdings at the last price with share and volatility; concentration; loss of "
+        "a bad day (VaR, ES) from 90 daily closes; with profit, also cost and profit. "
         "Use it for 'what is my portfolio worth'. "
         "Not for advice and what-ifs (get_analysis portfolio_risk), bare balances (get_account_info) or orders."
     ),
@@ -280,7 +282,7 @@ class BalanceRow(Row):
 
 
 class GetAccountInfo(Arguments):
-    limit: Annotated[int, Field(description="How many assets to list at most", ge=1, le=MOST_ASSETS)] = 100
+    limit: Annotated[int, Field(description="Maximum number of assets", ge=1, le=MOST_ASSETS)] = 100
 
 
 class AccountAnswer(ListAnswer):
@@ -338,8 +340,8 @@ GET_ACCOUNT_INFO = ToolSpec(
     name="get_account_info",
     title="Account",
     description=(
-        "Balances, rights and fees of the account of the configured API key: non-zero balances (free, locked, total), "
-        "trading, withdrawal and deposit rights, maker and taker fees. Use it for 'how much do I have' questions. "
+        "Balances, rights and fees of the configured API key's account: non-zero balances (free, locked, total); "
+        "rights to trade, withdraw and deposit; maker and taker fees. Use it for 'how much do I have' questions. "
         "Not for prices, orders or the value of a portfolio."
     ),
     arguments=GetAccountInfo,

@@ -36,7 +36,7 @@ NAMES: dict[EventName, str] = {
 # Smaller events do not count, even if they are rare.
 FLOORS: dict[EventName, str] = {
     "hidden_size": "3 equal refills",
-    "absorption": "2 deviations short of the usual move",
+    "absorption": "2 deviations below the usual move",
     "came_and_went": "10% of its side",
     "flood": "twice the usual",
     "standing_size": "5% of its side",
@@ -137,7 +137,7 @@ def _cells(report: AnomalyReport, verdict: EventVerdict) -> tuple[str, str, str,
             name,
             f"nothing unusual ({_past(report)})",
             measured,
-            f"{FLOORS[verdict.name]} or more: {_rate(verdict)}",
+            f"at least {FLOORS[verdict.name]}: {_rate(verdict)}",
         )
     return name, f"{_kind(report, verdict)}: {_seen(report.rules, verdict)}", measured, _rate(verdict)
 
@@ -150,8 +150,8 @@ def _counted(report: AnomalyReport) -> str:
     judged, minutes = len(report.judged), len(report.minutes)
     if not judged:
         return "none judged"
-    of = "minutes" if minutes == 1 else f"stretches of {minutes} minutes"
-    chance = f"by chance at least one in about {share(report.chance_of_any, 0)} of {of}"
+    of = "minutes" if minutes == 1 else f"periods of {minutes} minutes"
+    chance = f"by chance alone, about {share(report.chance_of_any, 0)} of {of} have at least one"
     return f"{len(report.unusual)} of {judged} judged unusual; {chance}"
 
 
@@ -212,17 +212,17 @@ def _answer(rules: SymbolRules, found: Mapping[str, float]) -> str:
     if "usual_move" not in found:
         return flow
     moved, usual = (PriceGrid.of(rules).ticks(found[name]) for name in ("move", "usual_move"))
-    return f"{flow} moved the mid {moved:+,} ticks, usually {usual:+,}"
+    return f"{flow} moved the mid {moved:+,} ticks; the usual move is {usual:+,}"
 
 
 def _withdrawn(rules: SymbolRules, found: Mapping[str, float]) -> str:
     del rules  # unused: only shares are shown
-    return f"{share(found['share_of_side'])} of its side without the largest, {found['times']:.0f} counted"
+    return f"{share(found['share_of_side'])} of its side, the largest excluded ({found['times']:.0f} counted)"
 
 
 def _changes(rules: SymbolRules, found: Mapping[str, float]) -> str:
     del rules  # unused: only a ratio is shown
-    return f"{found['times_usual']:.1f}x the usual changes, not explained by trades" if found else ""
+    return f"{found['times_usual']:.1f}x the usual number of changes, beyond the effect of trades" if found else ""
 
 
 def standing_words(rules: SymbolRules, found: Mapping[str, float]) -> str:
@@ -236,8 +236,8 @@ def standing_words(rules: SymbolRules, found: Mapping[str, float]) -> str:
     if "like_it_left" in found:
         counted = f"{found['like_it_traded_into']:.0f} of {found['like_it_left']:.0f}"
         shrunk = f"{100 * found['like_it_traded_into_shrunk']:.0f} %"
-        like = f"; similar sizes: traded into {counted} (shrunk {shrunk})"
-    return f"{size}, {share(found['share_of_side'])} of its side, stood 30 s or longer{worth}{like}"
+        like = f"; similar sizes: traded into {counted} (adjusted {shrunk})"
+    return f"{size}, {share(found['share_of_side'])} of its side, for 30 s or longer{worth}{like}"
 
 
 def _member(report: AnomalyReport, verdict: EventVerdict) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from mcp_binance_server.surface.views.markdown import plain, share
 from mcp_binance_server.surface.views.measures import basis_points, not_judged_words, number, why
 
 OWN_INDEX = (
-    "_An index of this project, 0-100: distance from the symbol's own last hour. It does not rate quality and cannot "
-    "compare symbols_"
+    "_An index of this server, 0-100: it compares the book with its own last hour. It does not rate quality and "
+    "cannot compare symbols_"
 )
 PARTS: dict[HealthPart, str] = {"spread": "spread", "depth": "depth of the thinner side"}
 
@@ -35,10 +35,10 @@ def health_rows(report: HealthReport) -> list[str]:
     made_good = _resilience(report)
     if report.now is None:
         lines = [f"_{pulled_words(report)}_"]
-        return lines if made_good is None else [*lines, f"Losses of depth made good: {made_good}"]
+        return lines if made_good is None else [*lines, f"Losses of depth that recovered: {made_good}"]
     scores = (f"{report.now.parts[name]:.2f}" for name in WEIGHTS)
     return [
-        "| Spread score | Depth score | Losses of depth made good |",
+        "| Spread score | Depth score | Losses of depth that recovered |",
         "|-|-|-|",
         f"| {' | '.join(scores)} | {made_good or 'n/a'} |",
         "",
@@ -54,11 +54,12 @@ def pulled_words(report: HealthReport) -> str:
         return _lacking(report).capitalize()
     if now.pulled_by is None:
         return (
-            f"Both parts are as in {share(0.96, 0)} of seconds of the own last hour ({report.past_minutes} min known)"
+            f"Both parts are in the usual {share(0.96, 0)} of the symbol's own last hour ({report.past_minutes} min "
+            "known)"
         )
     other: list[HealthPart] = [name for name in WEIGHTS if name != now.pulled_by and now.parts[name] < 1]
     also = f", and by {PARTS[other[0]]} ({now.parts[other[0]]:.2f})" if other else ""
-    return f"Pulled down by {PARTS[now.pulled_by]} ({now.parts[now.pulled_by]:.2f}){also}"
+    return f"Lowered by {PARTS[now.pulled_by]} ({now.parts[now.pulled_by]:.2f}){also}"
 
 
 def health_line(report: HealthReport) -> str:
@@ -124,4 +125,4 @@ def _resilience(report: HealthReport) -> str | None:
     value, seen = report.resilience, report.recoveries
     if value is None:
         return None
-    return f"{share(value, 0)} ({seen.recovered} of {seen.depletions} in 5 min, shrunk to the hour)"
+    return f"{share(value, 0)} ({seen.recovered} of {seen.depletions} in 5 min, adjusted to the hour)"

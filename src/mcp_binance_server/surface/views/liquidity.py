@@ -156,7 +156,7 @@ def _thin(report: LiquidityReport) -> list[str]:
         lines += [_thin_row(report, each) for each in shown]
         lines += [
             "",
-            f"_Wider than in any of {SHUFFLES} shuffles of the same price steps; sigma: the window's usual move_",
+            f"_Wider than in each of {SHUFFLES} shuffles of the same price steps; sigma: the window's usual move_",
         ]
     else:
         lines.append(f"_None beyond chance: {_widest(thin.found)}_")
@@ -169,10 +169,10 @@ def _thin(report: LiquidityReport) -> list[str]:
 def _widest(found: ThinRanges) -> str:
     """Return the width of the widest range without trades, and the reason why it does not count."""
     if not found.widest:
-        return "no stretch with hardly any trading between traded prices"
-    widest = f"the widest stretch with hardly any trading is {found.widest:.2f} sigma of the window"
+        return "no range with hardly any trading between traded prices"
+    widest = f"the widest range with hardly any trading is {found.widest:.2f} sigma of the window"
     if found.as_wide:
-        return f"{widest}, and {found.as_wide} of {found.shuffles} shuffles of the same price steps leave one as wide"
+        return f"{widest}; {found.as_wide} of {found.shuffles} shuffles of the same price steps have one as wide"
     matters = f"{LEAST_DEVIATIONS} sigma, {LEAST_TICKS} ticks and {LEAST_SPREADS} spreads"
     return f"{widest}, below the minimum ({matters})"
 
@@ -221,7 +221,7 @@ def standing_line(rules: SymbolRules, report: StandingReport) -> str:
         return f"large standing size{at}: {measured}; {seen}"
     largest = f"the largest{at}: {measured}" if at else measured
     usual = f"nothing unusual ({report.past_minutes} min of own past)"
-    return f"{usual}; {largest}; {FLOORS['standing_size']} or more: {seen}"
+    return f"{usual}; {largest}; at least {FLOORS['standing_size']}: {seen}"
 
 
 def standing_metric(rules: SymbolRules, report: StandingReport) -> Metric:
@@ -247,7 +247,7 @@ def standing_metric(rules: SymbolRules, report: StandingReport) -> Metric:
     return Metric(
         value=value,
         confidence=judgement.confidence,
-        method=f"{FLOORS['standing_size']} or more, by its rank in the own past",
+        method=f"at least {FLOORS['standing_size']}, by its rank in the pair's own past",
         p=judgement.p,
         base_rate=judgement.base_rate,
     )
@@ -260,7 +260,11 @@ def _standing(report: LiquidityReport) -> list[str]:
     line = line[:1].upper() + line[1:]
     lines = [f"## Standing Size{minute}", f"- {line}" if found.unusual else f"_{line}_"]
     largest = ", ".join(_largest(report.rules, side, each) for side, each in report.largest.items())
-    return [*lines, f"_Largest levels within {LARGEST_BPS} bps now, unjudged: {largest}_"] if largest else lines
+    return (
+        [*lines, f"_Largest levels within {LARGEST_BPS} bps now, not compared with the past: {largest}_"]
+        if largest
+        else lines
+    )
 
 
 def _largest(rules: SymbolRules, side: str, found: LargestLevel) -> str:
@@ -275,12 +279,12 @@ def _costs(report: LiquidityReport) -> list[str]:
     # If the amount exceeds both sides of the book, the line below already says so.
     rows = [_cost_row(report.rules, row) for row in costs.rows if row.buy.complete or row.sell.complete]
     bids, asks = (compact_money(each, report.rules.quote) for each in (costs.held_bids, costs.held_asks))
-    held = f"_The known book holds {bids} of bids and {asks} of asks_"
+    held = f"_The known levels hold {bids} of bids and {asks} of asks_"
     return ["| Notional | Buy bps | Sell bps | Complete |", "|-|-|-|-|", *rows, "", held] if rows else [held]
 
 
 def _cost_row(rules: SymbolRules, row: SlippageRow) -> str:
-    complete = "yes" if row.buy.complete and row.sell.complete else "no: beyond the known book"
+    complete = "yes" if row.buy.complete and row.sell.complete else "no: beyond the known levels"
     digits = f"{row.notional:,f}"
     notional = f"${digits}" if rules.quote in DOLLAR_LIKE else f"{digits} {plain(rules.quote)}"
     return f"| {notional} | {_bps(row.buy)} | {_bps(row.sell)} | {complete} |"
@@ -306,12 +310,12 @@ def no_stop(found: StopReport) -> str:
         return "there is no current price"
     if found.why_null == "insufficient_bars":
         return "too few trades in the last 24 h to separate noise from moves"
-    return f"the usual move of a day is unknown, {why(found.why_null)}"
+    return f"the usual move of a day is unknown: {why(found.why_null)}"
 
 
 def _stop(rules: SymbolRules, stop: StopPrice) -> str:
     below = "below" if stop.side == "long" else "above"
-    within = f"noise alone reaches it in {_hours(stop.horizon_ms)} in about {share(stop.chance, 0)}"
+    within = f"noise alone reaches it in {_hours(stop.horizon_ms)} in about {share(stop.chance, 0)} of cases"
     edge = "" if stop.edge is None else _price(rules, stop.edge)
     reason = {
         "noise": "",
@@ -330,7 +334,7 @@ def _hours(duration_ms: int) -> str:
 def _noise(noise: Noise, horizon_ms: int) -> str:
     usual = f"Usual move in {_hours(horizon_ms)}: {noise.over(horizon_ms) * 100:.2f}%"
     bars = f"Garman-Klass, {noise.bars} bars of {span(noise.bar_ms)}"
-    return f"{usual} ({bars}); the chance assumes normal steps without drift: an approximation"
+    return f"{usual} ({bars}); the chance is an approximation: it assumes normal steps without drift"
 
 
 def profile_line(report: ProfileReport) -> str:

@@ -13,8 +13,9 @@ from mcp_binance_server.surface.views.scan import CHANCE, FUNDING_PLACES, age_wo
 LEFT_OUT = {"spot": "", "perpetual": ", and contracts on equities and commodities"}
 HEADINGS = {"spot": "Spot", "perpetual": "Perpetuals"}
 FUNDING_MEANING = (
-    "Longs pay funding to shorts at each settlement; if it is negative, shorts pay longs. Rates are estimates for the "
-    "next settlement; yearly rates assume that it stays the same, by each contract's own interval, simple."
+    "At each settlement longs pay funding to shorts; if funding is negative, shorts pay longs. Rates are estimates "
+    "for the next settlement. Yearly rates assume that the rate stays the same; they use each contract's own interval "
+    "and are not compounded."
 )
 NO_FORECAST = "Changes cover the last 24 hours and do not forecast the next."
 

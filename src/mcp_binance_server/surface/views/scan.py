@@ -91,7 +91,9 @@ def board_footer(view: BoardView) -> str:
 
 def age_words(view: BoardView) -> str | None:
     """Return the age of an old market table and the reason; None if it is current."""
-    return None if view.failure is None else f"Stale: the board is {span(view.age_ms)} old; {plain(view.failure)}"
+    if view.failure is None:
+        return None
+    return f"Stale: the table of pairs is {span(view.age_ms)} old; {plain(view.failure)}"
 
 
 def scan_page(report: ScanReport, more: str | None) -> str:

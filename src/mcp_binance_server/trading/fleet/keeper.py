@@ -32,7 +32,7 @@ ASK_LATE_MS = 60_000
 OPENING_MS = 30_000
 AT_ONCE = 100
 JOINING_MS = 250
-AGREED = "all servers of this account agree on today's usage of the limits"
+AGREED = "all servers of this account have the same usage of today's limits"
 
 
 @dataclass(frozen=True, slots=True)

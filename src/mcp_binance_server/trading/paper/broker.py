@@ -123,7 +123,9 @@ class PaperBroker:
         if row.part is not None:
             return Outcome(Fate.REFUSED, row.order, reason="an order of a list cannot be reduced on paper")
         if row.order.quantity != amendment.quantity:
-            return Outcome(Fate.REFUSED, row.order, reason="the quantity can only go down, to more than is filled")
+            return Outcome(
+                Fate.REFUSED, row.order, reason="the new quantity must be below the old one and above the filled part"
+            )
         return Outcome(Fate.ACCEPTED, row.order)
 
     def _not_open(self, order: Order | None) -> str:

@@ -22,7 +22,7 @@ ENTRY_KINDS = ("LIMIT", LIMIT_MAKER)
 OTHER_FIRST = "the other order of its list was first"
 NO_ENTRY = "the entry of its list was not filled"
 WOULD_TAKE = "the order would immediately match and take"
-TOO_LITTLE = "the entry received less than the minimum quantity"
+TOO_LITTLE = "the entry bought less than the minimum quantity"
 
 
 def parts_of(listed: WrittenList) -> list[ListPart]:

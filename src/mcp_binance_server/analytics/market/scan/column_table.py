@@ -43,18 +43,21 @@ _ENTRIES = (
     ColumnSpec("spread_bps", "board", "bps", "(ask - bid) / mid"),
     ColumnSpec("funding_rate", "board", "percent", "funding estimate per interval", perpetual_only=True),
     ColumnSpec(
-        "funding_apr", "board", "percent", "estimate annualised by the contract's own interval, simple",
+        "funding_apr", "board", "percent", "estimate for a year: rate x settlements a year of the contract, not "
+            "compounded",
         perpetual_only=True,
     ),
     ColumnSpec("mark_vs_index_bps", "board", "bps", "mark price against index price", perpetual_only=True),
     ColumnSpec(
-        "rel_volume_24h", "daily", "ratio", "24-hour volume over the median of the last 20 closed UTC days", bars=10
+        "rel_volume_24h", "daily", "ratio", "24-hour volume divided by the median volume of the last 20 closed UTC "
+            "days", bars=10
     ),
     ColumnSpec("change", "interval", "percent", "change of the last closed candle against the one before", bars=2),
     ColumnSpec("change_7", "interval", "percent", "change over 7 closed candles", bars=8),
     ColumnSpec("change_30", "interval", "percent", "change over 30 closed candles", bars=31),
     ColumnSpec(
-        "rel_volume", "interval", "ratio", "volume of the last closed candle over the median of 20 before it", bars=21
+        "rel_volume", "interval", "ratio", "volume of the last closed candle divided by the median of the 20 candles "
+            "before it", bars=21
     ),
     ColumnSpec("rsi_14", "interval", "score_0_100", "relative strength index (Wilder)", bars=15),
     ColumnSpec("atr_14", "interval", "percent", "average true range (Wilder) in % of the close", bars=15),
@@ -66,7 +69,7 @@ _ENTRIES = (
     ColumnSpec("vs_low_20", "interval", "percent", "price now against the lowest low of 20 candles", bars=20),
     ColumnSpec("oi_value", "interest", "quote", "open contracts x mark price", perpetual_only=True),
     ColumnSpec(
-        "oi_change_24h", "interest", "percent", "change of open contracts over 24 hours, between hourly stamps",
+        "oi_change_24h", "interest", "percent", "change of open contracts over 24 hours, from hourly values",
         perpetual_only=True,
     ),
 )  # fmt: skip

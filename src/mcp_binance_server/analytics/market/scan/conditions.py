@@ -64,7 +64,7 @@ class Condition:
 
     def __post_init__(self) -> None:
         if not self.number.is_finite():
-            raise ValueError("a condition compares with a finite number")
+            raise ValueError("the number in a condition must be finite")
 
     @property
     def ref(self) -> ColumnRef:
@@ -170,7 +170,7 @@ def _condition(text: str, market: BoardMarket) -> Condition:
 def _read_reference(text: str, market: BoardMarket) -> ColumnRef:
     found = _REFERENCE.fullmatch(text) if len(text) <= LONGEST_CONDITION else None
     if found is None:
-        raise ValueError(f"'{echo(text)}' is not a column; write column, or column@15m, @1h, @4h, @1d with an interval")
+        raise ValueError(f"'{echo(text)}' is not a column; write COLUMN, or COLUMN@INTERVAL with 15m, 1h, 4h or 1d")
     return _reference(found[1], found[2], market)
 
 

@@ -149,7 +149,7 @@ def _year(found: re.Match[str], _now: datetime) -> Stretch:
 def _weekday(found: re.Match[str], now: datetime) -> Stretch:
     back = (now.weekday() - WEEKDAYS.index(found["weekday"])) % 7
     begin = midnight(now) - back * DAY
-    said = ("ambiguous_range", f"'{found[0]}' is read as {begin:%Y-%m-%d}, the most recent one, not the one before")
+    said = ("ambiguous_range", f"'{found[0]}' is read as {begin:%Y-%m-%d}, the most recent one")
     return Stretch(begin, begin + DAY - SECOND, found.end(), said if found["last"] else None)
 
 

@@ -35,7 +35,7 @@ def _untitled(schema: dict[str, Any]) -> None:
 class ChartPreferences(Arguments):
     model_config = ConfigDict(json_schema_extra=_untitled)
 
-    theme: Theme | None = optional("Overrides the text, as all of these do")
+    theme: Theme | None = optional("Overrides the text, like all preferences")
     resolution: Short | None = optional("800x600, 1920x1080 and the like")
     interval: Short | None = optional("1m is a minute, 1M a month")
     range: Short | None = optional("7D, 1M, YTD, ALL")
@@ -207,8 +207,8 @@ VALIDATE_CHART_CONFIG = ToolSpec(
     name="validate_chart_config",
     title="Check a chart",
     description=(
-        "Checks, without drawing, whether a chart config can be drawn, how to fix it, and its share of the plan. "
-        "Use it before generate_chart_image or when that fails. Not for words (construct_chart_config)."
+        "Checks a chart config without drawing it: errors, their fixes, and its share of the plan. Use it before "
+        "generate_chart_image or when that fails. Not for words (construct_chart_config)."
     ),
     arguments=ValidateChartConfig,
     answer=ChartVerdict,

@@ -75,7 +75,7 @@ class DocumentationData(Row):
     model_config = CAMEL
 
     indicators: list[StudyRow]
-    studies: Same | None = omitted("indicators again, for that section")
+    studies: Same | None = omitted("The indicators again, if section is indicators")
     chart_parameters: ChartParameters
     rate_limits: dict[str, PlanRow]
     examples: list[ExampleRow]
@@ -89,7 +89,7 @@ class DocumentationAnswer(FactsAnswer):
 class FetchChartDocumentation(Arguments):
     model_config = ConfigDict(alias_generator=to_camel)
 
-    section: Section = Field("all", description="parameters has plans and examples too")
+    section: Section = Field("all", description="parameters also has plans and examples")
     force_refresh: bool = Field(default=False, description="Bypass the copy cached for a day")
 
 

@@ -67,7 +67,7 @@ GET_EXCHANGES = ToolSpec(
     name="get_exchanges",
     title="Exchanges with charts",
     description=(
-        "Exchanges whose symbols can be charted: crypto, stocks, forex, futures; by type, then name. Use it to write "
+        "Exchanges with charts (crypto, stocks, forex, futures), by type, then name. Use it to write "
         "EXCHANGE:SYMBOL. Not for the symbols of one of them (get_symbols)."
     ),
     arguments=GetExchanges,
@@ -144,7 +144,7 @@ GET_SYMBOLS = ToolSpec(
     name="get_symbols",
     title="Symbols of an exchange",
     description=(
-        "Symbols of one exchange that can be charted, those that start with the search first. Use it to find a chart's "
+        "Symbols of one exchange with charts; those that start with the search come first. Use it to find a chart's "
         "symbol. Not for trading pairs and their rules on Binance (search_symbols)."
     ),
     arguments=GetSymbols,

@@ -40,7 +40,7 @@ class GetKlines(Arguments):
     interval: Interval = Field(description="1m is a minute, 1M a month")
     limit: Annotated[int, Field(ge=1, le=MOST_CANDLES)] = 100
     start: Moment = optional("'last 36 hours', '36h', '2 days ago', 'since yesterday', ISO instant or epoch ms; UTC")
-    end: Moment = optional("As start; now if left out")
+    end: Moment = optional("Like start; now if left out")
 
 
 class KlinesAnswer(ListAnswer):
@@ -92,7 +92,7 @@ GET_KLINES = ToolSpec(
     name="get_klines",
     title="Candles",
     description=(
-        "Candles of one pair, newest last; a longer period is cut to the newest. Use it for price history. "
+        "Candles of one pair, newest last; if a period has too many, the newest are shown. Use it for price history. "
         "Not for the price now (get_ticker), nor to compute indicators yourself (get_indicators)."
     ),
     arguments=GetKlines,

@@ -22,9 +22,9 @@ DETECT_MARKET_ANOMALIES = ToolSpec(
     name="detect_market_anomalies",
     title="Market anomalies",
     description=(
-        "Unusual events in the last whole minutes of one pair's live book and tape, judged by its own past: hidden "
-        "size, absorption, size that came and went, floods of changes, large standing size, stress; each with its "
-        "past frequency. Needs an hour of own past; the first call starts it. Not for intent, and not for a single "
+        "Unusual events in the last minutes of one pair's live book and trades, each with its frequency in the pair's "
+        "own past: hidden size, absorption, size that came and went, floods of changes, large standing size, stress. "
+        "Needs an hour of data; the first call starts it. Not for intent, and not for a single "
         "score: get_microstructure_health."
     ),
     arguments=DetectMarketAnomalies,
@@ -50,8 +50,8 @@ GET_MICROSTRUCTURE_HEALTH = ToolSpec(
     name="get_microstructure_health",
     title="Market health",
     description=(
-        "A score from 0 to 100: how far one pair's book is from its own last hour, by spread and depth; also "
-        "resilience and imbalance. Needs half an hour of own past; the first call starts it. Not for comparing "
+        "A score from 0 to 100 compares spread and depth of one pair's book with its own last hour; also resilience "
+        "and imbalance. Needs half an hour of data; the first call starts it. Not for comparing "
         "pairs, and not for the state of the stream."
     ),
     arguments=GetMicrostructureHealth,

@@ -41,7 +41,9 @@ Written = Annotated[str, Field(max_length=LONGEST_CONDITION)]
 class ScanMarket(Arguments):
     market: BoardMarket = "spot"
     quote: Annotated[str, Field(max_length=20)] = "USDT"
-    min_volume: DecimalText | None = optional("Least 24h volume in the quote asset; 1000000 for dollar coins")
+    min_volume: DecimalText | None = optional(
+        "Minimum 24h volume in the quote asset; default for dollar coins: 1000000"
+    )
     where: Annotated[list[Written], Field(max_length=MOST_CONDITIONS)] | None = optional(
         'All must hold: "column[@interval] < number", also <= > >=, e.g. ["change_24h < -5", "rsi_14@1h < 30"]. '
         "Columns: price change_24h range_24h quote_volume_24h trades_24h spread_bps rel_volume_24h; with @15m, 1h, 4h "
@@ -65,7 +67,7 @@ class ScanAnswer(ListAnswer):
     market: str
     listed: int
     matched: int
-    waiting: int = Field(description="Not judged yet: repeat the call")
+    waiting: int = Field(description="Pairs not judged yet: repeat the call")
     rows: list[ScannedPair] = Field(description="Without where and sort: largest gains")
     losers: list[ScannedPair] = Field(exclude_if=is_empty)
     as_of: str

@@ -43,7 +43,7 @@ from mcp_binance_server.surface.views.portfolio.holdings import venue_notes
 MOST_PAIRS = 20
 LARGEST_ID = 2**63 - 1
 
-Limit = Annotated[int, Field(description="How many rows at most, the newest", ge=1, le=MOST_ROWS)]
+Limit = Annotated[int, Field(description="Maximum number of rows, the newest", ge=1, le=MOST_ROWS)]
 OrderId = Annotated[int, Field(description="The exchange's number of the order", ge=1, le=LARGEST_ID)]
 Moment = Annotated[str, Field(max_length=200)] | int | None
 
@@ -85,8 +85,8 @@ class GetAccountTrades(Arguments):
     symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_PAIRS)] | None = optional(
         "Several pairs, instead of symbol"
     )
-    limit: Annotated[int, Field(description="How many rows at most", ge=1, le=MOST_ROWS)] = 50
-    start: Moment = optional("Start time; the first trades after it, not the newest; as in get_all_orders")
+    limit: Annotated[int, Field(description="Maximum number of rows", ge=1, le=MOST_ROWS)] = 50
+    start: Moment = optional("Start time, as in get_all_orders; gives the first trades after it, not the newest")
     end: Moment = optional("End time")
     order_id: OrderId | None = Field(None, description="Only the trades of this order")
 
@@ -354,8 +354,8 @@ GET_OPEN_ORDERS = ToolSpec(
     title="Open orders",
     description=(
         "Orders of the account that are still on the book, newest last, with the value left to execute. Name a symbol "
-        "when you can: over all symbols it costs thirteen times the weight. Not for filled or cancelled orders "
-        "(get_all_orders) and not for placing or cancelling."
+        "if you can: all symbols cost thirteen times the weight. Not for filled or cancelled orders (get_all_orders), "
+        "placing or cancelling."
     ),
     arguments=GetOpenOrders,
     answer=OpenOrdersAnswer,
@@ -380,9 +380,9 @@ GET_ALL_ORDERS = ToolSpec(
     name="get_all_orders",
     title="Order history",
     description=(
-        "Orders of the account, of every status: on one symbol, newest last, or without one the newest 50, newest "
-        "first, over the symbols with an open order or a holding (ten times the weight). start and end narrow one "
-        "symbol; Binance allows at most 24 hours between them. Not for single executions (get_account_trades)."
+        "Orders of the account, of every status. With a symbol: newest last; start and end narrow them (Binance "
+        "allows at most 24 hours). Without: the newest 50, newest first, of symbols with an open order or a holding "
+        "(ten times the weight). Not for single executions (get_account_trades)."
     ),
     arguments=GetAllOrders,
     answer=AllOrdersAnswer,
@@ -395,8 +395,8 @@ GET_ACCOUNT_TRADES = ToolSpec(
     title="Account trades",
     description=(
         "Executions of the account's own orders on one pair or several, newest last: price, quantity, fee, maker or "
-        "taker; the newest, or any span of time by start and end. order_id narrows it to one order at a quarter of the "
-        "weight. Not for the public tape and not for orders that were never filled."
+        "taker. The newest, or those between start and end. order_id selects one order at a quarter of the weight. "
+        "Not for public trades or unfilled orders."
     ),
     arguments=GetAccountTrades,
     answer=TradesAnswer,

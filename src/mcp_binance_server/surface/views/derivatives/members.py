@@ -19,12 +19,12 @@ SOURCE = "Binance USDⓈ-M futures"
 # The exchange lists perpetuals with a delivery date in the year 2100.
 NO_END_MS = 4_102_444_800_000
 NOTES = (
-    "Rates, shares, changes and apr are in percent; at a settlement longs pay shorts when funding is positive; apr is "
-    "the annualised estimate, not a yield",
-    "Rows of neighbouring hours depend on each other: n counts rows, and below 30 there is no percentile",
-    "Shares count accounts, not money; top_positions counts positions of the top accounts; top is the highest fifth "
-    "by margin balance",
-    "Liquidations seen are a sample: at most one per symbol and second is published",
+    "Rates, shares, changes and apr are in percent; if funding is positive, longs pay shorts at the settlement; apr "
+    "is the annualised estimate, not a yield",
+    "n counts hourly rows, and neighbouring hours are not independent; below 30 rows there is no percentile",
+    "Shares count accounts, not money; top accounts are the fifth with the highest margin balance; top_positions "
+    "counts their positions",
+    "The liquidations seen are a sample: at most one per symbol and second is published",
 )
 
 

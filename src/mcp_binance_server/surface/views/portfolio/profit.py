@@ -21,11 +21,11 @@ HOW = (
 )
 UNEXPLAINED = (
     "Unexplained: amounts without a trade on record (deposits, withdrawals, rewards,",
-    "dust conversions, older trades). They have no cost and are in no profit.",
+    "dust conversions, older trades). They have no cost and count in no profit.",
     "Gone: bought coins that left without a sale at a known price.",
 )
 NOT_TAX_ADVICE = "This is not tax advice."
-ASK_AGAIN = "call again for more prices; prices already read are kept"
+ASK_AGAIN = "call again to read the other prices; prices already read are kept"
 NO_TRADES = "No trades found on these pairs."
 
 Way = Callable[[AssetProfit], Gain]

@@ -216,7 +216,7 @@ def _tail(risk: PortfolioRisk) -> list[str]:
         f" ({tail.k} worst of {tail.n} days: a coarse estimate)",
         f"**Range**: VaR {shares_between(between.var_low, between.var_high)}, "
         f"ES {shares_between(between.es_low, between.es_high)} "
-        f"(95% of {RESAMPLES} redraws in blocks of {BLOCK_DAYS} days; too narrow if volatile days follow calm ones)",
+        f"(95% of {RESAMPLES} resamples in blocks of {BLOCK_DAYS} days; too narrow if volatile days follow calm days)",
     ]
 
 

@@ -109,7 +109,7 @@ def _trend(view: MarketView, trend: Trend) -> list[str]:
 
 def _warming(trend: Trend) -> list[str]:
     told = ", ".join(f"{label} {share(weight)}" for label, weight in trend.warming.items())
-    return ["", f"_Warming, with the remaining weight of the start of each average: {told}_"] if told else []
+    return ["", f"_Warming: the start value still has this weight in each average: {told}_"] if told else []
 
 
 def _data(report: TradingReport) -> str:

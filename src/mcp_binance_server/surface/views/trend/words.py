@@ -58,7 +58,7 @@ def bias_line(bias: Bias) -> str:
         return f"**Bias**: not judged: {bias.n} of {bias.needed} hourly returns"
     return (
         f"**Bias**: {DIRECTIONS[bias.direction]} (t {bias.t:z.1f} over 7 days; "
-        f"without a trend, beyond ±{bias.edge:g} in {bias.by_chance * 100:.0f} % of cases)"
+        f"without a trend, |t| exceeds {bias.edge:g} in {bias.by_chance * 100:.0f} % of cases)"
     )
 
 

@@ -204,7 +204,9 @@ class HttpConnection(H11Protocol):
 
     def _expect_a_head(self) -> None:
         if self._head_timer is None and not self.transport.is_closing():
-            self._head_timer = self.loop.call_later(self._limits.head_secs, self.close_for, "a slow head")
+            self._head_timer = self.loop.call_later(
+                self._limits.head_secs, self.close_for, "the headers of a request arrived too slowly"
+            )
 
     def _watch_reading(self) -> None:
         self._reading_timer = _cancelled(self._reading_timer)
@@ -215,7 +217,7 @@ class HttpConnection(H11Protocol):
         if before - self.transport.get_write_buffer_size() >= self._limits.reading_least:
             self._watch_reading()
         else:
-            self.close_for("a slow reader")
+            self.close_for("the client read too slowly")
 
     def close_for(self, cause: str) -> None:
         """Close at once, and discard unsent data."""
