@@ -22,6 +22,7 @@ from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import Charge, charges
+from mcp_binance_server.trading.judgement.exposure import Holding
 from mcp_binance_server.trading.judgement.policy import Policy, read_policy
 from mcp_binance_server.trading.judgement.terms import PreviewId
 from support.terms import intent
@@ -60,15 +61,16 @@ def order(number: int, middle: Decimal, side: Side = "BUY") -> NewIntent:
 class Unshared(FleetLedger):
     """A control that must fail: a worker that keeps its claims and limits to itself."""
 
-    async def claim(
+    async def claim(  # noqa: PLR0917 - as the ledger that it replaces
         self,
         new: NewIntent,
         charges: tuple[Charge, ...],
         now_ms: int,
         room: PositionRoom | None = None,
-        judge: Judge = lambda _: None,
+        judge: Judge | None = None,
+        holding: Holding | None = None,
     ) -> tuple[Intent, bool]:
-        return await self.host.claim(new, charges, now_ms, room, judge)
+        return await self.host.claim(new, charges, now_ms, room, judge, holding)
 
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
         await self.host.mark_sent(preview_id, now_ms)
