@@ -45,7 +45,7 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
-from mcp_binance_server.loading import calm
+from mcp_binance_server.loading import tune_gc
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace
 
@@ -199,7 +199,7 @@ def main() -> None:
     options.add_argument("--profile", action="store_true")
     options.add_argument("--learn", action="store_true")
     given = options.parse_args()
-    calm()
+    tune_gc()
     waking = WakeTimes()
     told = anyio.run(
         lambda: measured(

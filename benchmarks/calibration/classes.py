@@ -14,8 +14,8 @@ from statistics import median
 from calibration.ours.books import GRID, OurBooks
 from calibration.zero_intelligence import HEAVY, REGIMES, Market, Regime
 from mcp_binance_server.analytics.market import class_scores
-from mcp_binance_server.analytics.market.pasts import CRITERIA, VERSION, JudgementName
 from mcp_binance_server.analytics.market.reference_class import ReferenceClass
+from mcp_binance_server.analytics.market.symbol_scores import CRITERIA, VERSION, JudgementName
 
 # Those on which floors and alphas were chosen; what judges the bounds must not have made the table.
 SEEDS = (7, 11)

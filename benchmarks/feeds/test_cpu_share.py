@@ -12,14 +12,14 @@ import msgspec
 from calibration.records import Levels, Minute
 from calibration.zero_intelligence import REGIMES, Market
 from mcp_binance_server.analytics.book.grid import PriceGrid
-from mcp_binance_server.analytics.market.pasts import SymbolPasts
+from mcp_binance_server.analytics.market.symbol_scores import SymbolScores
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.spot.streams import FrameWire
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 from mcp_binance_server.feeds.routes import Routes
-from support.own_past import live_through
+from support.score_history import live_through
 
 # 5 % is wanted and not reached: 28 to 32 % here, sockets not counted. Ten messages a second are read in Python, and
 # the book itself does little more with them.
@@ -133,9 +133,9 @@ def stretch(minutes: int) -> _Stretch:
     return made
 
 
-def spent(of: _Stretch, pasts: SymbolPasts | None) -> tuple[list[float], SymbolFeed]:
+def spent(of: _Stretch, pasts: SymbolScores | None) -> tuple[list[float], SymbolFeed]:
     """Return the processor's seconds for each piece of a stretch, from the bytes of a frame on, and the feed."""
-    feed, now = SymbolFeed(SYMBOL, Room.shared_by(1)), _Now()
+    feed, now = SymbolFeed(SYMBOL, FeedMemoryLimit.shared_by(1)), _Now()
     if pasts is not None:
         feed.pasts = pasts
         feed.minutes.measure_in(PriceGrid(float(TICK), float(LOT)))
@@ -159,7 +159,7 @@ def _nothing(_: object) -> None: ...
 
 
 def test_own_pasts_take_at_most_two_fifths_of_a_books_processor_time() -> None:
-    told, lived = stretch(MINUTES), SymbolPasts()
+    told, lived = stretch(MINUTES), SymbolScores()
     live_through(lived, FULL_MINUTES)
     kept = lived.series()
 
@@ -170,7 +170,7 @@ def test_own_pasts_take_at_most_two_fifths_of_a_books_processor_time() -> None:
         assert feed.is_live
         assert feed.counts.malformed == 0
         without.append(pieces)
-        pieces, feed = spent(told, SymbolPasts.restored(kept))
+        pieces, feed = spent(told, SymbolScores.restored(kept))
         assert len(feed.minutes.ended) == MINUTES - 1, "the first minute was not whole"
         beside.append(pieces)
         # Of each piece the best: whatever else the machine does only adds, so on a busy one it takes more of them.

@@ -6,8 +6,8 @@ from time import process_time
 from tracemalloc import get_traced_memory, start, stop
 
 from mcp_binance_server.analytics.book.outcomes import MOST_OUTCOMES, LeftSize
-from mcp_binance_server.analytics.market.pasts import SymbolPasts
-from support.own_past import START_MS, calm_minute, live_through
+from mcp_binance_server.analytics.market.symbol_scores import SymbolScores
+from support.score_history import START_MS, calm_minute, live_through
 
 # 1 ms on a machine that does nothing else.
 MOST_MS = 6.0
@@ -16,7 +16,7 @@ FULL_MINUTES = 480
 
 
 def test_judging_a_minute_by_a_full_past_takes_a_few_milliseconds() -> None:
-    pasts, draw = SymbolPasts(), Random(2)
+    pasts, draw = SymbolScores(), Random(2)
     live_through(pasts, FULL_MINUTES)
 
     spent: list[float] = []
@@ -33,7 +33,7 @@ def test_judging_a_minute_by_a_full_past_takes_a_few_milliseconds() -> None:
 
 
 def test_a_full_past_of_a_symbol_is_small() -> None:
-    lived = SymbolPasts()
+    lived = SymbolScores()
     live_through(lived, FULL_MINUTES)
     for at in range(2 * MOST_OUTCOMES):
         lived.outcomes.add(LeftSize(is_near=at % 2 == 0, was_traded=at % 3 == 0))
@@ -41,7 +41,7 @@ def test_a_full_past_of_a_symbol_is_small() -> None:
     collect()
     start()
     try:
-        pasts = SymbolPasts.restored(kept)
+        pasts = SymbolScores.restored(kept)
         collect()
         held, _ = get_traced_memory()
     finally:

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 
 from mcp_binance_server.app import App
-from mcp_binance_server.services.charts.kept_candles import MOST_KEPT, KeptCandles, WatchedPair
+from mcp_binance_server.services.charts.candle_cache import MOST_KEPT, CandleCache, WatchedPair
 from support.clock import FakeClock
 
 TOOL = "get_chart_bars"
@@ -75,7 +75,7 @@ async def test_a_thousand_bars_of_many_studies_are_bounded(client: Client) -> No
 
 @pytest.mark.flood
 async def test_candles_that_are_kept_are_bounded(app: App, clock: FakeClock) -> None:
-    kept = KeptCandles(app.market.client, clock)
+    kept = CandleCache(app.market.client, clock)
     symbol = (await app.market.rules("BTCUSDT")).symbol
     await kept.newest(WatchedPair(symbol, "1m"), 1_000)
     start()

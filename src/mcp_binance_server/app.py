@@ -26,9 +26,9 @@ from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.liquidations import LiquidationWatch
-from mcp_binance_server.feeds.past_keeper import PastKeeper
-from mcp_binance_server.feeds.past_shelf import DiskShelf, EngineShelf
+from mcp_binance_server.feeds.past_keeper import ScorePersistence
 from mcp_binance_server.feeds.routes import ClockDoubt
+from mcp_binance_server.feeds.score_store import DiskScoreStore, EngineScoreStore
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.loading import load
@@ -39,16 +39,16 @@ from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.account.profit import ProfitService
 from mcp_binance_server.services.analysis.anomalies import AnomalyService
 from mcp_binance_server.services.analysis.flow import OrderFlowService
-from mcp_binance_server.services.analysis.flow_past import FlowPasts
+from mcp_binance_server.services.analysis.flow_scores import FlowScoreCache
 from mcp_binance_server.services.analysis.liquidity import LiquidityService, VolumeProfileService
 from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
 from mcp_binance_server.services.analysis.size import SizeService
 from mcp_binance_server.services.analysis.trend import AnalysisService
 from mcp_binance_server.services.charts.bars import AT_A_TIME as BARS_AT_A_TIME
 from mcp_binance_server.services.charts.bars import ChartBars
+from mcp_binance_server.services.charts.candle_cache import CandleCache
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
-from mcp_binance_server.services.charts.kept_candles import KeptCandles
 from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
 from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.services.charts.service import ChartingService
@@ -224,7 +224,7 @@ async def app_on(
             live=live,
             order_books=OrderBookService(live),
             profiles=profiles,
-            order_flow=OrderFlowService(live, client, profiles, FlowPasts(client)),
+            order_flow=OrderFlowService(live, client, profiles, FlowScoreCache(client)),
             liquidity=LiquidityService(live, client),
             anomalies=anomalies,
             health=health,
@@ -277,7 +277,7 @@ def _chart_bars(
     client = local.market.client
     clock = client.caller.clock
     turns = FairTurns(clock, at_a_time=BARS_AT_A_TIME)
-    bars = ChartBars(local, docs.catalogue, KeptCandles(client, clock), Flights(clock), turns)
+    bars = ChartBars(local, docs.catalogue, CandleCache(client, clock), Flights(clock), turns)
     if fleet_use is not None:
         fleet_use.share("bars", turns.elsewhere, turns.used_here)
     stack.push_async_callback(bars.candles.flights.close)
@@ -326,13 +326,13 @@ def _hub(settings: Settings, client: SpotClient, dialer: Dialer, engine: StateEn
     market = caller.network.stream_url or ""
     if is_alone(settings):
         if settings.state_dir is not None and not caller.network.simulated:
-            hub.keeper = PastKeeper(DiskShelf(settings.state_dir, market, caller.clock), caller.clock)
+            hub.keeper = ScorePersistence(DiskScoreStore(settings.state_dir, market, caller.clock), caller.clock)
         return hub
     from mcp_binance_server.feeds.fleet.source import Fleet  # noqa: PLC0415 - imported only for a fleet
 
     fleet = Fleet(engine, caller.clock, caller.time, uuid4().hex)
     joined = fleet.joined_by(hub)
-    joined.keeper = PastKeeper(EngineShelf(engine, market), caller.clock, fleet.leads)
+    joined.keeper = ScorePersistence(EngineScoreStore(engine, market), caller.clock, fleet.leads)
     return joined
 
 

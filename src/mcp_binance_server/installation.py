@@ -44,7 +44,7 @@ def with_package(package: str, prefix: str = sys.prefix) -> str:
     return commands[way_of(prefix)]
 
 
-def anew(prefix: str = sys.prefix) -> str:
+def reinstall_command(prefix: str = sys.prefix) -> str:
     """Return the command that reinstalls this program with its dependencies."""
     commands: dict[Way, str] = {
         "uvx": f"uvx --refresh {PACKAGE} --version",

@@ -14,14 +14,14 @@ YOUNG, MIDDLE, OLD = 20_000, 100, 100
 _LOADED: set[str] = set()
 
 
-def calm() -> None:
+def tune_gc() -> None:
     """Exclude all current objects from garbage collection, and collect new ones less often."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
 
 
 @contextmanager
-def uncollected() -> Generator[None]:
+def gc_paused() -> Generator[None]:
     """Disable garbage collection during imports, then tune it for the life of the process.
 
     Imports create a million objects and no garbage. Collections would take a tenth of the startup time.
@@ -30,7 +30,7 @@ def uncollected() -> Generator[None]:
     try:
         yield
     finally:
-        calm()
+        tune_gc()
         gc.enable()
 
 

@@ -49,7 +49,7 @@ class Upstream:
     engine: StateEngine
     client: SpotClient
     directory: Directory
-    errands: Flights[None]
+    background_tasks: Flights[None]
     """Background requests that no caller waits for."""
     scans: Mapping[BoardMarket, Allowance]
     """Weight per minute that screens of a market can use; it is checked before the host's own budget."""
@@ -82,7 +82,7 @@ class Upstream:
             await warn_of_rights(own)
 
         if self.principal is not None and not self.key_is_judged:
-            self.errands.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
+            self.background_tasks.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
         # the first question will fail in the same way and report it
@@ -125,8 +125,8 @@ async def opened_upstream(
         directory = Directory(caller, engine, clock)
         budget.find_limit = directory.table
         stack.push_async_callback(directory.flights.close)
-        errands: Flights[None] = Flights(clock)
-        stack.push_async_callback(errands.close)
+        background_tasks: Flights[None] = Flights(clock)
+        stack.push_async_callback(background_tasks.close)
         pace = LoopPace(processor_ms)
         scans: dict[BoardMarket, Allowance] = {"spot": _scans(budget, settings.scan_percent)}
         futures = None
@@ -140,7 +140,7 @@ async def opened_upstream(
         client = SpotClient(caller, engine, pace)
         is_judged = settings.trading == "live"
         yield Upstream(
-            principal, clock, engine, client, directory, errands, scans, futures, is_judged, callers_bring_keys
+            principal, clock, engine, client, directory, background_tasks, scans, futures, is_judged, callers_bring_keys
         )
 
 

@@ -12,11 +12,11 @@ from analytics.microstructure import MICROSTRUCTURE
 from analytics.samples import candle, exact, price
 from analytics.sizes import sized
 from analytics.weights import WEIGHT
-from mcp_binance_server.analytics.envelope import Measured
 from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.analytics.indicators.basic import Line
 from mcp_binance_server.analytics.market import volatility
 from mcp_binance_server.analytics.market.profile import value_area
+from mcp_binance_server.analytics.metric import Measured
 from mcp_binance_server.analytics.portfolio.report import shock
 from mcp_binance_server.analytics.portfolio.risk import correlate, portfolio_returns, risk_contributions
 from mcp_binance_server.analytics.portfolio.tail import tail_risk

@@ -47,7 +47,7 @@ from threading import Event
 import anyio
 from anyio import to_thread
 from mcp_binance_server.cli import interruption
-interruption.LastMoment.__init__.__defaults__ = (130, float(sys.argv[1]))
+interruption.ExitWatchdog.__init__.__defaults__ = (130, float(sys.argv[1]))
 
 def wait():
     print("stuck", flush=True)

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from mcp_binance_server.cli.main import main
-from mcp_binance_server.cli.workers import next_pause_ms, refuse_what_cannot_be_shared
+from mcp_binance_server.cli.workers import next_pause_ms, refuse_unshareable_settings
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, digest_of, new_token
@@ -234,12 +234,12 @@ async def test_the_port_for_probes_answers_for_all_workers(around: Surroundings,
 
 def test_without_a_shared_state_several_workers_are_refused() -> None:
     with pytest.raises(SettingsError, match="needs MCP_BINANCE_STATE_URL"):
-        refuse_what_cannot_be_shared(read_settings({}), 2, "linux")
+        refuse_unshareable_settings(read_settings({}), 2, "linux")
 
 
 def test_windows_gets_a_sentence() -> None:
     with pytest.raises(SettingsError, match="on Windows only one process can use a port"):
-        refuse_what_cannot_be_shared(read_settings({"MCP_BINANCE_STATE_URL": "redis://127.0.0.1"}), 2, "win32")
+        refuse_unshareable_settings(read_settings({"MCP_BINANCE_STATE_URL": "redis://127.0.0.1"}), 2, "win32")
 
 
 @pytest.mark.parametrize(

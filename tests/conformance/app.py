@@ -22,7 +22,7 @@ async def serve() -> None:
     clock = SystemClock()
     transport = Loop(SimulatedExchange(clock))
     async with running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport) as app:
-        options = HttpOptions(authentication=Authentication(Open()), allowed=allow(), lends_own_key=True)
+        options = HttpOptions(authentication=Authentication(Open()), allowed=allow(), shares_server_key=True)
         http = assemble(build_server(), app.dispatcher, clock, options)
         async with http.heart.running():
             await serve_http(http.asgi, host="127.0.0.1", port=0, ready=announce, drain=http.heart.drain)

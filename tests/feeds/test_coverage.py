@@ -6,15 +6,15 @@ import pytest
 
 from analytics.samples import price, quantity
 from feeds.recorded import book_of, trade_of
-from mcp_binance_server.analytics.envelope import Window
 from mcp_binance_server.analytics.flow.report import sample_of_trades
+from mcp_binance_server.analytics.metric import Window
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 from mcp_binance_server.services.analysis.tape_window import covered_from_ms, taped
 from mcp_binance_server.services.live.service import Watch
 
 START_MS = 1_784_592_000_000
-ROOM = Room.shared_by(600)
+ROOM = FeedMemoryLimit.shared_by(600)
 RULES = SymbolRules(Symbol("XRPUSDT"), "XRP", "USDT", "TRADING", price("0.01"), quantity("1"), quantity("5"))
 
 

@@ -10,7 +10,7 @@ from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import Joined, MissedUpdates, TooOld
-from mcp_binance_server.feeds.feed import LEAST_KNOWN, Room, SymbolFeed
+from mcp_binance_server.feeds.feed import LEAST_KNOWN, FeedMemoryLimit, SymbolFeed
 
 START_MS = 1_784_592_120_000
 ASKED = 1_000
@@ -18,7 +18,7 @@ ASKED = 1_000
 
 @pytest.fixture
 def feed() -> SymbolFeed:
-    return SymbolFeed(Symbol("XRPUSDT"), Room.shared_by(20))
+    return SymbolFeed(Symbol("XRPUSDT"), FeedMemoryLimit.shared_by(20))
 
 
 def level(price: int, quantity: int = 1) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from feeds.test_fleet_interest import BTC, LINGER_MS, Pair, pair
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import SharedBook
 from mcp_binance_server.feeds.fleet.leader import FINISHED_MS, finished_channel
 from mcp_binance_server.feeds.readers import FINISHED_LEVELS
@@ -127,7 +127,7 @@ def is_taken(feed: SymbolFeed, book: SharedBook, at_ms: int) -> bool:
 
 
 async def test_an_older_book_is_not_shown_whether_somebody_looked_at_the_newer_one_or_not() -> None:
-    looked_at, unseen = (SymbolFeed(BTC, Room.shared_by(1)) for _ in range(2))
+    looked_at, unseen = (SymbolFeed(BTC, FeedMemoryLimit.shared_by(1)) for _ in range(2))
     for feed in (looked_at, unseen):
         assert is_taken(feed, book_of(10), START_MS)
     assert looked_at.book.last_update_id == 10

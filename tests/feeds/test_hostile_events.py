@@ -12,7 +12,7 @@ from feeds.test_hub import BTC, DEPTH, ETH, true_top
 from mcp_binance_server.domain.market import BookSnapshot, Ticker
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import SharedBook
 from mcp_binance_server.feeds.snapshots import Snapshots, Troubles
 from mcp_binance_server.simulator.faults import StreamFault
@@ -171,7 +171,7 @@ async def test_a_snapshot_looks_no_younger_once_a_clock_that_was_read_over_a_lon
     clock = SteppedClock()
     time, truth_ms = ServerTime(clock), clock.now_ms()
     time.learn(truth_ms, asked_at_ms=-12_000, answered_at_ms=0)
-    feed = SymbolFeed(Symbol("BTCUSDT"), Room.shared_by(20))
+    feed = SymbolFeed(Symbol("BTCUSDT"), FeedMemoryLimit.shared_by(20))
     feed.on_quiet()
 
     async def fetch(_symbol: Symbol) -> BookSnapshot:
@@ -188,7 +188,7 @@ async def test_a_snapshot_looks_no_younger_once_a_clock_that_was_read_over_a_lon
 
 async def test_a_snapshot_that_fails_in_an_unforeseen_way_is_asked_for_again() -> None:
     clock = SteppedClock()
-    feed = SymbolFeed(Symbol("BTCUSDT"), Room.shared_by(20))
+    feed = SymbolFeed(Symbol("BTCUSDT"), FeedMemoryLimit.shared_by(20))
     feed.on_quiet()
     tries = list[float]()
 

@@ -10,9 +10,9 @@ import pytest
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.past_keeper import EVERY_MS
-from support.own_pasts import BTC
 from support.requirement import requirement
 from support.stepped import STREAMED, LiveMarket, live_market, settled
+from support.symbol_scores import BTC
 
 
 @asynccontextmanager

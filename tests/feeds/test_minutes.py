@@ -7,12 +7,12 @@ import pytest
 
 from feeds.recorded import book_of
 from mcp_binance_server.analytics.book.grid import PriceGrid
-from mcp_binance_server.analytics.market.pasts import SymbolPasts
+from mcp_binance_server.analytics.market.symbol_scores import SymbolScores
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
-from support.own_past import live_through
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
+from support.score_history import live_through
 
 START_MS = 1_700_000_000_000
 GRID = PriceGrid(0.01, 0.001)
@@ -24,7 +24,7 @@ class Street:
     """One feed and the time that passes for it."""
 
     def __init__(self) -> None:
-        self.feed = SymbolFeed(Symbol("BTCUSDT"), Room.shared_by(1))
+        self.feed = SymbolFeed(Symbol("BTCUSDT"), FeedMemoryLimit.shared_by(1))
         self.feed.minutes.measure_in(GRID)
         self.now_ms = START_MS
         self.trade_id = 0
@@ -134,9 +134,9 @@ def test_without_the_grid_of_its_prices_a_symbol_is_not_judged() -> None:
 
 
 def test_a_past_that_was_kept_is_judged_by_at_once(street: Street) -> None:
-    kept = SymbolPasts()
+    kept = SymbolScores()
     live_through(kept, 64)
-    street.feed.pasts = SymbolPasts.restored(kept.series())
+    street.feed.pasts = SymbolScores.restored(kept.series())
     street.seconds(125)
 
     newest = street.feed.minutes.ended[-1]
@@ -157,9 +157,9 @@ def test_a_restart_keeps_the_pasts_and_forgets_the_running_minute(street: Street
 
 def stand(street: Street, size: str = "80") -> None:
     """Let a size stand in a bid until a minute has ended with it, by a market that is known for long enough."""
-    kept = SymbolPasts()
+    kept = SymbolScores()
     live_through(kept, 64)
-    street.feed.pasts = SymbolPasts.restored(kept.series())
+    street.feed.pasts = SymbolScores.restored(kept.series())
     street.second(bids=[("99.90", size)])
     street.seconds(125)
     found = street.feed.minutes.ended[-1].of("standing_size")

@@ -12,20 +12,20 @@ import pytest
 
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.feeds.past_keeper import EVERY_MS, PastKeeper
-from mcp_binance_server.feeds.past_record import KEPT_MS, PastRecord, RefusedPast, Series, decode, encode
-from mcp_binance_server.feeds.past_shelf import DiskShelf, EngineShelf, PastShelf
+from mcp_binance_server.feeds.past_keeper import EVERY_MS, ScorePersistence
+from mcp_binance_server.feeds.score_record import KEPT_MS, RefusedRecord, ScoreRecord, Series, decode, encode
+from mcp_binance_server.feeds.score_store import DiskScoreStore, EngineScoreStore, ScoreStore
 from mcp_binance_server.state.memory import MemoryEngine
-from support.own_pasts import BTC, MARKET, FailingShelf, LearningFeed
 from support.stepped import SteppedClock, settled
+from support.symbol_scores import BTC, MARKET, FailingShelf, LearningFeed
 
 
 @asynccontextmanager
 async def kept(
-    shelf: PastShelf, clock: SteppedClock, pasts: LearningFeed, leads: Callable[[Symbol], bool] = lambda _: True
-) -> AsyncGenerator[PastKeeper]:
+    shelf: ScoreStore, clock: SteppedClock, pasts: LearningFeed, leads: Callable[[Symbol], bool] = lambda _: True
+) -> AsyncGenerator[ScorePersistence]:
     """Open a symbol in a process of its own, and end that in good order."""
-    async with PastKeeper(shelf, clock, leads).running() as keeper:
+    async with ScorePersistence(shelf, clock, leads).running() as keeper:
         keeper.opened(pasts)
         await settled()
         yield keeper
@@ -33,7 +33,7 @@ async def kept(
     await settled()
 
 
-async def learn(shelf: PastShelf, clock: SteppedClock, *scores: float) -> None:
+async def learn(shelf: ScoreStore, clock: SteppedClock, *scores: float) -> None:
     """Let a process learn so much and end."""
     pasts = LearningFeed()
     async with kept(shelf, clock, pasts):
@@ -41,12 +41,12 @@ async def learn(shelf: PastShelf, clock: SteppedClock, *scores: float) -> None:
     assert await stored(shelf, clock) == list(scores)
 
 
-async def stored(shelf: PastShelf, clock: SteppedClock) -> list[float]:
+async def stored(shelf: ScoreStore, clock: SteppedClock) -> list[float]:
     data = await shelf.read(BTC)
     if data is None:
         return []
     record = decode(data, market=MARKET, symbol=BTC, now_ms=clock.now_ms())
-    assert not isinstance(record, RefusedPast), record
+    assert not isinstance(record, RefusedRecord), record
     return record.series["flood"].tolist()
 
 
@@ -61,11 +61,15 @@ def clock() -> SteppedClock:
 
 
 @pytest.fixture(params=["disk", "engine"])
-def shelf(request: pytest.FixtureRequest, tmp_path: Path, clock: SteppedClock) -> PastShelf:
-    return DiskShelf(tmp_path, MARKET, clock) if request.param == "disk" else EngineShelf(MemoryEngine(clock), MARKET)
+def shelf(request: pytest.FixtureRequest, tmp_path: Path, clock: SteppedClock) -> ScoreStore:
+    return (
+        DiskScoreStore(tmp_path, MARKET, clock)
+        if request.param == "disk"
+        else EngineScoreStore(MemoryEngine(clock), MARKET)
+    )
 
 
-async def test_a_process_begins_with_what_the_one_before_had_learned(shelf: PastShelf, clock: SteppedClock) -> None:
+async def test_a_process_begins_with_what_the_one_before_had_learned(shelf: ScoreStore, clock: SteppedClock) -> None:
     await learn(shelf, clock)
     assert await shelf.read(BTC) is None
     await learn(shelf, clock, 1.0, 2.5)
@@ -75,7 +79,7 @@ async def test_a_process_begins_with_what_the_one_before_had_learned(shelf: Past
         assert second.scores == [1.0, 2.5]
 
 
-async def test_a_past_is_written_every_five_minutes(shelf: PastShelf, clock: SteppedClock) -> None:
+async def test_a_past_is_written_every_five_minutes(shelf: ScoreStore, clock: SteppedClock) -> None:
     pasts = LearningFeed()
     async with kept(shelf, clock, pasts):
         pasts.learn(1.0)
@@ -91,7 +95,7 @@ async def test_a_past_is_written_every_five_minutes(shelf: PastShelf, clock: Ste
 
 
 async def test_a_past_older_than_a_week_is_not_brought_back(tmp_path: Path, clock: SteppedClock) -> None:
-    shelf = DiskShelf(tmp_path, MARKET, clock)
+    shelf = DiskScoreStore(tmp_path, MARKET, clock)
     await learn(shelf, clock, 1.0)
     clock.advance(KEPT_MS)
 
@@ -100,7 +104,7 @@ async def test_a_past_older_than_a_week_is_not_brought_back(tmp_path: Path, cloc
         assert late.scores == []
 
 
-async def test_a_past_to_which_nothing_is_added_grows_old(shelf: PastShelf, clock: SteppedClock) -> None:
+async def test_a_past_to_which_nothing_is_added_grows_old(shelf: ScoreStore, clock: SteppedClock) -> None:
     await learn(shelf, clock, 1.0, 2.0)
     written = await shelf.read(BTC)
 
@@ -112,7 +116,7 @@ async def test_a_past_to_which_nothing_is_added_grows_old(shelf: PastShelf, cloc
 
 
 async def test_a_process_that_has_just_begun_takes_over_what_another_learned(
-    shelf: PastShelf, clock: SteppedClock
+    shelf: ScoreStore, clock: SteppedClock
 ) -> None:
     long, short = LearningFeed(), LearningFeed()
     async with kept(shelf, clock, long):
@@ -127,7 +131,9 @@ async def test_a_process_that_has_just_begun_takes_over_what_another_learned(
         assert await stored(shelf, clock) == [1.0, 2.0, 3.0]
 
 
-async def test_the_last_word_of_a_process_does_not_replace_a_longer_past(shelf: PastShelf, clock: SteppedClock) -> None:
+async def test_the_last_word_of_a_process_does_not_replace_a_longer_past(
+    shelf: ScoreStore, clock: SteppedClock
+) -> None:
     short = LearningFeed()
     async with kept(shelf, clock, short):
         await learn(shelf, clock, 1.0, 2.0, 3.0)
@@ -136,7 +142,7 @@ async def test_the_last_word_of_a_process_does_not_replace_a_longer_past(shelf: 
     assert await stored(shelf, clock) == [1.0, 2.0, 3.0]
 
 
-async def test_who_does_not_lead_a_symbol_reads_and_does_not_write(shelf: PastShelf, clock: SteppedClock) -> None:
+async def test_who_does_not_lead_a_symbol_reads_and_does_not_write(shelf: ScoreStore, clock: SteppedClock) -> None:
     leads = {"leader": True, "follower": False}
     leader, follower = LearningFeed(), LearningFeed()
     async with (
@@ -164,10 +170,10 @@ async def test_who_does_not_lead_a_symbol_reads_and_does_not_write(shelf: PastSh
         b"",
         b"own past 1\n",
         b"\x00" * 5_000,
-        encode(PastRecord(MARKET, Symbol("ETHUSDT"), SteppedClock().now_ms(), {"flood": array("d", [1.0])})),
+        encode(ScoreRecord(MARKET, Symbol("ETHUSDT"), SteppedClock().now_ms(), {"flood": array("d", [1.0])})),
     ],
 )
-async def test_a_record_that_is_none_is_written_over(shelf: PastShelf, clock: SteppedClock, record: bytes) -> None:
+async def test_a_record_that_is_none_is_written_over(shelf: ScoreStore, clock: SteppedClock, record: bytes) -> None:
     await shelf.write(BTC, record)
 
     pasts = LearningFeed()
@@ -190,10 +196,10 @@ async def test_a_record_that_is_none_is_written_over(shelf: PastShelf, clock: St
     ],
 )
 async def test_series_that_do_not_belong_together_change_nothing(
-    shelf: PastShelf, clock: SteppedClock, caplog: pytest.LogCaptureFixture, wrong: Series
+    shelf: ScoreStore, clock: SteppedClock, caplog: pytest.LogCaptureFixture, wrong: Series
 ) -> None:
     caplog.set_level(logging.INFO)
-    await shelf.write(BTC, encode(PastRecord(MARKET, BTC, clock.now_ms(), {**wrong, "more": array("d", [1.0] * 999)})))
+    await shelf.write(BTC, encode(ScoreRecord(MARKET, BTC, clock.now_ms(), {**wrong, "more": array("d", [1.0] * 999)})))
 
     pasts = LearningFeed()
     async with kept(shelf, clock, pasts):
@@ -206,7 +212,7 @@ async def test_series_that_do_not_belong_together_change_nothing(
 
 
 async def test_scores_that_are_no_numbers_are_told_of_and_not_written(
-    shelf: PastShelf, clock: SteppedClock, caplog: pytest.LogCaptureFixture
+    shelf: ScoreStore, clock: SteppedClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     pasts = LearningFeed()
     async with kept(shelf, clock, pasts):
@@ -243,7 +249,7 @@ async def test_a_folder_that_cannot_be_written_costs_a_warning_and_nothing_else(
     tmp_path: Path, clock: SteppedClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("where a folder should be")
-    shelf, pasts = DiskShelf(tmp_path / "file", MARKET, clock), LearningFeed()
+    shelf, pasts = DiskScoreStore(tmp_path / "file", MARKET, clock), LearningFeed()
 
     async with kept(shelf, clock, pasts):
         pasts.learn(1.0)
@@ -267,10 +273,10 @@ async def test_a_shelf_that_hangs_does_not_keep_a_process_from_ending(clock: Ste
             pasts.learn(1.0)
 
 
-async def test_a_process_that_is_told_to_end_writes_as_well(shelf: PastShelf, clock: SteppedClock) -> None:
+async def test_a_process_that_is_told_to_end_writes_as_well(shelf: ScoreStore, clock: SteppedClock) -> None:
     pasts = LearningFeed()
     with anyio.CancelScope() as scope:
-        async with PastKeeper(shelf, clock).running() as keeper:
+        async with ScorePersistence(shelf, clock).running() as keeper:
             keeper.opened(pasts)
             try:
                 pasts.learn(1.0)
@@ -291,7 +297,7 @@ async def test_at_the_end_a_shelf_that_fails_is_not_asked_for_every_symbol(clock
             return await super().read(symbol)
 
     shelf = CountingShelf(OSError("gone"))
-    async with PastKeeper(shelf, clock).running() as keeper:
+    async with ScorePersistence(shelf, clock).running() as keeper:
         for each in range(5):
             keeper.opened(LearningFeed(Symbol(f"S{each}")))
         await settled()

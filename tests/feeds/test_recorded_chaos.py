@@ -12,7 +12,7 @@ from feeds.recorded import Pair, book_of, recording
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, WrittenLevel
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import Joined
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from support.fixtures import RECORDED_MARKET, needs
 
@@ -111,7 +111,7 @@ class Run:
     def __init__(self, pair: Pair, seed: int) -> None:
         self.random = Random(seed)
         self.scene = self.random.choice(scenes(pair))
-        self.feed = SymbolFeed(Symbol(pair.upper()), Room.shared_by(20))
+        self.feed = SymbolFeed(Symbol(pair.upper()), FeedMemoryLimit.shared_by(20))
         self.truth, self.told = self.scene.start.copy(), 0
         self.taken, self.place = self.scene.start.copy(), 0
         self.request: Request | None = None

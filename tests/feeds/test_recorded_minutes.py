@@ -12,10 +12,10 @@ from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.standing import StandingProfile
 from mcp_binance_server.analytics.market.flood import UsualRates
 from mcp_binance_server.analytics.market.minute import MinuteFacts
-from mcp_binance_server.analytics.market.pasts import CRITERIA, LEAST_OF_MINUTE, EndedMinute, SymbolPasts
+from mcp_binance_server.analytics.market.symbol_scores import CRITERIA, LEAST_OF_MINUTE, EndedMinute, SymbolScores
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 from support.fixtures import RECORDED_MARKET, needs
 
 pytestmark = [needs(RECORDED_MARKET), pytest.mark.flood]
@@ -24,7 +24,7 @@ LOTS: dict[Pair, float] = {"btcusdt": 0.00001, "ethusdt": 0.0001}
 
 
 def lived(recorded: Recording, lot: float) -> SymbolFeed:
-    feed = SymbolFeed(Symbol("BTCUSDT"), Room.shared_by(1))
+    feed = SymbolFeed(Symbol("BTCUSDT"), FeedMemoryLimit.shared_by(1))
     feed.minutes.measure_in(PriceGrid(0.01, lot))
     for delta in recorded.deltas[: recorded.before_snapshot]:
         feed.on_depth(delta, delta.event_ms)
@@ -63,10 +63,10 @@ def test_ordinary_minutes_seldom_show_three_equal_refills(pair: Pair) -> None:
 def test_what_ordinary_minutes_score_against_the_floors(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     minutes = list[MinuteFacts]()
 
-    def keep(_pasts: SymbolPasts, facts: MinuteFacts, _ended: EndedMinute) -> None:
+    def keep(_pasts: SymbolScores, facts: MinuteFacts, _ended: EndedMinute) -> None:
         minutes.append(facts)
 
-    monkeypatch.setattr(SymbolPasts, "learn", keep)
+    monkeypatch.setattr(SymbolScores, "learn", keep)
     lived(recording(pair), LOTS[pair])
 
     # Too few to rank: each is held against what the others make usual.

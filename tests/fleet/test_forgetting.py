@@ -220,8 +220,8 @@ async def test_members_of_a_lost_memory_still_count_for_their_parties(server: St
     late = await second.admit("p", "b1", ttl_ms=60_000, cap=5, party="b")
 
     assert not early.admitted
-    assert late.gave_way.startswith("m")
-    assert not await first.touch("p", late.gave_way, ttl_ms=60_000)
+    assert late.evicted.startswith("m")
+    assert not await first.touch("p", late.evicted, ttl_ms=60_000)
     assert not (await first.admit("p", "m9", ttl_ms=60_000, cap=5, party="m")).admitted
 
 

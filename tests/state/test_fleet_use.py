@@ -14,10 +14,10 @@ from mcp_binance_server.state.shared_use import (
     FORGETS_MS,
     MOST_TOLD,
     TELLS_MS,
-    Elsewhere,
     FleetUse,
     PartyUse,
-    ToldUse,
+    RemoteUsage,
+    UsageReport,
 )
 from support.clock import FakeClock
 
@@ -31,7 +31,7 @@ class Process:
     """One of a fleet: what it uses is set, what it hears is seen."""
 
     def __init__(self, engine: StateEngine, clock: FakeClock) -> None:
-        self.used, self.elsewhere, self.looks = NOTHING, Elsewhere(self._look), 0
+        self.used, self.elsewhere, self.looks = NOTHING, RemoteUsage(self._look), 0
         self.fleet_use = FleetUse(engine, clock)
         self.fleet_use.share("loop", self.elsewhere, lambda: self.used)
 
@@ -98,7 +98,7 @@ async def test_that_nothing_is_used_any_more_is_told_at_once_and_once(
             for _ in range(20):
                 await anyio.lowlevel.checkpoint()
         await engine.publish(CHANNEL, b"end")
-        said = [msgspec.msgpack.decode(each, type=ToldUse).shared async for each in _until_end(tellings)]
+        said = [msgspec.msgpack.decode(each, type=UsageReport).shared async for each in _until_end(tellings)]
 
     assert took_ms < FORGETS_MS
     assert said[-1] == {}

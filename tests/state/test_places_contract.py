@@ -33,7 +33,7 @@ async def test_a_full_pool_gives_a_newcomer_the_place_that_ends_first_of_the_par
     for member in ("m0", "m1", "m3"):
         assert await engine.touch("p", member, ttl_ms=1_000)
 
-    assert await take(engine, "b0", "b") == Admission(admitted=True, count=4, retry_ms=0, gave_way="m2")
+    assert await take(engine, "b0", "b") == Admission(admitted=True, count=4, retry_ms=0, evicted="m2")
 
     assert not await engine.touch("p", "m2", ttl_ms=1_000)
     assert await engine.touch("p", "b0", ttl_ms=1_000)
@@ -60,7 +60,7 @@ async def test_of_parties_that_hold_equally_many_the_place_that_ends_first_goes(
         await take(engine, member, party)
     await engine.touch("p", "x0", ttl_ms=1_000)
 
-    assert (await take(engine, "z", "z")).gave_way == "y0"
+    assert (await take(engine, "z", "z")).evicted == "y0"
 
 
 async def test_places_of_no_party_neither_give_way_nor_make_another_do_so(engine: StateEngine) -> None:
@@ -94,9 +94,9 @@ async def test_places_that_were_left_or_have_ended_count_for_nobody(engine: Stat
         await take(engine, f"n{number}", "n")
     await engine.leave("p", "n0")
     clock.advance(50)
-    assert [(await take(engine, f"b{number}", "b")).gave_way for number in range(3)] == ["", "", ""]
+    assert [(await take(engine, f"b{number}", "b")).evicted for number in range(3)] == ["", "", ""]
 
-    assert (await take(engine, "m5", "m")).gave_way == "b0"
+    assert (await take(engine, "m5", "m")).evicted == "b0"
     assert not (await take(engine, "n5", "n")).admitted
 
 

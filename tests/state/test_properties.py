@@ -240,8 +240,8 @@ def test_no_party_below_its_share_is_refused_a_place_in_any_history(history: lis
             if verb == "come":
                 admission = await engine.admit("p", f"m{number}", ttl_ms=ms, cap=cap, party=party)
                 assert admission.admitted or held[party] >= cap // len({*held, party})
-                if admission.gave_way:
-                    assert held[inside.pop(admission.gave_way)[0]] >= held[party] + 2
+                if admission.evicted:
+                    assert held[inside.pop(admission.evicted)[0]] >= held[party] + 2
                 if admission.admitted:
                     inside[f"m{number}"] = (party, now + ms)
             elif verb == "leave" and held[party]:

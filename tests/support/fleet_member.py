@@ -103,7 +103,7 @@ async def member(
 
 
 async def read(state_url: str, rest_url: str, stream_url: str, need: str, count: str) -> None:
-    from mcp_binance_server.loading import calm
+    from mcp_binance_server.loading import tune_gc
     from mcp_binance_server.state.redis import RedisEngine
 
     needs: Need = next(each for each in get_args(Need) if each == need)
@@ -111,7 +111,7 @@ async def read(state_url: str, rest_url: str, stream_url: str, need: str, count:
     clock, engine = SystemClock(), RedisEngine.from_url(state_url)
     await engine.start()
     network = Network("load", rest_url, "", stream_url=stream_url)
-    calm()
+    tune_gc()
     dialer = NetworkDialer()
     async with member(engine, network, dialer=dialer, clock=clock, most=len(symbols), weight_limit=PLENTY) as one:
         with ExitStack() as readers:

@@ -100,7 +100,7 @@ async def run(options: dict[str, float]) -> None:
 
     async with running_app(read_settings(own), clock=clock, network=NETWORK, transport=Loop(exchange)) as app:
         chosen = HttpOptions(
-            authentication=Authentication(Open()), allowed=allow(), lends_own_key=True, session_idle_secs=1
+            authentication=Authentication(Open()), allowed=allow(), shares_server_key=True, session_idle_secs=1
         )
         http = assemble(app.server, app.dispatcher, clock, chosen)
         async with http.heart.running():

@@ -16,9 +16,9 @@ from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.transports.grpc.callers import Authenticate
 from mcp_binance_server.transports.grpc.calls import SERVICE
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
-from mcp_binance_server.transports.grpc.serving import Grace, ListeningAddress, running_service
+from mcp_binance_server.transports.grpc.serving import GracePeriod, ListeningAddress, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
-from mcp_binance_server.transports.standing import Standing
+from mcp_binance_server.transports.standing import TokenRevocation
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 PATIENCE_SECS = 30.0
@@ -69,14 +69,14 @@ async def provided(
     dispatcher: Dispatcher,
     *,
     authenticate: Authenticate | None = None,
-    standing: Standing | None = None,
+    standing: TokenRevocation | None = None,
     grace_secs: float = 10.0,
 ) -> AsyncGenerator[Provider]:
     """Serve on a free port of the loopback and connect to it."""
     address = ListeningAddress("127.0.0.1", 0)
     async with (
         running_service(
-            dispatcher, address, authenticate=authenticate, standing=standing, grace=Grace(grace_secs)
+            dispatcher, address, authenticate=authenticate, standing=standing, grace=GracePeriod(grace_secs)
         ) as bound,
         insecure_channel(str(bound)) as channel,
     ):

@@ -68,11 +68,11 @@ class Toy:
         await send({"type": "http.response.body", "body": b"open", "more_body": True})
         async with anyio.create_task_group() as either:
 
-            async def until_the_client_leaves() -> None:
+            async def until_disconnect() -> None:
                 await receive()
                 either.cancel_scope.cancel()
 
-            either.start_soon(until_the_client_leaves)
+            either.start_soon(until_disconnect)
             await self.closing.wait()
             either.cancel_scope.cancel()
         await send({"type": "http.response.body", "body": b"closed"})

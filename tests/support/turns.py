@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from statistics import median
 from time import process_time, thread_time
 
-from mcp_binance_server.loading import calm
+from mcp_binance_server.loading import tune_gc
 
 # What the work below takes on a common machine: 2.6 to 5.2 where the bars were set, by what its neighbours did.
 USUAL_MS = 4.0
@@ -59,7 +59,7 @@ def collecting_as_a_server() -> Generator[None]:
     """Collect garbage as a server of ours does; what the tests hold would be walked for a tenth of a second."""
     before = gc.get_threshold()
     gc.collect()
-    calm()
+    tune_gc()
     try:
         yield
     finally:

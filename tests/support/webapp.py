@@ -23,7 +23,7 @@ ENVELOPE: dict[str, Any] = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
-OPTIONS = HttpOptions(authentication=Authentication(Open()), allowed=allow(), lends_own_key=True)
+OPTIONS = HttpOptions(authentication=Authentication(Open()), allowed=allow(), shares_server_key=True)
 
 
 @asynccontextmanager

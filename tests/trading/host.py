@@ -204,7 +204,7 @@ async def started(host: Host, *, matches: bool) -> AsyncGenerator[Process]:
             exchange = PaperExchange(store, START, 0, host.clock.now_ms)
             broker = PaperBroker("paper", exchange, pair_of, Venue("mainnet", "paper"), Arriving(host))
             desk = host.desk(HostLedger(store, name), lambda _: Faulty(host, broker), host.clock, host.clock.now_ms)
-            desk.errands.last_ms = 0
+            desk.background_tasks.last_ms = 0
             async with desk.running():
                 await desk.ready()
                 yield Process(host, desk, Agreements(store))

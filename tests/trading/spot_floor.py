@@ -139,7 +139,7 @@ async def spot_floor(
                 if fleet is not None:
                     said = FleetAgreements(store, fleet.engine, account.name)
                     keeper = FleetKeeper(
-                        fleet, said, broker, clock, now_ms, start.again, SETTLE_MS, shares_everybody=True
+                        fleet, said, broker, clock, now_ms, start.again, SETTLE_MS, shares_global_stop=True
                     )
                     start.last = (StartStep("the fleet agrees", keeper.joined),)
                 async with desk.running(start):

@@ -11,8 +11,8 @@ import pytest
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Amendment, Fate, Replacement, Target, WrittenList
 from mcp_binance_server.domain.orders import Order, Report
+from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
-from mcp_binance_server.trading.journal.wholeness import examine
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.exits import Exits, standing_of, with_leg
 from mcp_binance_server.trading.judgement.policy import Policy

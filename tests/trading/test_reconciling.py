@@ -17,9 +17,9 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
 from mcp_binance_server.trading.desk import LEFT
+from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
-from mcp_binance_server.trading.journal.wholeness import examine
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.reconciling import PAGE, StartStep, TradedAccount, terms_of
 from mcp_binance_server.trading.requests import written_order

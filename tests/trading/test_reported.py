@@ -14,9 +14,9 @@ from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.domain.orders import Order, Report
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
+from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS
-from mcp_binance_server.trading.journal.wholeness import examine
 from mcp_binance_server.trading.requests import written_order
 from support.terms import NOW_MS, intent
 from trading.bench import Bench, Scripted, opened_bench, placed

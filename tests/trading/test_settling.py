@@ -11,12 +11,12 @@ import pytest
 from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.desk import Desk
-from mcp_binance_server.trading.errands import LAST_MS
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS
 from mcp_binance_server.trading.requests import written_order
+from mcp_binance_server.trading.tasks import LAST_MS
 from support.terms import NOW_MS, intent
 from trading.bench import Bench, Scripted, opened_bench, placed
 
@@ -218,7 +218,7 @@ async def test_the_end_of_the_process_waits_for_an_order_under_way(tmp_path: Pat
     exchange = Scripted(held=anyio.Event())
 
     async def let_go() -> None:
-        while not made.desk.errands.is_ending:
+        while not made.desk.background_tasks.is_ending:
             await anyio.lowlevel.checkpoint()
         with pytest.raises(JournalUnavailable):
             await made.place(intent(1))
@@ -245,7 +245,7 @@ async def test_the_end_of_the_process_does_not_wait_for_ever(tmp_path: Path, *, 
     exchange = Scripted(held=anyio.Event(), holds_before=not reaches)
     with anyio.CancelScope() as everything:
         async with opened_bench(tmp_path, exchange) as made:
-            made.desk.errands.last_ms = 1
+            made.desk.background_tasks.last_ms = 1
             async with anyio.create_task_group() as asking:
                 asking.start_soon(made.place, intent())
                 while not exchange.arrived:

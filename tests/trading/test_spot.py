@@ -11,8 +11,8 @@ import pytest
 from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
-from mcp_binance_server.trading.journal.wholeness import examine
 from support.clock import FakeClock
 from trading.spot_floor import SYMBOL, SpotFloor, breaks, by_hand, spot_floor, writes
 

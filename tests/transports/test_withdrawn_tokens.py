@@ -18,7 +18,7 @@ from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 from mcp_binance_server.transports.proto import provider_pb2 as pb
-from mcp_binance_server.transports.standing import Standing
+from mcp_binance_server.transports.standing import TokenRevocation
 from support.clock import FakeClock
 from support.provider import provided, refused, until
 from support.stepped import LiveMarket, live_market
@@ -194,7 +194,7 @@ async def test_grpc_streams_of_a_withdrawn_token_end_too(file: File, how: str) -
 
 async def test_who_cannot_be_asked_about_stays_and_ends_nobody_else(caplog: pytest.LogCaptureFixture) -> None:
     clock, edition = FakeClock(), [0]
-    standing = Standing(lambda: edition[0], clock)
+    standing = TokenRevocation(lambda: edition[0], clock)
 
     async def fails() -> bool:
         raise RuntimeError

@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 from mcp_binance_server.analytics.book.impact import KyleLambda
-from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
 from mcp_binance_server.analytics.flow.book_events import QUEUES, OrderFlowImbalance, QueueFlow
 from mcp_binance_server.analytics.flow.direction import flow_direction
-from mcp_binance_server.analytics.flow.past import FlowPast
 from mcp_binance_server.analytics.flow.report import FlowReport, References, reference_levels, sample_of_trades
 from mcp_binance_server.analytics.flow.volume import large_trades
-from mcp_binance_server.analytics.own_past import OwnPast
+from mcp_binance_server.analytics.flow.window_scores import FlowScores
+from mcp_binance_server.analytics.metric import Progress, Unknown, Window
+from mcp_binance_server.analytics.score_history import ScoreHistory
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
@@ -52,7 +52,7 @@ def report(seed: int) -> FlowReport:
     window = Window(NOW_MS - 60_000, NOW_MS)
     sample = sample_of_trades(trades, window)
     waiting = Unknown("collecting", Progress(have_ms=0, need_ms=10_000, ready_ms=NOW_MS + 10_000))
-    past = FlowPast(60_000, NOW_MS - 60_000, tuple(random.random() ** 3 for _ in range(random.choice((39, 66, 66)))))
+    past = FlowScores(60_000, NOW_MS - 60_000, tuple(random.random() ** 3 for _ in range(random.choice((39, 66, 66)))))
     return FlowReport(
         rules=RULES,
         requested_ms=60_000,
@@ -136,7 +136,7 @@ def report_with(count: int, *, windows: int = 66, seconds: int = 60, bought: int
     trades = [Trade(at, *one, time_ms, at >= bought, at, at) for at, time_ms in enumerate(times)]
     window = Window(NOW_MS - 60_000, NOW_MS)
     sample = sample_of_trades(trades, window)
-    past = FlowPast(60_000, NOW_MS - 60_000, (0.01,) * windows)
+    past = FlowScores(60_000, NOW_MS - 60_000, (0.01,) * windows)
     return replace(report(3), sample=sample, direction=flow_direction(sample.seconds, window, past))
 
 
@@ -152,7 +152,7 @@ def test_the_impact_of_a_million_is_told_where_it_stands_out_and_the_quote_is_a_
 
 
 def test_an_imbalance_of_quotes_is_told_in_queues_with_its_rank_and_what_a_queue_moved() -> None:
-    past = OwnPast([0.5] * 350 + [9.0] * 9)
+    past = ScoreHistory([0.5] * 350 + [9.0] * 9)
     flow = QueueFlow(3.14, past.judge(QUEUES, 3.14), KyleLambda(0.012, 0.002, 6.0, 0.21, 360, distinguishable=True))
     made = replace(report(3), ofi=OrderFlowImbalance(2.0, (1.0,) * 40), queues=flow)
 

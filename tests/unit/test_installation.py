@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.installation import anew, own_command, way_of, with_extra, with_package
+from mcp_binance_server.installation import own_command, reinstall_command, way_of, with_extra, with_package
 
 
 def uvx(folder: Path) -> Path:
@@ -72,7 +72,7 @@ def test_a_hint_is_a_command_of_the_tool_that_installed_it(
 ) -> None:
     prefix = str(made_by(tmp_path))
 
-    hints = way_of(prefix), with_extra("grpc", prefix), with_package("keyring", prefix), anew(prefix)
+    hints = way_of(prefix), with_extra("grpc", prefix), with_package("keyring", prefix), reinstall_command(prefix)
 
     assert hints == told
 

@@ -8,20 +8,20 @@ import pytest
 from mcp_binance_server.analytics.book.cost import market_order_cost
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.metrics import imbalance_of_band, top_of_book
-from mcp_binance_server.analytics.envelope import Basis, NotJudged, Unknown, Window
 from mcp_binance_server.analytics.market.glance import TouchReport
 from mcp_binance_server.analytics.market.health import HealthNow, HealthWord
+from mcp_binance_server.analytics.market.last_hour import StressParts
 from mcp_binance_server.analytics.market.microstructure import (
     AnomalyReport,
     HealthReport,
     MarketPart,
     Recoveries,
 )
-from mcp_binance_server.analytics.market.own_hour import StressParts
-from mcp_binance_server.analytics.market.pasts import EndedMinute, EventName, SymbolPasts
 from mcp_binance_server.analytics.market.reference_class import ReferenceClass
 from mcp_binance_server.analytics.market.stress import StressNow
-from mcp_binance_server.analytics.own_past import OwnPast, base_rate
+from mcp_binance_server.analytics.market.symbol_scores import EndedMinute, EventName, SymbolScores
+from mcp_binance_server.analytics.metric import Basis, NotJudged, Unknown, Window
+from mcp_binance_server.analytics.score_history import ScoreHistory, base_rate
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
@@ -37,7 +37,7 @@ from mcp_binance_server.surface.views.book.cost import spread_words
 from mcp_binance_server.surface.views.glance import glance_lines
 from mcp_binance_server.surface.views.health import health_line, health_metrics, health_rows, health_title
 from mcp_binance_server.surface.views.microstructure import recommendation
-from support.own_past import START_MS, live_through, unusual_minute
+from support.score_history import START_MS, live_through, unusual_minute
 
 RULES = SymbolRules(
     Symbol("BTCUSDT"),
@@ -167,14 +167,14 @@ def test_a_spread_of_one_tick_is_its_minimum_and_coarse_ticks_are_counted(
     assert spread_words(tick, top.mid, top.spread) == words
 
 
-def report_of(*minutes: EndedMinute, pasts: SymbolPasts) -> AnomalyReport:
+def report_of(*minutes: EndedMinute, pasts: SymbolScores) -> AnomalyReport:
     stress = StressNow(*pasts.stress(StressParts(-2.0, -7.0, 0.004)))
     return AnomalyReport(rules=RULES, basis=BASIS, minutes=minutes, stress=stress, past_minutes=120)
 
 
 @pytest.fixture(scope="module")
-def lived() -> SymbolPasts:
-    pasts = SymbolPasts()
+def lived() -> SymbolScores:
+    pasts = SymbolScores()
     live_through(pasts, 120)
     return pasts
 
@@ -182,13 +182,13 @@ def lived() -> SymbolPasts:
 def unusual(ended: EndedMinute, *, again: bool = False) -> EndedMinute:
     """Let the flood of a minute be the highest of its past."""
     flood = ended.of("flood")
-    judged = OwnPast([0.0] * 240).judge(flood.judgement.criterion, 1.5, again=again)
+    judged = ScoreHistory([0.0] * 240).judge(flood.judgement.criterion, 1.5, again=again)
     made = replace(flood, judgement=judged, measured={"times_usual": 4.5})
     return EndedMinute(ended.end_ms, tuple(made if each.name == "flood" else each for each in ended.verdicts))
 
 
-def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(lived: SymbolPasts) -> None:
-    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(lived: SymbolScores) -> None:
+    calm = live_through(SymbolScores.restored(lived.series()), 1, seed=4)[0]
 
     rows = "\n".join(anomaly_rows(report_of(unusual(calm), pasts=lived)))
 
@@ -200,8 +200,8 @@ def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(liv
 
 
 @pytest.mark.slow
-def test_a_market_with_unusual_events_is_not_called_usual(lived: SymbolPasts) -> None:
-    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+def test_a_market_with_unusual_events_is_not_called_usual(lived: SymbolScores) -> None:
+    calm = live_through(SymbolScores.restored(lived.series()), 1, seed=4)[0]
     events = report_of(unusual(calm), pasts=lived)
 
     said = recommendation(replace(part(health()), anomalies=events))
@@ -209,8 +209,8 @@ def test_a_market_with_unusual_events_is_not_called_usual(lived: SymbolPasts) ->
     assert said == "1 of 5 events above is unusual; spread and depth are not."
 
 
-def test_twice_running_is_a_finding_and_the_rarest_minute_of_several_is_shown(lived: SymbolPasts) -> None:
-    calm = live_through(SymbolPasts.restored(lived.series()), 2, seed=4)
+def test_twice_running_is_a_finding_and_the_rarest_minute_of_several_is_shown(lived: SymbolScores) -> None:
+    calm = live_through(SymbolScores.restored(lived.series()), 2, seed=4)
     report = report_of(unusual(calm[0], again=True), calm[1], pasts=lived)
 
     assert [each.name for each in report.findings] == ["flood"]
@@ -220,8 +220,8 @@ def test_twice_running_is_a_finding_and_the_rarest_minute_of_several_is_shown(li
     assert (flood["confidence"], flood["finding"], flood["minute"]) == ("high", True, "2023-11-14T22:14:20.000Z")
 
 
-def test_a_market_that_changed_names_no_single_minute(lived: SymbolPasts) -> None:
-    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+def test_a_market_that_changed_names_no_single_minute(lived: SymbolScores) -> None:
+    calm = live_through(SymbolScores.restored(lived.series()), 1, seed=4)[0]
     report = replace(report_of(unusual(calm), pasts=lived), changed={"flood": base_rate(9, 60)})
 
     rows = "\n".join(anomaly_rows(report))
@@ -231,8 +231,8 @@ def test_a_market_that_changed_names_no_single_minute(lived: SymbolPasts) -> Non
     assert "0 of 5 judged unusual" in rows
 
 
-def test_stress_is_told_with_its_parts(lived: SymbolPasts) -> None:
-    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+def test_stress_is_told_with_its_parts(lived: SymbolScores) -> None:
+    calm = live_through(SymbolScores.restored(lived.series()), 1, seed=4)[0]
 
     said = stress_line(report_of(calm, pasts=lived))
 
@@ -243,8 +243,8 @@ def test_stress_is_told_with_its_parts(lived: SymbolPasts) -> None:
     )
 
 
-def test_a_market_whose_stress_became_usual_says_so_once_and_names_no_moment(lived: SymbolPasts) -> None:
-    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+def test_a_market_whose_stress_became_usual_says_so_once_and_names_no_moment(lived: SymbolScores) -> None:
+    calm = live_through(SymbolScores.restored(lived.series()), 1, seed=4)[0]
     report = replace(report_of(calm, pasts=lived), changed={"stress": base_rate(9, 60)})
 
     assert stress_line(report) == "unusual in 9 of the last 60 minutes: compare with the hours before"
@@ -258,7 +258,7 @@ def test_a_market_whose_stress_became_usual_says_so_once_and_names_no_moment(liv
 
 
 def test_what_is_usual_for_markets_like_it_is_said_and_stays_not_judged() -> None:
-    short = SymbolPasts()
+    short = SymbolScores()
     newest = live_through(short, 12)[-1]
     alone = report_of(newest, pasts=short)
     report = replace(alone, reference=ReferenceClass.of(0.05, 300))
@@ -282,7 +282,7 @@ def test_what_is_usual_for_markets_like_it_is_said_and_stays_not_judged() -> Non
 
 
 def test_what_no_market_like_it_has_is_left_not_judged() -> None:
-    short = SymbolPasts()
+    short = SymbolScores()
     live_through(short, 12)
     like = ReferenceClass.of(0.05, 300)
     crash = replace(report_of(short.judge(unusual_minute("flood"), START_MS), pasts=short), reference=like)
@@ -299,7 +299,7 @@ def test_what_no_market_like_it_has_is_left_not_judged() -> None:
 
 
 def test_when_all_that_waits_is_usual_it_is_said_of_all() -> None:
-    young = SymbolPasts()
+    young = SymbolScores()
     newest = live_through(young, 55)[-1]
     report = replace(report_of(newest, pasts=young), reference=ReferenceClass.of(0.05, 300))
 
@@ -309,8 +309,8 @@ def test_when_all_that_waits_is_usual_it_is_said_of_all() -> None:
     )
 
 
-def test_what_cannot_be_judged_yet_is_one_line(lived: SymbolPasts) -> None:
-    short = SymbolPasts()
+def test_what_cannot_be_judged_yet_is_one_line(lived: SymbolScores) -> None:
+    short = SymbolScores()
     newest = live_through(short, 12)[-1]
     waiting = report_of(newest, pasts=short)
 
@@ -350,7 +350,7 @@ def test_what_cannot_be_judged_yet_is_one_line(lived: SymbolPasts) -> None:
         ),
     ],
 )
-def test_an_event_is_told_where_it_was_and_what_was_measured(lived: SymbolPasts, event: EventName, words: str) -> None:
+def test_an_event_is_told_where_it_was_and_what_was_measured(lived: SymbolScores, event: EventName, words: str) -> None:
     report = report_of(lived.judge(unusual_minute(event), START_MS), pasts=lived)
 
     assert f" {words}" in "\n".join(anomaly_rows(report))

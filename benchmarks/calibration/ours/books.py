@@ -6,6 +6,7 @@ from calibration.records import HealthAt, Minute, Place, Said, Second
 from mcp_binance_server.analytics.book.grid import BookSide, PriceGrid
 from mcp_binance_server.analytics.book.standing import Levels
 from mcp_binance_server.analytics.market.health import HealthMeter
+from mcp_binance_server.analytics.market.last_hour import HEALTH_EVERY_S, STRESS_EVERY_S, StressParts
 from mcp_binance_server.analytics.market.minute import (
     NEAR_BPS,
     WIDE_BPS,
@@ -15,9 +16,8 @@ from mcp_binance_server.analytics.market.minute import (
     MinuteFacts,
     MinuteReader,
 )
-from mcp_binance_server.analytics.market.own_hour import HEALTH_EVERY_S, STRESS_EVERY_S, StressParts
-from mcp_binance_server.analytics.market.pasts import EndedMinute, EventVerdict, SymbolPasts
 from mcp_binance_server.analytics.market.stress import StressMeter
+from mcp_binance_server.analytics.market.symbol_scores import EndedMinute, EventVerdict, SymbolScores
 
 GRID = PriceGrid(1.0, 1.0)
 # An injected crash is over by then, and asked about while it stands.
@@ -106,7 +106,7 @@ class OurBooks:
     """Our judgements with the past that `learn` gave them."""
 
     def __init__(self) -> None:
-        self.pasts = SymbolPasts()
+        self.pasts = SymbolScores()
         self.recent: list[BookMoment] = []
         self._last: tuple[MinuteFacts, list[BookMoment], EndedMinute] | None = None
 

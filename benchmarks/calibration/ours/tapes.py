@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from calibration.records import Tape
-from mcp_binance_server.analytics.envelope import Window
 from mcp_binance_server.analytics.flow.direction import flow_direction
-from mcp_binance_server.analytics.flow.past import MOST_WINDOWS, past_windows
 from mcp_binance_server.analytics.flow.volume import SecondFlow
+from mcp_binance_server.analytics.flow.window_scores import MOST_WINDOWS, past_windows
+from mcp_binance_server.analytics.metric import Window
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle

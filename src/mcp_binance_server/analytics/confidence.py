@@ -7,7 +7,7 @@ from math import sqrt
 from struct import iter_unpack
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.envelope import Confidence
+from mcp_binance_server.analytics.metric import Confidence
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 
 IntervalMethod = Literal["wilson_lower_bound_on_uncertainty", "block_bootstrap_by_second"]

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 _HEADING = ("| Variable | Default | May be | Decides |", "|---|---|---|---|")
 
 
-class Knob(NamedTuple):
+class ThresholdBounds(NamedTuple):
     """Bounds of a threshold, both inclusive, and its meaning."""
 
     low: float
@@ -25,51 +25,65 @@ class Knob(NamedTuple):
     meaning: str
 
 
-_KNOBS: dict[str, Knob] = {
-    "profile_bins": Knob(5, 200, "bins of a volume profile over its price range"),
-    "profile_area": Knob(0.01, 1, "share of the volume that the value area holds"),
-    "profile_rows": Knob(1, 2, "rows added to the value area in each step"),
-    "vol_edges": Knob(0, 100, "lowest annual volatility of the classes low, medium, medium-high and high"),
-    "vol_min_n": Knob(2, 89, "daily returns needed to class an asset's volatility"),
-    "swing_side": Knob(1, 50, "bars on each side that a swing must exceed"),
-    "cluster_atr": Knob(0.01, 10, "distance in ATR within which levels are merged"),
-    "level_atr": Knob(0, 10, "distance in ATR from which a level is support or resistance, not the price itself"),
-    "bias_t": Knob(0, 100, "t statistic of a week's hourly returns at which a direction is named"),
-    "momentum_sigmas": Knob(0, 100, "day's change that counts as momentum, as a multiple of a usual day's change"),
-    "sentiment_sigmas": Knob(0, 100, "day's change for a word of sentiment, as a multiple of a usual day's change"),
-    "hhi_edges": Knob(0, 1, "HHI at which a portfolio counts as moderate, and as concentrated"),
-    "var_level": Knob(50, 99, "level of VaR and ES in per cent"),
-    "var_min_n": Knob(20, 89, "daily returns needed for VaR and ES"),
-    "corr_min_n": Knob(3, 89, "daily returns needed for a correlation"),
-    "risk_max_assets": Knob(1, 50, "largest holdings whose history is read"),
-    "heavy_share": Knob(0, 1, "share of volatile assets at which a portfolio is called heavily weighted"),
-    "moderate_share": Knob(0, 1, "share of volatile assets at which a portfolio is called moderately weighted"),
-    "stablecoin_floor": Knob(0, 0.95, "lowest share of stablecoins without advice to add more"),
-    "effective_assets_floor": Knob(1, 100, "lowest number of effective assets without advice to diversify"),
-    "position_ceiling": Knob(
+_KNOBS: dict[str, ThresholdBounds] = {
+    "profile_bins": ThresholdBounds(5, 200, "bins of a volume profile over its price range"),
+    "profile_area": ThresholdBounds(0.01, 1, "share of the volume that the value area holds"),
+    "profile_rows": ThresholdBounds(1, 2, "rows added to the value area in each step"),
+    "vol_edges": ThresholdBounds(0, 100, "lowest annual volatility of the classes low, medium, medium-high and high"),
+    "vol_min_n": ThresholdBounds(2, 89, "daily returns needed to class an asset's volatility"),
+    "swing_side": ThresholdBounds(1, 50, "bars on each side that a swing must exceed"),
+    "cluster_atr": ThresholdBounds(0.01, 10, "distance in ATR within which levels are merged"),
+    "level_atr": ThresholdBounds(
+        0, 10, "distance in ATR from which a level is support or resistance, not the price itself"
+    ),
+    "bias_t": ThresholdBounds(0, 100, "t statistic of a week's hourly returns at which a direction is named"),
+    "momentum_sigmas": ThresholdBounds(
+        0, 100, "day's change that counts as momentum, as a multiple of a usual day's change"
+    ),
+    "sentiment_sigmas": ThresholdBounds(
+        0, 100, "day's change for a word of sentiment, as a multiple of a usual day's change"
+    ),
+    "hhi_edges": ThresholdBounds(0, 1, "HHI at which a portfolio counts as moderate, and as concentrated"),
+    "var_level": ThresholdBounds(50, 99, "level of VaR and ES in per cent"),
+    "var_min_n": ThresholdBounds(20, 89, "daily returns needed for VaR and ES"),
+    "corr_min_n": ThresholdBounds(3, 89, "daily returns needed for a correlation"),
+    "risk_max_assets": ThresholdBounds(1, 50, "largest holdings whose history is read"),
+    "heavy_share": ThresholdBounds(0, 1, "share of volatile assets at which a portfolio is called heavily weighted"),
+    "moderate_share": ThresholdBounds(
+        0, 1, "share of volatile assets at which a portfolio is called moderately weighted"
+    ),
+    "stablecoin_floor": ThresholdBounds(0, 0.95, "lowest share of stablecoins without advice to add more"),
+    "effective_assets_floor": ThresholdBounds(1, 100, "lowest number of effective assets without advice to diversify"),
+    "position_ceiling": ThresholdBounds(
         0, 1, "share of one asset at which stops are advised; also the maximum share of a position"
     ),
-    "market_shock": Knob(-1, 0, "what-if: move of every asset that is not stable"),
-    "btc_shock": Knob(-1, 0, "what-if: move of bitcoin; other assets follow by their beta"),
-    "stale_ms": Knob(100, 60_000, "age at which a live book is stale, so that the book is requested instead"),
-    "min_events": Knob(
+    "market_shock": ThresholdBounds(-1, 0, "what-if: move of every asset that is not stable"),
+    "btc_shock": ThresholdBounds(-1, 0, "what-if: move of bitcoin; other assets follow by their beta"),
+    "stale_ms": ThresholdBounds(
+        100, 60_000, "age at which a live book is stale, so that the book is requested instead"
+    ),
+    "min_events": ThresholdBounds(
         2, 4_000, "events needed for OFI, for the signal and range of an order flow, and for a baseline"
     ),
-    "min_seconds": Knob(4, 3_600, "seconds with trades needed for the range of an order flow"),
-    "resamples": Knob(100, 5_000, "resamples of the bootstrap"),
-    "large_trade_percentile": Knob(1, 100, "percentile of earlier trades, by value, that a large trade reaches"),
-    "large_trade_min_n": Knob(1, 1_000, "earlier trades needed to call a trade large"),
-    "vpin_buckets": Knob(1, 1_000, "volume buckets of VPIN; each is a mean day's volume divided by this number"),
-    "vacuum_fraction": Knob(0, 1, "share of the median bin below which a bin is thin"),
-    "vacuum_min_trades": Knob(1, 1_000_000, "trades needed to look for thin ranges"),
-    "vacuum_min_bars": Knob(1, 1_440, "bars needed to look for thin ranges"),
-    "dead_ms": Knob(1_000, 300_000, "age at which a live book is no longer shown"),
-    "depletion_drop": Knob(0.01, 1, "share of the depth whose loss counts as a depletion"),
-    "depletion_ms": Knob(1_000, 60_000, "time within which the depth is lost"),
-    "recovery_share": Knob(0.01, 1, "share of the depth that counts as recovered"),
-    "recovery_ms": Knob(1_000, 300_000, "time within which the depth returns"),
+    "min_seconds": ThresholdBounds(4, 3_600, "seconds with trades needed for the range of an order flow"),
+    "resamples": ThresholdBounds(100, 5_000, "resamples of the bootstrap"),
+    "large_trade_percentile": ThresholdBounds(
+        1, 100, "percentile of earlier trades, by value, that a large trade reaches"
+    ),
+    "large_trade_min_n": ThresholdBounds(1, 1_000, "earlier trades needed to call a trade large"),
+    "vpin_buckets": ThresholdBounds(
+        1, 1_000, "volume buckets of VPIN; each is a mean day's volume divided by this number"
+    ),
+    "vacuum_fraction": ThresholdBounds(0, 1, "share of the median bin below which a bin is thin"),
+    "vacuum_min_trades": ThresholdBounds(1, 1_000_000, "trades needed to look for thin ranges"),
+    "vacuum_min_bars": ThresholdBounds(1, 1_440, "bars needed to look for thin ranges"),
+    "dead_ms": ThresholdBounds(1_000, 300_000, "age at which a live book is no longer shown"),
+    "depletion_drop": ThresholdBounds(0.01, 1, "share of the depth whose loss counts as a depletion"),
+    "depletion_ms": ThresholdBounds(1_000, 60_000, "time within which the depth is lost"),
+    "recovery_share": ThresholdBounds(0.01, 1, "share of the depth that counts as recovered"),
+    "recovery_ms": ThresholdBounds(1_000, 300_000, "time within which the depth returns"),
 }
-TUNABLE: Mapping[str, Knob] = MappingProxyType(_KNOBS)
+TUNABLE: Mapping[str, ThresholdBounds] = MappingProxyType(_KNOBS)
 
 # Pairs (a, b) of thresholds with a <= b.
 ORDERED = (
@@ -131,7 +145,7 @@ def plain_number(value: float | Decimal) -> str:
     return f"{Decimal(str(value)).normalize():f}"
 
 
-def _read(text: str, default: Simple, knob: Knob) -> Simple:
+def _read(text: str, default: Simple, knob: ThresholdBounds) -> Simple:
     problem = f"must be {_allowed(default, knob)}"
     if not isinstance(default, tuple):
         return type(default)(_number(text, knob, problem, is_whole=isinstance(default, int)))
@@ -141,7 +155,7 @@ def _read(text: str, default: Simple, knob: Knob) -> Simple:
     return edges
 
 
-def _number(text: str, knob: Knob, problem: str, *, is_whole: bool = False) -> Decimal:
+def _number(text: str, knob: ThresholdBounds, problem: str, *, is_whole: bool = False) -> Decimal:
     text = text.strip()
     if not _NUMBER.fullmatch(text):
         raise ValueError(problem)
@@ -151,7 +165,7 @@ def _number(text: str, knob: Knob, problem: str, *, is_whole: bool = False) -> D
     return value
 
 
-def _allowed(default: Simple, knob: Knob) -> str:
+def _allowed(default: Simple, knob: ThresholdBounds) -> str:
     span = f"from {plain_number(knob.low)} to {plain_number(knob.high)}"
     if isinstance(default, tuple):
         return f"{len(default)} rising numbers {span}, separated by commas"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_binance_server.cli.interruption import LastMoment, run
+from mcp_binance_server.cli.interruption import ExitWatchdog, run
 from mcp_binance_server.cli.serve import prepare_logging, serve_early
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.endpoints import OFFLINE
-from mcp_binance_server.loading import uncollected
+from mcp_binance_server.loading import gc_paused
 from mcp_binance_server.own_folders import state_folder
 from mcp_binance_server.settings import Settings, read_settings, refuse_unknown_variables, surroundings
 from mcp_binance_server.transports.stdio import SideThread
@@ -72,7 +72,7 @@ By hand:      npx @modelcontextprotocol/inspector --cli {address}/mcp --transpor
 def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None, fresh: bool = False) -> int:
     """Serve until the client disconnects. With a port, serve over HTTP until a signal."""
     if port is not None:
-        anyio.run(_serve_http, verbosity, seed, port, LastMoment(0), fresh)
+        anyio.run(_serve_http, verbosity, seed, port, ExitWatchdog(0), fresh)
         return 0
     if sys.stdin.isatty():
         verbosity.tell(BANNER)
@@ -94,7 +94,7 @@ async def _app(settings: Settings, seed: int, loading: SideThread) -> "AsyncGene
 
 
 def _load() -> "Callable[..., AbstractAsyncContextManager[App]]":
-    with uncollected():
+    with gc_paused():
         from mcp_binance_server.cli.offline import offline_app  # noqa: PLC0415 - not needed for a greeting
 
     return offline_app
@@ -104,7 +104,7 @@ async def _serve_http(
     verbosity: Verbosity,
     seed: int,
     port: int,
-    last_moment: LastMoment,
+    last_moment: ExitWatchdog,
     fresh: bool,  # noqa: FBT001 - as above
 ) -> None:
     from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - stdio needs no web server
@@ -115,7 +115,11 @@ async def _serve_http(
     from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - as above
 
     options = HttpOptions(
-        authentication=Authentication(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
+        authentication=Authentication(Open()),
+        allowed=allow(),
+        shares_server_key=True,
+        greeting=GREETING,
+        shows_market=True,
     )
     with demo_settings(trades=True, fresh=fresh) as settings:
         prepare_logging(settings, verbosity)

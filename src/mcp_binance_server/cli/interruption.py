@@ -22,7 +22,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class LastMoment:
+class ExitWatchdog:
     """Watchdog that exits the process `secs` after `begin`, or at the second call of `begin`.
 
     It is needed because a process waits for its threads. A thread that resolves a name or draws a chart cannot be
@@ -62,7 +62,7 @@ def run(
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    last_moment = LastMoment(secs=secs)
+    last_moment = ExitWatchdog(secs=secs)
 
     async def interruptible() -> T:
         with _heard_first(last_moment):
@@ -77,9 +77,9 @@ def run(
         raise
 
 
-def told_to_end(secs: float = TERMINATED_SECS) -> Callable[[], None]:
+def sigterm_handler(secs: float = TERMINATED_SECS) -> Callable[[], None]:
     """Return a SIGTERM handler that exits the process after `secs`, even if a thread still blocks."""
-    return LastMoment(0, secs).begin
+    return ExitWatchdog(0, secs).begin
 
 
 def longest_end(usual_secs: float, *, has_orders: bool) -> float:
@@ -88,7 +88,7 @@ def longest_end(usual_secs: float, *, has_orders: bool) -> float:
 
 
 @contextmanager
-def _heard_first(last_moment: LastMoment) -> Generator[None]:
+def _heard_first(last_moment: ExitWatchdog) -> Generator[None]:
     """Start the watchdog at Ctrl-C, before the event loop's own handler."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):

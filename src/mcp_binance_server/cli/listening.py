@@ -52,7 +52,7 @@ def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> No
     )
 
 
-def lends_own_key(settings: Settings) -> bool:
+def shares_server_key(settings: Settings) -> bool:
     """Return whether callers without their own key can read the account of the server's key.
 
     Each call is checked as well. This server's tokens belong to trusted people. The users of an OAuth issuer do not

@@ -20,7 +20,7 @@ from mcp_binance_server.cli.arguments import (
 )
 from mcp_binance_server.cli.terminal import Verbosity, escape_unencodable
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.loading import uncollected
+from mcp_binance_server.loading import gc_paused
 
 if TYPE_CHECKING:
     from mcp_binance_server.cli.listening import ListenOn
@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    with uncollected():
+    with gc_paused():
         from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
 
     port = HTTP_PORT if options.demo_port is None else options.demo_port
@@ -162,7 +162,7 @@ def _completion(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     verbosity = Verbosity.of(options)
     if options.http or options.sse:
-        with uncollected():
+        with gc_paused():
             from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - stdio needs no web server
 
         place = _place(options, HTTP_PORT)
@@ -172,11 +172,11 @@ def _serve(options: argparse.Namespace) -> int:
             return run_workers(place, options.workers, verbosity, unsafe=options.unsafe_no_auth)
         return run_http(place, verbosity, unsafe=options.unsafe_no_auth)
     if options.grpc:
-        with uncollected():
+        with gc_paused():
             from mcp_binance_server.cli.serve_grpc import run_grpc  # noqa: PLC0415 - an extra that few install
 
         return run_grpc(_place(options, GRPC_PORT), verbosity, unsafe=options.unsafe_no_auth)
-    with uncollected():
+    with gc_paused():
         from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - --version and --help load nothing
 
     return run_stdio(verbosity)

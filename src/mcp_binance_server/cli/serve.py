@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_binance_server.cli.interruption import MOMENT_SECS, TERMINATED_SECS, longest_end, run, told_to_end
+from mcp_binance_server.cli.interruption import MOMENT_SECS, TERMINATED_SECS, longest_end, run, sigterm_handler
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.loading import calm, uncollected
+from mcp_binance_server.loading import gc_paused, tune_gc
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.startup_checks import (
     check,
@@ -100,11 +100,11 @@ async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp
     )
     async with anyio.create_task_group() as group:
         group.start_soon(_open, open_app, opening)
-        await serve_stdio(server, told_to_end(longest_end(TERMINATED_SECS, has_orders=settings.trading != "off")))
+        await serve_stdio(server, sigterm_handler(longest_end(TERMINATED_SECS, has_orders=settings.trading != "off")))
         opening.end()
         if not opening.is_decided:  # nothing is pending, and the rest of the loading is for no client
             group.cancel_scope.cancel()
-    calm()  # at its end the interpreter walks what is not excluded
+    tune_gc()  # at its end the interpreter walks what is not excluded
 
 
 async def _open(open_app: "OpenApp", opening: Opening) -> None:
@@ -138,14 +138,14 @@ async def _app(settings: Settings, loading: SideThread) -> "AsyncGenerator[App]"
 
 
 def _load_upstream() -> "Callable[[Settings], AbstractAsyncContextManager[Upstream]]":
-    with uncollected():
+    with gc_paused():
         from mcp_binance_server.upstream import opened_upstream  # noqa: PLC0415 - not needed for a greeting
 
     return opened_upstream
 
 
 def _load_app() -> "Callable[[Upstream, Settings], AbstractAsyncContextManager[App]]":
-    with uncollected():
+    with gc_paused():
         from mcp_binance_server.app import app_on  # noqa: PLC0415 - as above
 
     return app_on

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 import anyio
 
 from mcp_binance_server.app import running_app
-from mcp_binance_server.cli.interruption import LastMoment
-from mcp_binance_server.cli.listening import ListenOn, authentication_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.interruption import ExitWatchdog
+from mcp_binance_server.cli.listening import ListenOn, authentication_of, refuse_strangers, shares_server_key
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import Clock, SystemClock
@@ -16,8 +16,8 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.installation import with_extra
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.grpc.callers import Authenticate
-from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated, Withdrawing
-from mcp_binance_server.transports.standing import Standing
+from mcp_binance_server.transports.http.auth.authenticator import Authenticator, RevocableAuthenticator, Unauthenticated
+from mcp_binance_server.transports.standing import TokenRevocation
 
 NEEDED = ("grpc", "grpc_health", "grpc_reflection")
 
@@ -46,11 +46,11 @@ def run_grpc(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
     require_grpc()
     settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place, verbosity, LastMoment(0))
+    anyio.run(_serve, settings, place, verbosity, ExitWatchdog(0))
     return 0
 
 
-async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last_moment: LastMoment) -> None:
+async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last_moment: ExitWatchdog) -> None:
     from mcp_binance_server.transports.grpc.serving import serve_grpc  # noqa: PLC0415 - an extra that few install
 
     clock = SystemClock()
@@ -67,7 +67,7 @@ async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last
                 f"provider.v1 {'over TLS ' if place.certificate else ''}on {address}\n"
             ),
             authenticate=authenticating(authentication.authenticator),
-            lends_own_key=lends_own_key(settings),
+            shares_server_key=shares_server_key(settings),
             trusted_proxies=settings.trusted_proxies,
             certificate=place.certificate,
             standing=standing_of(authentication.authenticator, clock),
@@ -75,9 +75,9 @@ async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last
         )
 
 
-def standing_of(authenticator: Authenticator, clock: Clock) -> Standing | None:
+def standing_of(authenticator: Authenticator, clock: Clock) -> TokenRevocation | None:
     """Return the task that ends the streams of revoked tokens, or None if tokens cannot be revoked."""
-    return Standing(authenticator.edition, clock) if isinstance(authenticator, Withdrawing) else None
+    return TokenRevocation(authenticator.edition, clock) if isinstance(authenticator, RevocableAuthenticator) else None
 
 
 def authenticating(authenticator: Authenticator) -> Authenticate:

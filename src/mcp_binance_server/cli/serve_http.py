@@ -11,8 +11,8 @@ import anyio
 from starlette.types import ASGIApp
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.cli.interruption import MOMENT_SECS, LastMoment, longest_end
-from mcp_binance_server.cli.listening import ListenOn, authentication_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.interruption import MOMENT_SECS, ExitWatchdog, longest_end
+from mcp_binance_server.cli.listening import ListenOn, authentication_of, refuse_strangers, shares_server_key
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
@@ -22,7 +22,7 @@ from mcp_binance_server.transports.http.admission.hosts import LOOPBACK_HOSTS, L
 from mcp_binance_server.transports.http.admission.refusals import contained
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
-from mcp_binance_server.transports.http.probe_port import PortProbes, beating, served_beside
+from mcp_binance_server.transports.http.probe_port import PortProbes, beating, serve_probe_port
 from mcp_binance_server.transports.http.relay import WorkerSlot
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, listen, serve_http
 
@@ -39,7 +39,7 @@ def run_http(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
     settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
     secs = longest_end(MOMENT_SECS, has_orders=settings.trading != "off")
-    anyio.run(_serve, settings, place, verbosity, LastMoment(0, secs), backend_options=fastest_loop())
+    anyio.run(_serve, settings, place, verbosity, ExitWatchdog(0, secs), backend_options=fastest_loop())
     return 0
 
 
@@ -66,7 +66,7 @@ def options_of(
     return HttpOptions(
         authentication=authentication,
         allowed=allowed_by(settings),
-        lends_own_key=lends_own_key(settings),
+        shares_server_key=shares_server_key(settings),
         session_cap=settings.session_cap,
         session_idle_secs=settings.session_idle_secs,
         per_client=0 if place.is_local else STRANGERS_SHARE,
@@ -75,7 +75,7 @@ def options_of(
     )
 
 
-async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last_moment: LastMoment) -> None:
+async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last_moment: ExitWatchdog) -> None:
     clock = SystemClock()
     probes = None if place.probe_port is None else listen(place.host, place.probe_port)
     async with (
@@ -91,7 +91,7 @@ async def serve_at(
     app: App,
     options: HttpOptions,
     ready: Callable[[int], None],
-    last_moment: LastMoment,
+    last_moment: ExitWatchdog,
     *,
     probes: socket | None = None,
 ) -> None:
@@ -106,7 +106,7 @@ async def serve_at(
         if probes is not None:
             pulse = await stack.enter_async_context(beating(app.clock))
             answers = PortProbes(http.heart, pulse, get_running_loop(), asks_for_token=not place.is_local)
-            stack.enter_context(served_beside(probe_app(place, probes, answers, options.allowed)))
+            stack.enter_context(serve_probe_port(probe_app(place, probes, answers, options.allowed)))
         await serve_http(
             http.asgi,
             host=place.host,

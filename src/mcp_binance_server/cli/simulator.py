@@ -9,7 +9,7 @@ from types import FrameType
 
 import uvicorn
 
-from mcp_binance_server.cli.interruption import LastMoment
+from mcp_binance_server.cli.interruption import ExitWatchdog
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.simulator.account import KeyRights
@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, described: str) -> None:
         super().__init__(config)
         self._described = described
-        self._last_moment = LastMoment()
+        self._last_moment = ExitWatchdog()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

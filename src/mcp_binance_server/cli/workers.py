@@ -18,18 +18,18 @@ from anyio.abc import Process
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.arguments import EXIT_USAGE
-from mcp_binance_server.cli.interruption import LastMoment
+from mcp_binance_server.cli.interruption import ExitWatchdog
 from mcp_binance_server.cli.listening import ListenOn, authentication_of, refuse_strangers
 from mcp_binance_server.cli.serve import prepare, prepare_logging
 from mcp_binance_server.cli.serve_http import about_probes, allowed_by, announcing, fastest_loop, options_of, probe_app
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.loading import calm
+from mcp_binance_server.loading import tune_gc
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.transports.arrival import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
-from mcp_binance_server.transports.http.probe_port import WorkerProbes, served_beside
+from mcp_binance_server.transports.http.probe_port import WorkerProbes, serve_probe_port
 from mcp_binance_server.transports.http.relay import INSIDE, WorkerLines, WorkerSlot, listen_inside
 from mcp_binance_server.transports.http.server.serving import (
     GRACE_SECS,
@@ -37,7 +37,7 @@ from mcp_binance_server.transports.http.server.serving import (
     Shutdown,
     listen,
     serve_apps,
-    told_by_signals,
+    stop_on_signals,
 )
 
 READY, ALIVE = b"ready", b"alive"
@@ -58,7 +58,7 @@ LAST_WORDS_SECS = 3.0
 KEEPERS_MOMENT_SECS = 0.9
 
 
-class Post(msgspec.Struct, frozen=True):
+class WorkerConfig(msgspec.Struct, frozen=True):
     """Configuration that the supervisor passes to a worker at its start."""
 
     number: int
@@ -77,11 +77,11 @@ class Post(msgspec.Struct, frozen=True):
 
 def main(told: str) -> int:
     """Run a worker until a stop signal, or until the supervisor exits."""
-    calm()
+    tune_gc()
     try:
-        settings, post = read_settings(), msgspec.json.decode(told, type=Post, dec_hook=_path)
+        settings, post = read_settings(), msgspec.json.decode(told, type=WorkerConfig, dec_hook=_path)
         prepare_logging(settings, post.verbosity)
-        anyio.run(_work, settings, post, LastMoment(0), backend_options=fastest_loop())
+        anyio.run(_work, settings, post, ExitWatchdog(0), backend_options=fastest_loop())
     except SettingsError as error:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
@@ -93,7 +93,7 @@ def _path(kind: type, text: object) -> Path:
     return Path(str(text))
 
 
-async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None:
+async def _work(settings: Settings, post: WorkerConfig, last_moment: ExitWatchdog) -> None:
     clock, stop = SystemClock(), Shutdown(at_ctrl_c=last_moment.begin)
     place, slot = ListenOn(post.host, post.port), WorkerSlot(post.number, post.of, Path(post.folder))
     family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
@@ -152,7 +152,7 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
     """
     settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
-    refuse_what_cannot_be_shared(settings, workers)
+    refuse_unshareable_settings(settings, workers)
     if place.certificate:
         place.certificate.context()  # report a bad certificate once, not once per worker
     listener = listen(place.host, place.port)
@@ -168,11 +168,11 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
                 answers = WorkerProbes(
                     workers, WorkerLines(Path(folder)), supervisor.alive, asks_for_token=not place.is_local
                 )
-                stack.enter_context(served_beside(probe_app(place, probes, answers, allowed_by(settings))))
-            return anyio.run(supervisor.run, LastMoment(0, KEEPERS_MOMENT_SECS))
+                stack.enter_context(serve_probe_port(probe_app(place, probes, answers, allowed_by(settings))))
+            return anyio.run(supervisor.run, ExitWatchdog(0, KEEPERS_MOMENT_SECS))
 
 
-def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
+def refuse_unshareable_settings(settings: Settings, workers: int, platform: str = sys.platform) -> None:
     """Check that processes can share a port and the request weight of their IP."""
     if platform == "win32":
         raise SettingsError(problems=("--workers: on Windows only one process can use a port; start one server",))
@@ -208,17 +208,17 @@ class WorkerSupervisor:
     _heard_ms: dict[int, float] = field(default_factory=dict[int, float], init=False)
     _code: int = field(default=0, init=False)
 
-    async def run(self, last_moment: LastMoment) -> int:
+    async def run(self, last_moment: ExitWatchdog) -> int:
         """Run until a signal; return 0, or the exit code of a worker that could not start."""
         self._stop = Shutdown(at_ctrl_c=last_moment.begin)
-        with told_by_signals(self._stop):
+        with stop_on_signals(self._stop):
             async with anyio.create_task_group() as watch:
                 async with anyio.create_task_group() as keeping:
                     for number in range(self.workers):
                         keeping.start_soon(self._keep, number)
                     await self._stop.asked.wait()
                     self.listener.close()
-                    watch.start_soon(self._lose_patience)
+                    watch.start_soon(self._kill_late_workers)
                 watch.cancel_scope.cancel()
         return self._code
 
@@ -243,7 +243,7 @@ class WorkerSupervisor:
             await self._pause(pause_ms)
 
     async def _employ(self, number: int) -> int:
-        post = Post(
+        post = WorkerConfig(
             number=number,
             of=self.workers,
             verbosity=self.verbosity,
@@ -305,7 +305,7 @@ class WorkerSupervisor:
         with anyio.move_on_after(pause_ms / 1000):
             await self._stop.asked.wait()
 
-    async def _lose_patience(self) -> None:
+    async def _kill_late_workers(self) -> None:
         with self._stop.patience:
             self._stop.patience.deadline = anyio.current_time() + GRACE_SECS + LAST_WORDS_SECS
             await anyio.sleep_forever()

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar, get_args
 
 Scope = Literal["market:read", "account:read", "trade"]
 SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
-ANYBODY = "anybody"
+ANONYMOUS = "anybody"
 
 SHORTEST_SHOWN = 16
 _KEY_ID = b"mcp-binance-server key v1\0"
@@ -25,13 +25,13 @@ HeldT = TypeVar("HeldT")
 class Visitor:
     """Sender of a request. Each sender has a unique `name`, and senders never share private data."""
 
-    name: str = ANYBODY
+    name: str = ANONYMOUS
     scopes: frozenset[Scope] = SCOPES
 
     @property
     def is_known(self) -> bool:
         """Whether the sender was authenticated."""
-        return self.name != ANYBODY
+        return self.name != ANONYMOUS
 
     def lacks(self, needed: frozenset[Scope]) -> frozenset[Scope]:
         return needed - self.scopes

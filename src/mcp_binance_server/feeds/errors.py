@@ -37,17 +37,17 @@ class StreamsFull(AppError):
         return f"{self.what}: {self.most} at most."
 
 
-def given_away(most: int) -> StreamsFull:
+def stream_evicted(most: int) -> StreamsFull:
     """Return the error for a stream that was closed to make room for another party."""
     return StreamsFull(what="Too many streams are open and you had the most, so this one was closed", most=most)
 
 
-def symbol_given_away(symbol: str, most: int) -> StreamsFull:
+def symbol_evicted(symbol: str, most: int) -> StreamsFull:
     """Return the error for a symbol that was evicted to make room for another party."""
     what = f"Too many symbols are streamed and you follow the most, so {symbol} was dropped"
     return StreamsFull(what=what, most=most)
 
 
-def page_given_away(most: int) -> StreamsFull:
+def page_evicted(most: int) -> StreamsFull:
     """Return the error for a watched page that was closed to make room for another party."""
     return StreamsFull(what="Too many pages are watched and you watch the most, so one was dropped", most=most)

@@ -9,7 +9,7 @@ from zlib import crc32
 from mcp_binance_server.analytics.book.cost import HELD_MS, CheapSize
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.market.minute import SECONDS
-from mcp_binance_server.analytics.market.pasts import SymbolPasts
+from mcp_binance_server.analytics.market.symbol_scores import SymbolScores
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import sent_ms
@@ -46,13 +46,13 @@ LEAST_KNOWN = 250
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class FeedMemoryLimit:
     """Memory limit of one symbol: the limit of the process divided by the number of symbols it can watch."""
 
     trades: int
 
     @classmethod
-    def shared_by(cls, symbols: int) -> "Room":
+    def shared_by(cls, symbols: int) -> "FeedMemoryLimit":
         # With more than a hundred symbols, most memory is needed for the books.
         pool = 300_000 if symbols <= MANY_SYMBOLS else 100_000
         return cls(trades=max(500, pool // symbols))
@@ -90,7 +90,7 @@ class SymbolFeed:
     `unbroken_ms`.
     """
 
-    def __init__(self, symbol: Symbol, room: Room) -> None:
+    def __init__(self, symbol: Symbol, room: FeedMemoryLimit) -> None:
         self.symbol = symbol
         self.counts = FeedCounts()
         self._room = room
@@ -135,12 +135,12 @@ class SymbolFeed:
         return self._book.last_update_id if self._finished is None else self._finished_id
 
     @property
-    def pasts(self) -> SymbolPasts:
+    def pasts(self) -> SymbolScores:
         """History of scores that each minute is compared with. Set it to continue a stored history."""
         return self.minutes.pasts
 
     @pasts.setter
-    def pasts(self, pasts: SymbolPasts) -> None:
+    def pasts(self, pasts: SymbolScores) -> None:
         self.minutes.pasts = pasts
 
     @property

@@ -18,10 +18,10 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
 from mcp_binance_server.exchange.spot.streams import Listener, MarketSocket, SocketCounts
 from mcp_binance_server.feeds.book import Joined
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
-from mcp_binance_server.feeds.past_keeper import PastKeeper
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
+from mcp_binance_server.feeds.past_keeper import ScorePersistence
 from mcp_binance_server.feeds.readers import Need, Readers, Replacing, to_stop
-from mcp_binance_server.feeds.routes import ClockDoubt, Now, Route, Routes
+from mcp_binance_server.feeds.routes import ClockDoubt, ExchangeClock, Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots, Troubles
 
 LOG = logging.getLogger(__name__)
@@ -101,13 +101,13 @@ class Hub:
     url: str
     dialer: Dialer
     fetch: Fetch
-    time: Now
+    time: ExchangeClock
     clock: Clock
     most: int
     linger_ms: int
     source: Callable[["Hub"], Source] | None = field(default=None, repr=False)
     learn_time: LearnTime | None = field(default=None, repr=False)
-    keeper: PastKeeper | None = field(default=None, repr=False)
+    keeper: ScorePersistence | None = field(default=None, repr=False)
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
     _routes: dict[str, tuple[Route, _Watched]] = field(default_factory=dict[str, tuple[Route, _Watched]], repr=False)
@@ -121,7 +121,7 @@ class Hub:
     def __post_init__(self) -> None:
         self.pacer = Pacer(self.clock, self.random)
         """Counter of this process's connection attempts, for all its connections to the exchange."""
-        self._room = Room.shared_by(self.most)
+        self._room = FeedMemoryLimit.shared_by(self.most)
         self._replacing = Replacing()
         self.troubles = Troubles(self.clock, self.random)
         self._snapshots = Snapshots(

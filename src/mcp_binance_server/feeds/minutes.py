@@ -5,10 +5,10 @@ from collections import deque
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.outcomes import FollowedSizes
 from mcp_binance_server.analytics.market.health import LEAST_MINUTES, HealthMeter, HealthNow
+from mcp_binance_server.analytics.market.last_hour import HEALTH_EVERY_S, STRESS_EVERY_S
 from mcp_binance_server.analytics.market.minute import SECONDS, BookMoment, DepthMessage, MinuteReader
-from mcp_binance_server.analytics.market.own_hour import HEALTH_EVERY_S, STRESS_EVERY_S
-from mcp_binance_server.analytics.market.pasts import EndedMinute, SymbolPasts
 from mcp_binance_server.analytics.market.stress import StressMeter, StressNow
+from mcp_binance_server.analytics.market.symbol_scores import EndedMinute, SymbolScores
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.feeds.book import LocalBook
 from mcp_binance_server.feeds.sampling import SizesNear
@@ -29,7 +29,7 @@ class SymbolMinutes:
 
     def __init__(self) -> None:
         self.ended: deque[EndedMinute] = deque(maxlen=MOST_ENDED)
-        self._pasts = SymbolPasts()
+        self._pasts = SymbolScores()
         self._grid: PriceGrid | None = None
         self._health: HealthMeter | None = None
         self._stress = StressMeter()
@@ -38,12 +38,12 @@ class SymbolMinutes:
         self._second: int | None = None
 
     @property
-    def pasts(self) -> SymbolPasts:
+    def pasts(self) -> SymbolScores:
         """History of scores that each minute is compared with. Set it to continue a stored history."""
         return self._pasts
 
     @pasts.setter
-    def pasts(self, pasts: SymbolPasts) -> None:
+    def pasts(self, pasts: SymbolScores) -> None:
         self._pasts = pasts
         self._compare()
 

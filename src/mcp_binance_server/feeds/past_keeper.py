@@ -10,13 +10,13 @@ from hashlib import sha256
 import anyio
 import anyio.to_thread
 
-from mcp_binance_server.analytics.market.pasts import SymbolPasts
+from mcp_binance_server.analytics.market.symbol_scores import SymbolScores
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.past_record import PastRecord, RefusedPast, Series, decode, encode, length
-from mcp_binance_server.feeds.past_shelf import PastShelf
+from mcp_binance_server.feeds.score_record import RefusedRecord, ScoreRecord, Series, decode, encode, length
+from mcp_binance_server.feeds.score_store import ScoreStore
 
 LOG = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ LAST_SECS = 2.0
 
 
 @dataclass(eq=False)
-class _KeptPast:
+class _StoredScores:
     """A symbol's history, with digests of the stored record and of the history after its last sync.
 
     Writing sets a new time. It is skipped while both are unchanged, so that old data does not look new.
@@ -42,12 +42,12 @@ class _KeptPast:
 
 @dataclass(frozen=True, slots=True)
 class _KeepingTurn:
-    kept: _KeptPast
+    kept: _StoredScores
     may_write: bool
     is_last: bool = False
 
 
-class PastKeeper:
+class ScorePersistence:
     """Load and save queue for the histories of open symbols.
 
     One symbol is handled at a time, so that writes stay in order. The longer of two histories wins. A new process
@@ -55,15 +55,15 @@ class PastKeeper:
     failing store is logged once.
     """
 
-    def __init__(self, shelf: PastShelf, clock: Clock, leads: Callable[[Symbol], bool] = lambda _: True) -> None:
+    def __init__(self, shelf: ScoreStore, clock: Clock, leads: Callable[[Symbol], bool] = lambda _: True) -> None:
         self._shelf, self._clock, self._leads = shelf, clock, leads
-        self._open: dict[Symbol, _KeptPast] = {}
+        self._open: dict[Symbol, _StoredScores] = {}
         self._turns: deque[_KeepingTurn] = deque()
         self._woken = anyio.Event()
         self._has_warned = False
 
     @asynccontextmanager
-    async def running(self) -> AsyncGenerator["PastKeeper"]:
+    async def running(self) -> AsyncGenerator["ScorePersistence"]:
         """Keep histories until the block ends, then write them. All symbols must be closed by then."""
         try:
             async with anyio.create_task_group() as tasks:
@@ -79,7 +79,7 @@ class PastKeeper:
 
     def opened(self, feed: SymbolFeed) -> None:
         """Load a symbol's stored history and start to save it."""
-        kept = self._open[feed.symbol] = _KeptPast(feed)
+        kept = self._open[feed.symbol] = _StoredScores(feed)
         self._enqueue(_KeepingTurn(kept, may_write=False))
 
     def closing(self, symbol: Symbol) -> None:
@@ -139,22 +139,22 @@ class PastKeeper:
         if data is None:
             return {}
         record = decode(data, market=self._shelf.market, symbol=symbol, now_ms=now_ms)
-        if isinstance(record, RefusedPast):
+        if isinstance(record, RefusedRecord):
             _pass_over(symbol, record.reason)
             return {}
         return record.series
 
-    def _take(self, kept: _KeptPast, series: Series) -> None:
+    def _take(self, kept: _StoredScores, series: Series) -> None:
         kept.shelved = _mark(series)  # also for an unusable record, because it would be unusable again
         try:
-            kept.feed.pasts = SymbolPasts.restored(series)
+            kept.feed.pasts = SymbolScores.restored(series)
         except ValueError as error:
             _pass_over(kept.feed.symbol, str(error))
         else:
             kept.settled = _mark(kept.feed.pasts.series())
 
-    async def _write(self, kept: _KeptPast, series: Series, now_ms: int) -> None:
-        record = PastRecord(self._shelf.market, kept.feed.symbol, now_ms, series)
+    async def _write(self, kept: _StoredScores, series: Series, now_ms: int) -> None:
+        record = ScoreRecord(self._shelf.market, kept.feed.symbol, now_ms, series)
         # Encode in a thread: it takes several milliseconds, in which no event could be handled.
         await self._shelf.write(kept.feed.symbol, await anyio.to_thread.run_sync(encode, record))
         kept.shelved = kept.settled = _mark(series)

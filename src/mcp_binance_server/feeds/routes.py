@@ -19,7 +19,7 @@ EARLY_MS, LATE_MS = 100, 1_000
 NONSENSE = (*UNREADABLE, ValueError)
 
 
-class Now(Protocol):
+class ExchangeClock(Protocol):
     """Clock with the exchange's time."""
 
     def now_ms(self) -> int: ...
@@ -48,7 +48,7 @@ class Routes:
     """
 
     feed: SymbolFeed
-    time: Now
+    time: ExchangeClock
     put_in_step: Callable[[SymbolFeed], None]
     refused: Callable[[Symbol], None]
     doubt_time: Callable[[ClockDoubt], None]

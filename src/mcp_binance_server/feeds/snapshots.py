@@ -15,7 +15,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.routes import Now
+from mcp_binance_server.feeds.routes import ExchangeClock
 from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 
 LOG = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class Snapshots:
     """Loader of snapshots. It retries until a feed's book is in sync."""
 
     fetch: Fetch
-    time: Now
+    time: ExchangeClock
     clock: Clock
     joined: Callable[[SymbolFeed], None]
     troubles: Troubles

@@ -8,7 +8,7 @@ from math import ceil
 
 import anyio
 
-from mcp_binance_server.domain.access import ANYBODY, client_of
+from mcp_binance_server.domain.access import ANONYMOUS, client_of
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.sessions.model import ConnectionId
 from mcp_binance_server.state.engine import Admission, StateEngine
@@ -23,7 +23,7 @@ class Places:
     to `slack_ms`.
 
     If all places are taken, the party with the most loses one to a party with fewer. The owner of the evicted session
-    is notified through `given_up`; if it misses that, `keep` returns False.
+    is notified through `evictions`; if it misses that, `keep` returns False.
     """
 
     engine: StateEngine
@@ -63,7 +63,7 @@ class Places:
         return admission.admitted
 
     @asynccontextmanager
-    async def given_up(self) -> AsyncGenerator[AsyncIterator[bytes]]:
+    async def evictions(self) -> AsyncGenerator[AsyncIterator[bytes]]:
         """Yield an iterator over evicted places, including those of other processes.
 
         Raises:
@@ -105,7 +105,7 @@ class Share:
 
         With a `most` of 0 there is no limit.
         """
-        if not self._most or owner != ANYBODY:
+        if not self._most or owner != ANONYMOUS:
             return True
         client = client_of(remote_addr)
         if self._held[client] >= self._most:

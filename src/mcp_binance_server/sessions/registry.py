@@ -138,7 +138,7 @@ class Registry(Generic[HeldT]):
         async with anyio.create_task_group() as tasks:
             self._is_running = True
             tasks.start_soon(self._keep_up)
-            tasks.start_soon(self._give_way)
+            tasks.start_soon(self._end_evicted)
             try:
                 yield self
             finally:
@@ -251,7 +251,7 @@ class Registry(Generic[HeldT]):
             # If all sessions are in this process, its own deadlines are more precise than the engine's.
             are_all_ours = admission.count <= len(self._sessions)
             raise self._refusal("too_many_sessions", self._sessions, inf if are_all_ours else admission.retry_ms)
-        self._give_up(admission.gave_way)
+        self._give_up(admission.evicted)
         if not self._is_running:  # the registry closed during the call, and would never end this session
             await self._places.leave(place_of(member))
             raise self._refusal("too_many_sessions", ())
@@ -265,11 +265,11 @@ class Registry(Generic[HeldT]):
             wait_ms = 0 if self._places.leaving else min(wait_ms, elsewhere_ms)
         return TooManySessions(retry_after_secs=max(1, ceil(wait_ms / 1000)), reason=reason)
 
-    async def _give_way(self) -> None:
+    async def _end_evicted(self) -> None:
         """End the sessions that were evicted for other parties, by any process."""
         while True:
             with suppress(EngineUnavailable):
-                async with self._places.given_up() as places:
+                async with self._places.evictions() as places:
                     async for place in places:
                         self._give_up(place.decode(errors="replace"))
             # An eviction missed here is noticed when the place is extended.

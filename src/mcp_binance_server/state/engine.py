@@ -72,7 +72,7 @@ class Grant:
 class Admission:
     """Answer to a request for a place in a pool.
 
-    `count` is the number of members, and `retry_ms` the wait for a free place. `gave_way` is the member that was
+    `count` is the number of members, and `retry_ms` the wait for a free place. `evicted` is the member that was
     evicted for the new one, mostly "". `take_share` can refuse although places are free. Then it also sets `own`, the
     party's number of places, and `share`, its guaranteed number.
     """
@@ -80,7 +80,7 @@ class Admission:
     admitted: bool
     count: int
     retry_ms: int
-    gave_way: str = ""
+    evicted: str = ""
     own: int = 0
     share: int = 0
 

@@ -8,7 +8,7 @@ import anyio
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
-from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
+from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, PartyUse, RemoteUsage
 
 MOST_WAITING: Final = 30
 # Time in ms for which the last slot is reserved for other parties after their last request.
@@ -55,7 +55,7 @@ class FairTurns:
         self._held: Counter[str] = Counter()
         self._asked_ms: dict[str, float] = {}
         self._rests_until_ms: dict[str, float] = {}
-        self.elsewhere = Elsewhere(self._grant)
+        self.elsewhere = RemoteUsage(self._grant)
 
     def has_room(self) -> bool:
         """Return True if the current party can queue one more piece of work."""

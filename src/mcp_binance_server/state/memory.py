@@ -204,7 +204,7 @@ class MemoryEngine:
             if channel:
                 self._channels.publish(channel, gone.encode())
         places.put(member, party if before is None else before, deadline=now + ttl_ms, now=now)
-        return Admission(admitted=True, count=len(places), retry_ms=0, gave_way=gone or "")
+        return Admission(admitted=True, count=len(places), retry_ms=0, evicted=gone or "")
 
     async def take_share(
         self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int

@@ -34,14 +34,14 @@ class PartyUse(msgspec.Struct, array_like=True, frozen=True):
         return bool(self.asked or self.used)
 
 
-class ToldUse(msgspec.Struct, array_like=True, frozen=True):
+class UsageReport(msgspec.Struct, array_like=True, frozen=True):
     """The report of one process: the usage of each resource that it shares, by name."""
 
     process: str
     shared: dict[str, PartyUse]
 
 
-class Elsewhere:
+class RemoteUsage:
     """Usage of one resource as reported by other processes. It is empty in a process that is alone."""
 
     def __init__(self, look_again: Callable[[], None] = lambda: None) -> None:
@@ -70,12 +70,12 @@ class FleetUse:
     def __init__(self, engine: StateEngine, clock: Clock) -> None:
         self._engine, self._clock = engine, clock
         self._name = uuid4().hex
-        self._shared: dict[str, tuple[Elsewhere, Callable[[], PartyUse]]] = {}
+        self._shared: dict[str, tuple[RemoteUsage, Callable[[], PartyUse]]] = {}
         self._heard_ms: dict[str, float] = {}
         self._was_used = False
-        self._decoder = msgspec.msgpack.Decoder(ToldUse)
+        self._decoder = msgspec.msgpack.Decoder(UsageReport)
 
-    def share(self, name: str, elsewhere: Elsewhere, used_here: Callable[[], PartyUse]) -> None:
+    def share(self, name: str, elsewhere: RemoteUsage, used_here: Callable[[], PartyUse]) -> None:
         """Report the usage of one resource from now on. Put the other processes' reports into `elsewhere`."""
         self._shared[name] = (elsewhere, used_here)
 
@@ -92,7 +92,7 @@ class FleetUse:
     async def _tell(self) -> None:
         while True:
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + TELLS_MS)
-            self._forget_the_silent()
+            self._drop_stale_reports()
             for elsewhere, _ in self._shared.values():
                 elsewhere.look_again()
             used = {name: use for name, (_, used_here) in self._shared.items() if (use := used_here())}
@@ -100,7 +100,7 @@ class FleetUse:
             if used or self._was_used:
                 self._was_used = bool(used)
                 with suppress(EngineUnavailable):
-                    await self._engine.publish(CHANNEL, msgspec.msgpack.encode(ToldUse(self._name, used)))
+                    await self._engine.publish(CHANNEL, msgspec.msgpack.encode(UsageReport(self._name, used)))
 
     async def _hear(self) -> None:
         while True:
@@ -123,7 +123,7 @@ class FleetUse:
                 else:
                     elsewhere.told.pop(told.process, None)
 
-    def _forget_the_silent(self) -> None:
+    def _drop_stale_reports(self) -> None:
         now = self._clock.monotonic_ms()
         for process in [each for each, at in self._heard_ms.items() if now - at >= FORGETS_MS]:
             del self._heard_ms[process]

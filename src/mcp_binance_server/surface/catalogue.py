@@ -229,16 +229,16 @@ class Catalogue:
         kept = [spec for spec in self.tools if spec.toolset != TRADE]
         if len(kept) == len(self.tools):
             return self
-        from mcp_binance_server.surface.tools.trading.toolset import GROWN  # noqa: PLC0415 - as below
+        from mcp_binance_server.surface.tools.trading.toolset import EXTENDED_TOOLS  # noqa: PLC0415 - as below
 
-        tools = tuple(CATALOGUE.tool(spec.name) or spec if spec in GROWN else spec for spec in kept)
+        tools = tuple(CATALOGUE.tool(spec.name) or spec if spec in EXTENDED_TOOLS else spec for spec in kept)
         return replace(self, tools=tools)
 
     @property
     def _with_trading(self) -> "Catalogue":
-        from mcp_binance_server.surface.tools.trading.toolset import GROWN, TRADE_TOOLS  # noqa: PLC0415 - for trading only
+        from mcp_binance_server.surface.tools.trading.toolset import EXTENDED_TOOLS, TRADE_TOOLS  # noqa: PLC0415 - for trading only
 
-        grown = {spec.name: spec for spec in GROWN}
+        grown = {spec.name: spec for spec in EXTENDED_TOOLS}
         tools = (*(grown.get(spec.name, spec) for spec in self.tools), *TRADE_TOOLS)
         return replace(self, tools=tools, resources=(*self.resources, JOURNAL))
 

@@ -261,7 +261,7 @@ class Dispatcher:
         return types.GetPromptResult(description=spec.description, messages=[message])
 
     @property
-    def told_pages(self) -> tuple[str, ...]:
+    def observable_pages(self) -> tuple[str, ...]:
         """URIs of the pages that can be subscribed to."""
         context, readers = self.context, self.catalogue.readers
         markets = (ANY_SYMBOL.uri_template,) if context.updates.is_on and MARKET in readers else ()

@@ -200,7 +200,7 @@ def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Se
         return dispatcher
 
     catalogue = dispatcher.catalogue
-    has_updates = bool(dispatcher.told_pages)
+    has_updates = bool(dispatcher.observable_pages)
     live = any(spec.live for spec in catalogue.tools)
     guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
     offered = Offered(has_updates, catalogue.has_views, catalogue.asks, round_key)

@@ -11,8 +11,8 @@ from mcp import types
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
 
 from mcp_binance_server.errors import AppError, InvalidArguments, ResourceNotFound, echo
-from mcp_binance_server.feeds.errors import StreamsFull, given_away
-from mcp_binance_server.services.live.updates import Release, ToldPage, UpdateService
+from mcp_binance_server.feeds.errors import StreamsFull, stream_evicted
+from mcp_binance_server.services.live.updates import ObservablePage, Release, UpdateService
 from mcp_binance_server.surface.caller import Caller, caller_of, connection_of
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.errors import RequestContext, to_mcp
@@ -47,7 +47,7 @@ class Subscriber:
         self._woken = anyio.Event()
         self._scope: anyio.CancelScope | None = None
 
-    def add(self, uri: str, page: ToldPage) -> None:
+    def add(self, uri: str, page: ObservablePage) -> None:
         """Watch a page and notify the client under this URI.
 
         Raises:
@@ -115,7 +115,7 @@ class Subscriptions:
         self._updates = dispatcher.context.updates
 
     async def subscribe(self, ctx: RequestContext, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        page = await self._told_page(caller_of(ctx), params.uri)
+        page = await self._observable_page(caller_of(ctx), params.uri)
         self._subscriber(ctx).add(params.uri, page)
         return types.EmptyResult()
 
@@ -130,15 +130,15 @@ class Subscriptions:
         uris = tuple(dict.fromkeys(params.notifications.resource_subscriptions or ()))
         if len(uris) > MOST_PAGES:
             raise too_many_pages()
-        pages: dict[str, ToldPage] = {}
+        pages: dict[str, ObservablePage] = {}
         for uri in uris:
             with self._naming(ctx, uri):
-                pages[uri] = await self._told_page(caller_of(ctx), uri)
+                pages[uri] = await self._observable_page(caller_of(ctx), uri)
         bus = _Bus()
         handler = ListenHandler(bus, max_buffered_events=MOST_BEHIND)
         # Lists never change, so only the page subscriptions of the requested filter are confirmed.
         honoured = types.SubscriptionFilter(resource_subscriptions=[*uris])
-        ending = _Ending(given_away(self._updates.places.most))
+        ending = _Ending(stream_evicted(self._updates.places.most))
         with ExitStack() as held, self._updates.streaming(handler.close, ending.scope.cancel), ending.scope:
             for uri, page in pages.items():
                 with self._naming(ctx, uri):
@@ -154,7 +154,7 @@ class Subscriptions:
         except AppError as error:
             raise to_mcp(error, ctx.protocol_version, uri, has_guides=self._ask.catalogue.has_guides) from None
 
-    async def _told_page(self, caller: Caller | None, uri: str) -> ToldPage:
+    async def _observable_page(self, caller: Caller | None, uri: str) -> ObservablePage:
         address = parse(uri)
         if address.category not in self._ask.catalogue.readers:
             raise ResourceNotFound(provided_uri=uri)
@@ -164,7 +164,7 @@ class Subscriptions:
         if address in ORDER_PAGES and context.trading is not None:
             return await (await context.trading.opened()).page()
         if address.category in (GUIDE, CHARTS, MARKET) or self._is_listed(address):
-            told = " and ".join(", ".join(self._ask.told_pages).rsplit(", ", 1))
+            told = " and ".join(", ".join(self._ask.observable_pages).rsplit(", ", 1))
             said = f"{echo(uri)} sends no updates: only {told} can be subscribed to"
             raise InvalidArguments(summary=said)
         raise ResourceNotFound(provided_uri=uri)

@@ -86,7 +86,7 @@ def opened_public(sealed: bytes, passphrase: str) -> str | None:
         return None
 
 
-def told_public(sealed: bytes) -> str | None:
+def public_key_hint(sealed: bytes) -> str | None:
     """Return the unencrypted public key of a file, or None if the file has none. Files of earlier versions have none.
 
     The public key is only a hint for finding the right file. Only the key that the passphrase decrypts is

@@ -8,11 +8,11 @@ from functools import partial
 from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target
 from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.trading.errands import Errands
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.watching import CancelState
 from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.settling import Settling
+from mcp_binance_server.trading.tasks import BackgroundTasks
 
 CANCEL_OF: Mapping[Fate, CancelState] = {
     Fate.REFUSED: "CANCEL_REFUSED",
@@ -27,7 +27,7 @@ class Cancels:
     """Cancel operations of one order desk."""
 
     settling: Settling
-    errands: Errands[Placed | None]
+    background_tasks: BackgroundTasks[Placed | None]
     once: SendOnce
     look: Callable[[str], Awaitable[None]]
 
@@ -41,7 +41,7 @@ class Cancels:
         stands = await self.settling.watch.end_cancel(intent.preview_id, state, facts, now_ms, *orders)
         is_open = any(each.status not in FINAL_STATUS for each in orders)
         if not orders or (state == "CANCEL_UNKNOWN" and is_open):
-            self.errands.beside(partial(self.settling.follow_cancel, stands or intent))
+            self.background_tasks.beside(partial(self.settling.follow_cancel, stands or intent))
         if orders and intent.state == "NOT_PLACED":
             await self.look(intent.terms.account)
         return _told(stands or intent, outcome)
@@ -78,7 +78,7 @@ class Cancels:
 
     async def _asked_once(self, intent: Intent) -> tuple[Order, ...]:
         broker, found = self.settling.broker_of(intent.terms.account), list[Order]()
-        with suppress(AppError), self.errands.breakable():
+        with suppress(AppError), self.background_tasks.breakable():
             for name in intent.asked_ids:
                 order = await broker.ask(intent.terms.symbol, name)
                 found += [] if order is None else [order]

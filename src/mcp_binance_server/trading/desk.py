@@ -18,7 +18,6 @@ from mcp_binance_server.domain.orders import Order, Report
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.cancels import Cancels
-from mcp_binance_server.trading.errands import Errands
 from mcp_binance_server.trading.journal.ledger import GuardDenied, Judge
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.owner import is_dead, sweep
@@ -36,6 +35,7 @@ from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.reconciling import NEVER_PLACED, Reconciliation, StartStep
 from mcp_binance_server.trading.requests import request_of
 from mcp_binance_server.trading.settling import Settling
+from mcp_binance_server.trading.tasks import BackgroundTasks
 
 LOG = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Desk:
     """Callback before each order is sent, so that the follower connects at the same time."""
     answered: Callable[[IntentState], None] = lambda _: None
     """Callback once for each claimed order, with its state when the caller gets the answer."""
-    errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
+    background_tasks: BackgroundTasks[Placed | None] = field(default_factory=BackgroundTasks["Placed | None"])
     key_notes: tuple[str, ...] = ()
     """Notes for the owner of the key; the trading status shows them."""
     _waits_for: str = LEFT
@@ -82,7 +82,7 @@ class Desk:
     def __post_init__(self) -> None:
         self.reader, self.watch = JournalReader(self.ledger.store), OrderWatch(self.ledger.store)
         self.settling = Settling(self.ledger, self.watch, self.broker_of, self.clock, self.now_ms)
-        self.cancels = Cancels(self.settling, self.errands, self._once, self.look)
+        self.cancels = Cancels(self.settling, self.background_tasks, self._once, self.look)
 
     @asynccontextmanager
     async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
@@ -94,10 +94,10 @@ class Desk:
         settle = StartStep(LEFT, self._settle)
         steps = (settle,) if start is None else start.steps(settle)
         self._waits_for = steps[0].awaited
-        async with self.errands.running():
-            self.errands.beside(partial(self._start, steps))
+        async with self.background_tasks.running():
+            self.background_tasks.beside(partial(self._start, steps))
             if start is not None:
-                self.errands.beside(self._keep_watch)
+                self.background_tasks.beside(self._keep_watch)
             yield self
 
     @property
@@ -128,12 +128,14 @@ class Desk:
             PreviewIsDeclined: the preview was declined; nothing was claimed.
             JournalUnavailable: nothing can be recorded, so nothing was sent.
         """
-        placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room, judge, holding))
+        placed = await self.background_tasks.run(
+            new.preview_id, partial(self._claimed, new, charges, room, judge, holding)
+        )
         return placed or await self.told(new.preview_id)
 
     async def told(self, preview_id: PreviewId) -> Placed:
         """Return the result of an intent. If there is none after `ELSEWHERE_MS`, return the current state."""
-        await self.errands.wait(preview_id)
+        await self.background_tasks.wait(preview_id)
         waited = 0
         while True:
             intent = await self.ledger.find(preview_id)
@@ -161,7 +163,7 @@ class Desk:
             placed = await self.told(intent.preview_id)
         if placed.intent.final_ms is not None or intent.terms.amends:
             return placed
-        found = await self.errands.run(
+        found = await self.background_tasks.run(
             f"cancel {target.client_order_id}", partial(self.cancels.cancel, placed.intent, visitor)
         )
         return found or placed
@@ -169,7 +171,9 @@ class Desk:
     async def cancel_found(self, found: Intent, visitor: str) -> Placed:
         """Cancel an open order of the account that this server did not place; see `Cancels.cancel_found`."""
         name = f"cancel {found.client_order_id}"
-        return await self.errands.run(name, partial(self.cancels.cancel_found, found, visitor)) or Placed(found)
+        return await self.background_tasks.run(name, partial(self.cancels.cancel_found, found, visitor)) or Placed(
+            found
+        )
 
     async def deny(self, preview_id: PreviewId, denied: Denied) -> None:
         """Record a refusal that came after the preview. The refusal applies even if it cannot be recorded."""
@@ -271,7 +275,7 @@ class Desk:
             await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account, allows_exits=False)
 
     def _is_left(self, intent: Intent) -> bool:
-        if intent.preview_id in self._asking or self.errands.is_under_way(intent.preview_id):
+        if intent.preview_id in self._asking or self.background_tasks.is_under_way(intent.preview_id):
             return False
         is_dead_one = is_dead(self.ledger.store.folder, intent.owner)
         if not self._is_own(intent.terms):
@@ -281,7 +285,7 @@ class Desk:
 
     def _ask_for(self, intent: Intent) -> None:
         self._asking[intent.preview_id] = anyio.Event()
-        self.errands.beside(partial(self._asked_for, intent))
+        self.background_tasks.beside(partial(self._asked_for, intent))
 
     async def _asked_for(self, intent: Intent) -> None:
         try:
@@ -365,7 +369,7 @@ class Desk:
 
     async def _protected(self, stands: Intent) -> Intent:
         """Refresh an entry order that filled at once. Its exit orders start only after the exchange's answer."""
-        with suppress(AppError), self.errands.breakable():
+        with suppress(AppError), self.background_tasks.breakable():
             await self.settling.follow([stands])
         return await self.ledger.find(stands.preview_id) or stands
 
@@ -380,7 +384,7 @@ class Desk:
 
         outcome = Outcome(Fate.NOT_SENT, reason="the server was shut down")
         try:
-            with self.errands.breakable():
+            with self.background_tasks.breakable():
                 outcome = await send(gate)
         except IllegalMove:
             raise

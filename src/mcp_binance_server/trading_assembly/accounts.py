@@ -47,7 +47,7 @@ class _HeldAccount:
 
 
 @dataclass(eq=False)
-class HeldAccounts:
+class AccountPool:
     """Open accounts, each in its own task. A failure in one does not affect the others."""
 
     clock: Clock
@@ -87,7 +87,7 @@ class HeldAccounts:
         with anyio.move_on_after(max(0.0, OPENING_SECS - (now - held.began_ms) / 1000)):
             await held.is_known.wait()
             if held.account is not None:
-                await held.account.surveyor.desk.ready()  # an early first call must not be refused
+                await held.account.situation_reader.desk.ready()  # an early first call must not be refused
         if held.problem is not None:
             raise held.problem
         if held.account is None or held.is_over.is_set():
@@ -135,14 +135,14 @@ class KeyAccounts:
     opening: KeyOpening
     policy: Policy
     caller: ExchangeCaller
-    held: HeldAccounts
+    held: AccountPool
 
     async def of(self, trader: Trader) -> OpenAccount | None:
         """Return the account of a call's own key, opened if necessary. Return None if the rules do not name the key."""
         brought = trader.brought
         if brought is None or not trader.is_refused or trader.of is None:
             return None
-        if self.policy.mode_of(brought.key_id) != self.own.surveyor.drafter.mode:
+        if self.policy.mode_of(brought.key_id) != self.own.situation_reader.drafter.mode:
             return None
         if brought not in self.caller.accepted:
             # Any client may know the name of a key. Show nothing before the exchange has accepted the key's signature.
@@ -158,7 +158,7 @@ class VisitorAccounts:
 
     own: OpenAccount
     opening: Callable[[str, KeeperPace], AbstractAsyncContextManager[OpenAccount]]
-    held: HeldAccounts
+    held: AccountPool
 
     async def of(self, trader: Trader) -> OpenAccount | None:
         """Return the account of a visitor, opened if necessary."""
@@ -171,12 +171,12 @@ class VisitorAccounts:
         """Record the changes of these accounts' orders. Accounts that are not open here are ignored."""
         for each in (self.own, *self.held.accounts):
             if each.name in names:
-                await each.surveyor.desk.catch_up((each.name,))
+                await each.situation_reader.desk.catch_up((each.name,))
 
 
 async def _has_doubts(account: OpenAccount) -> bool:
     """Return True if an order has an unknown outcome. Its key must stay, because the query needs it."""
     try:
-        return bool(await account.surveyor.desk.ledger.unresolved(account.name))
+        return bool(await account.situation_reader.desk.ledger.unresolved(account.name))
     except AppError:
         return True

@@ -25,8 +25,8 @@ from mcp_binance_server.trading.paper.reads import HOST, PaperReads
 from mcp_binance_server.trading.paper.shared import LeaseRight, SharedTables, opened_shared_tables
 from mcp_binance_server.trading.paper.store import PaperStore
 from mcp_binance_server.trading.reconciling import TradedAccount
-from mcp_binance_server.trading_assembly.accounts import HeldAccounts, VisitorAccounts
-from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, opened_rules, surveyor_of
+from mcp_binance_server.trading_assembly.accounts import AccountPool, VisitorAccounts
+from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, opened_rules, situation_reader_of
 from mcp_binance_server.trading_assembly.starting import keeper_of, reconciliation_of
 from mcp_binance_server.upstream import Upstream
 
@@ -47,18 +47,18 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
         raise no_live_market()
     async with opened_rules(settings, upstream, folder) as rules, rules.pages.running():
         if is_alone(settings):
-            async with PaperGround.of(settings, upstream, hub, rules, rules.ledger.store).on_one_machine() as side:
+            async with PaperBackend.of(settings, upstream, hub, rules, rules.ledger.store).on_one_machine() as side:
                 yield side
             return
         async with (
             opened_shared_tables(upstream.engine) as tables,
-            PaperGround.of(settings, upstream, hub, rules, tables, lambda: tables.loss).in_a_fleet(tables) as side,
+            PaperBackend.of(settings, upstream, hub, rules, tables, lambda: tables.loss).in_a_fleet(tables) as side,
         ):
             yield side
 
 
 @dataclass(eq=False)
-class PaperGround:
+class PaperBackend:
     """Common resources of all paper accounts: the tables, the rules, the journal and the market."""
 
     upstream: Upstream
@@ -78,7 +78,7 @@ class PaperGround:
         rules: OpenRules,
         tables: PaperStore,
         loss: Callable[[], str] = str,
-    ) -> "PaperGround":
+    ) -> "PaperBackend":
         start, now_ms = rules.policy.paper_balances, upstream.caller.time.now_ms
         exchange = PaperExchange(tables, start, settings.paper_latency_ms, now_ms, loss)
         return cls(upstream, hub, rules, exchange, round_key_of(settings, "previews"))
@@ -93,11 +93,11 @@ class PaperGround:
     @asynccontextmanager
     async def in_a_fleet(self, tables: SharedTables) -> AsyncGenerator[TradingSide]:
         """Trade for each active visitor at a separate desk, because other servers trade on the same account."""
-        held = HeldAccounts(self.upstream.clock)
+        held = AccountPool(self.upstream.clock)
         async with self.opened(OWN, KeeperPace()) as own, held.running():
             accounts = VisitorAccounts(own, self.opened, held)
             async with self._matched(accounts.catch_up, LeaseRight(tables)):
-                yield self._side(own.surveyor.desk, own.agreements, accounts)
+                yield self._side(own.situation_reader.desk, own.agreements, accounts)
 
     def broker_of(self, account: str) -> Broker:
         venue = Venue(self.upstream.caller.network.source, HOST, simulated=True, note=self.exchange.loss())
@@ -117,10 +117,10 @@ class PaperGround:
         past = PaperReads(self.exchange, network, account).order_history
         traded = TradedAccount(account, desk.mode, network)
         start = reconciliation_of(upstream, policy, fleet, self.broker_of(account), past, traded)
-        keeper = keeper_of(fleet, upstream, start, SETTLE_MS, pace, shares_everybody=account == OWN)
+        keeper = keeper_of(fleet, upstream, start, SETTLE_MS, pace, shares_global_stop=account == OWN)
         async with desk.running(start):
-            desk.errands.beside(keeper.run)
-            yield OpenAccount(account, surveyor_of(upstream, policy, desk), keeper.agreements)
+            desk.background_tasks.beside(keeper.run)
+            yield OpenAccount(account, situation_reader_of(upstream, policy, desk), keeper.agreements)
 
     @asynccontextmanager
     async def _matched(self, told: Told, right: MatchingRight | None = None) -> AsyncGenerator[None]:

@@ -17,7 +17,7 @@ from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.preview_files import PreviewFiles
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.service import TradingService
-from mcp_binance_server.services.trading.situation import Surveyor
+from mcp_binance_server.services.trading.situation import SituationReader
 from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
 from mcp_binance_server.services.trading.updates import OrderUpdates
 from mcp_binance_server.settings import PREFIXES, Settings, surroundings
@@ -59,7 +59,7 @@ class TradingSide:
         upstream, store = self.upstream, self.desk.ledger.store
         self.desk.answered = self.figures.count_order
         return TradingService(
-            surveyor_of(upstream, self.policy, self.desk),
+            situation_reader_of(upstream, self.policy, self.desk),
             self._previews(),
             trying,
             self.agreements or Agreements(store),
@@ -88,11 +88,11 @@ class TradingSide:
                 pass  # the feed stays open for a while, and is in sync for an order that follows
 
 
-def surveyor_of(upstream: Upstream, policy: Policy, desk: Desk) -> Surveyor:
+def situation_reader_of(upstream: Upstream, policy: Policy, desk: Desk) -> SituationReader:
     """Return the reader that collects the inputs of a desk's guards under these rules."""
     client, time = upstream.client, upstream.caller.time
     drafter = Drafter(desk.mode, upstream.caller.network.name, policy, client, time.now_ms)
-    return Surveyor(drafter, desk, JournalReader(desk.ledger.store), client, upstream.directory, time)
+    return SituationReader(drafter, desk, JournalReader(desk.ledger.store), client, upstream.directory, time)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ from mcp_binance_server.trading.following import OrderFollowing
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.reconciling import StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker, horizon_of
-from mcp_binance_server.trading_assembly.accounts import HeldAccounts, KeyAccounts
+from mcp_binance_server.trading_assembly.accounts import AccountPool, KeyAccounts
 from mcp_binance_server.trading_assembly.rights import examined_rights, require_rights
-from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, opened_rules, surveyor_of
+from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, opened_rules, situation_reader_of
 from mcp_binance_server.trading_assembly.starting import keeper_of, reconciliation_of
 from mcp_binance_server.upstream import Upstream
 
@@ -57,7 +57,7 @@ async def opened_spot(
     if principal is None or folder is None:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING={mode} needs a key, and a folder for its journal",))
     async with opened_rules(settings, upstream, folder) as rules:
-        ground, held = SpotGround(settings, upstream, hub, dialer, rules), HeldAccounts(upstream.clock)
+        ground, held = SpotBackend(settings, upstream, hub, dialer, rules), AccountPool(upstream.clock)
         async with (
             ground.opened(principal, KeeperPace(), is_own=True, cancels_only=cancels_only) as own,
             held.running(),
@@ -65,8 +65,12 @@ async def opened_spot(
         ):
             accounts = KeyAccounts(own, ground.opened, rules.policy, caller, held)
             # Services are built without an account. Code that does not set the caller's account then has none to show.
-            reads, trader, desk = AccountClient(caller, None), Trader(LOCAL, principal.key_id), own.surveyor.desk
-            key, policy = round_key_of(settings, "previews"), own.surveyor.drafter.policy
+            reads, trader, desk = (
+                AccountClient(caller, None),
+                Trader(LOCAL, principal.key_id),
+                own.situation_reader.desk,
+            )
+            key, policy = round_key_of(settings, "previews"), own.situation_reader.drafter.policy
             yield TradingSide(
                 upstream,
                 policy,
@@ -84,7 +88,7 @@ async def opened_spot(
 
 
 @dataclass(frozen=True, slots=True)
-class SpotGround:
+class SpotBackend:
     """Common resources of all accounts traded at Binance: connections, rules and journal."""
 
     settings: Settings
@@ -122,12 +126,12 @@ class SpotGround:
         start = reconciliation_of(upstream, policy, ledger, broker, own.order_history, account, first)
         keeper, settle_ms = None, window_ms + ARRIVAL_MS
         if fleet is not None:
-            keeper = keeper_of(fleet, upstream, start, settle_ms, pace, shares_everybody=is_own)
+            keeper = keeper_of(fleet, upstream, start, settle_ms, pace, shares_global_stop=is_own)
         async with desk.running(start), _followed(desk, upstream, principal, self.dialer, self.hub):
             if keeper is not None:
-                desk.errands.beside(keeper.run)
+                desk.background_tasks.beside(keeper.run)
             agreements = Agreements(host.store) if keeper is None else keeper.agreements
-            yield OpenAccount(account.name, surveyor_of(upstream, policy, desk), agreements)
+            yield OpenAccount(account.name, situation_reader_of(upstream, policy, desk), agreements)
 
 
 @asynccontextmanager

@@ -42,13 +42,13 @@ def keeper_of(
     settle_ms: int,
     pace: KeeperPace,
     *,
-    shares_everybody: bool = False,
+    shares_global_stop: bool = False,
 ) -> FleetKeeper:
     """Return the keeper that synchronises an account with the shared state. The start waits until they agree."""
     agreements, now_ms = FleetAgreements(fleet.store, upstream.engine, fleet.account), upstream.caller.time.now_ms
     clock, again = upstream.clock, start.again
     keeper = FleetKeeper(
-        fleet, agreements, start.broker, clock, now_ms, again, settle_ms, pace, shares_everybody=shares_everybody
+        fleet, agreements, start.broker, clock, now_ms, again, settle_ms, pace, shares_global_stop=shares_global_stop
     )
     start.last = (StartStep(AGREED, keeper.joined),)
     return keeper

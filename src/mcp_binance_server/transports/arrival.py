@@ -58,7 +58,7 @@ class Arrival(StrEnum):
         """Whether secrets can be sent over this route."""
         return self is not Arrival.READABLE
 
-    def lends_to(self, visitor: Visitor) -> bool:
+    def allows_server_key(self, visitor: Visitor) -> bool:
         """Return True if a caller on this route can use the operator's own API key.
 
         Without authentication this is only a local caller.

@@ -19,7 +19,7 @@ IsGood = Callable[[], Awaitable[bool]]
 """Checks one caller again; it returns True if the token cannot be checked at the moment."""
 
 
-class Stay:
+class RevocableScope:
     """Open work of one caller, cancelled when the caller's token is revoked."""
 
     def __init__(self, is_good: IsGood) -> None:
@@ -31,13 +31,13 @@ class Stay:
         return self.scope.cancelled_caught
 
 
-class Standing:
+class TokenRevocation:
     """Open work of all callers; their tokens are checked again whenever one may have become invalid."""
 
     def __init__(self, edition: Callable[[], object], clock: Clock) -> None:
         self._edition = edition
         self._clock = clock
-        self._inside: set[Stay] = set()
+        self._inside: set[RevocableScope] = set()
 
     @property
     def count(self) -> int:
@@ -54,9 +54,9 @@ class Standing:
                 tasks.cancel_scope.cancel()
 
     @contextmanager
-    def watching(self, is_good: IsGood) -> Generator[Stay]:
+    def watching(self, is_good: IsGood) -> Generator[RevocableScope]:
         """Cancel the block when its caller's token becomes invalid."""
-        stay = Stay(is_good)
+        stay = RevocableScope(is_good)
         self._inside.add(stay)
         try:
             with stay.scope:
@@ -64,7 +64,7 @@ class Standing:
         finally:
             self._inside.discard(stay)
 
-    def let_go(self, stay: Stay) -> None:
+    def let_go(self, stay: RevocableScope) -> None:
         """Stop watching work that will soon end on its own."""
         self._inside.discard(stay)
 

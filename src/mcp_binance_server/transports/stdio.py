@@ -273,7 +273,7 @@ async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None
             tasks.start_soon(_wait_until_unread, sink, tasks.cancel_scope)
             writer = Writer(write_all)
             reader = Reader(lambda: reading.run(_read, source), writer)
-            tasks.start_soon(_wait_until_told, reader, tasks.cancel_scope, at_sigterm)
+            tasks.start_soon(_wait_for_sigterm, reader, tasks.cancel_scope, at_sigterm)
             try:
                 await server.run(reader, writer, server.create_initialization_options())
             except Exception:
@@ -292,7 +292,7 @@ async def _wait_until_unread(sink: int, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-async def _wait_until_told(reader: Reader, scope: anyio.CancelScope, at_sigterm: Callable[[], None] | None) -> None:
+async def _wait_for_sigterm(reader: Reader, scope: anyio.CancelScope, at_sigterm: Callable[[], None] | None) -> None:
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         return
     with anyio.open_signal_receiver(signal.SIGTERM) as told:

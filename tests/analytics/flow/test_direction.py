@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.analytics.envelope import Window
 from mcp_binance_server.analytics.flow.direction import FlowDirection, flow_direction
-from mcp_binance_server.analytics.flow.past import MOST_WINDOWS, FlowPast, one_sidedness, past_windows
 from mcp_binance_server.analytics.flow.volume import SecondFlow
+from mcp_binance_server.analytics.flow.window_scores import MOST_WINDOWS, FlowScores, one_sidedness, past_windows
+from mcp_binance_server.analytics.metric import Window
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
@@ -34,9 +34,9 @@ def minute(chance: random.Random, seconds: int, buy: float, parent_s: float) -> 
     return rows
 
 
-def past_of(windows: Sequence[Sequence[SecondFlow]], seconds: int) -> FlowPast:
+def past_of(windows: Sequence[Sequence[SecondFlow]], seconds: int) -> FlowScores:
     scores = [one_sidedness(sum(s.buy for s in rows), sum(s.sell for s in rows)) for rows in windows]
-    return FlowPast(seconds * 1000, 0, tuple(each for each in scores if each is not None))
+    return FlowScores(seconds * 1000, 0, tuple(each for each in scores if each is not None))
 
 
 def words(seed: int, seconds: int, *, parent_s: float = 0.0, buy: float = 0.5, windows: int = 150) -> list[str]:
@@ -72,13 +72,13 @@ def test_takers_who_lean_are_heard() -> None:
     assert words(7, 60, buy=0.25, windows=60).count("SELLERS") >= 54
 
 
-def judged(buy: float, past: FlowPast, *, trades: int | None = None, gaps: int = 0) -> FlowDirection:
+def judged(buy: float, past: FlowScores, *, trades: int | None = None, gaps: int = 0) -> FlowDirection:
     rows = [SecondFlow(at, buy, 1 - buy, 3) for at in range(60)]
     return flow_direction(rows, Window(0, MINUTE_MS), past, trades=trades, gaps=gaps)
 
 
 def test_a_rare_lean_below_the_floor_is_not_named() -> None:
-    calm = FlowPast(MINUTE_MS, 0, (0.01,) * 66)
+    calm = FlowScores(MINUTE_MS, 0, (0.01,) * 66)
 
     assert (judged(0.549, calm).signal, judged(0.551, calm).signal) == ("NO EDGE", "BUYERS")
     assert judged(0.4, calm).signal == "SELLERS"
@@ -87,7 +87,7 @@ def test_a_rare_lean_below_the_floor_is_not_named() -> None:
 def test_a_side_is_named_up_to_three_of_sixty_seven() -> None:
     two, three = ((0.6,) * high + (0.2,) * (66 - high) for high in (2, 3))
 
-    spoken, silent = (judged(0.75, FlowPast(MINUTE_MS, 0, scores)) for scores in (two, three))
+    spoken, silent = (judged(0.75, FlowScores(MINUTE_MS, 0, scores)) for scores in (two, three))
 
     assert (spoken.signal, silent.signal) == ("BUYERS", "NO EDGE")
     assert spoken.judgement is not None
@@ -97,8 +97,8 @@ def test_a_side_is_named_up_to_three_of_sixty_seven() -> None:
 
 
 def test_what_cannot_be_judged_says_why_and_names_nobody() -> None:
-    past = FlowPast(MINUTE_MS, 0, (0.01,) * 39)
-    enough = FlowPast(MINUTE_MS, 0, (0.01,) * 40)
+    past = FlowScores(MINUTE_MS, 0, (0.01,) * 39)
+    enough = FlowScores(MINUTE_MS, 0, (0.01,) * 40)
     few = [SecondFlow(at, 5, 0, 10) for at in range(7)]
     thin = [SecondFlow(at, 1, 0, 1) for at in range(20)]
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from analytics.samples import candle, price, trade
-from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.liquidity.path import MOST_PIECES, TradedPath, path_of_candles, path_of_trades
 from mcp_binance_server.analytics.liquidity.thin_ranges import SHUFFLES, ThinRange, thin_ranges
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.domain.money import Price
 
 TICK = price(1)

@@ -13,16 +13,16 @@ from mcp_binance_server.analytics.market.health import (
     part_scores,
     word_of,
 )
+from mcp_binance_server.analytics.market.last_hour import HealthScale, LastHour
 from mcp_binance_server.analytics.market.microstructure import DepthSample, Recoveries, count_recoveries
 from mcp_binance_server.analytics.market.minute import BookMoment
-from mcp_binance_server.analytics.market.own_hour import HealthScale, OwnHour
 from mcp_binance_server.analytics.market.stress import StressMeter, stress_of
 
 GRID = PriceGrid(0.01, 0.001)
 
 
 def hour() -> HealthScale:
-    own, draw = OwnHour(), Random(3)
+    own, draw = LastHour(), Random(3)
     for _ in range(720):
         own.add_health(draw.randint(1, 5), draw.uniform(8, 12))
     return own.health_scale()
@@ -177,7 +177,7 @@ def test_sudden_losses_of_depth_are_counted(samples: list[DepthSample], counted:
 
 
 def test_stress_of_a_flat_hour_counts_any_departure() -> None:
-    own = OwnHour()
+    own = LastHour()
     calm = StressMeter()
     for _ in range(11):
         calm.add(moment())

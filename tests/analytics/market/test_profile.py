@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.samples import Number, candle, price, quantity, series
-from mcp_binance_server.analytics.envelope import Window
 from mcp_binance_server.analytics.market.profile import profile_of_candles, profile_of_trades, value_area
+from mcp_binance_server.analytics.metric import Window
 from mcp_binance_server.analytics.thresholds import Rows, Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.periods import Candle

@@ -3,16 +3,16 @@
 import pytest
 
 from mcp_binance_server.analytics.market.class_scores import HIGH_SCORES, ORIGIN, SCORES_VERSION
-from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, VERSION, JudgementName, SymbolPasts
 from mcp_binance_server.analytics.market.reference_class import ReferenceClass
-from mcp_binance_server.analytics.own_past import Judgement, OwnPast
-from support.own_past import START_MS, live_through, unusual_minute
+from mcp_binance_server.analytics.market.symbol_scores import CRITERIA, EVENTS, VERSION, JudgementName, SymbolScores
+from mcp_binance_server.analytics.score_history import Judgement, ScoreHistory
+from support.score_history import START_MS, live_through, unusual_minute
 
 MAJOR = ReferenceClass.of(0.05, 300)
 
 
 def waiting(name: JudgementName, score: float) -> Judgement:
-    return OwnPast().judge(CRITERIA[name], score)
+    return ScoreHistory().judge(CRITERIA[name], score)
 
 
 @pytest.mark.parametrize(
@@ -38,20 +38,20 @@ def test_what_is_not_above_the_percentile_is_usual_and_what_is_stays_not_judged(
 
 
 def test_a_judged_score_is_none_of_its_business() -> None:
-    judged = OwnPast([0.0] * 100).judge(CRITERIA["hidden_size"], 1.0)
+    judged = ScoreHistory([0.0] * 100).judge(CRITERIA["hidden_size"], 1.0)
 
     assert judged.p is not None
     assert not MAJOR.calls_usual(judged)
 
 
 def test_where_nothing_was_measured_nothing_is_usual() -> None:
-    young = SymbolPasts().judge(unusual_minute("hidden_size"), START_MS)
+    young = SymbolScores().judge(unusual_minute("hidden_size"), START_MS)
 
     assert {name: young.of(name).judgement.has_score for name in EVENTS} == {
         "hidden_size": True, "absorption": False, "came_and_went": True, "flood": False, "standing_size": False
     }  # fmt: skip
     assert not MAJOR.calls_usual(young.of("flood").judgement)
-    assert not MAJOR.calls_usual(SymbolPasts().stress(None)[1])
+    assert not MAJOR.calls_usual(SymbolScores().stress(None)[1])
 
 
 def test_a_class_without_an_entry_says_nothing() -> None:
@@ -72,7 +72,7 @@ def test_the_shipped_table_is_of_the_scores_of_today_and_has_its_origin() -> Non
 
 
 def test_trades_are_counted_by_the_minute() -> None:
-    pasts = SymbolPasts()
+    pasts = SymbolScores()
     assert pasts.rates.trades_per_minute() is None
 
     live_through(pasts, 20)

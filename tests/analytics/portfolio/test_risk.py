@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.samples import candle, price
-from mcp_binance_server.analytics.envelope import Window
+from mcp_binance_server.analytics.metric import Window
 from mcp_binance_server.analytics.portfolio.risk import (
     DAY_MS,
     align,

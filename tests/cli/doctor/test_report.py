@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.cli.doctor.bench import CheckResult, Rung, export, forget, good, knock, set_clock
-from mcp_binance_server.cli.doctor.examination import LADDER, Cleaner
+from mcp_binance_server.cli.doctor.bench import CheckResult, DoctorCheck, export, forget, good, knock, set_clock
+from mcp_binance_server.cli.doctor.examination import LADDER, ReportRedactor
 from mcp_binance_server.cli.doctor.local import packages
 from mcp_binance_server.cli.doctor.report import lines
 from mcp_binance_server.cli.main import main
@@ -140,7 +140,7 @@ def test_nothing_secret_is_in_any_report(patient: Patient, served: ServedExchang
 
 
 def test_what_others_say_is_cleaned() -> None:
-    cleaner = Cleaner(["CaNaRy0123456789"], "/home/ann")
+    cleaner = ReportRedactor(["CaNaRy0123456789"], "/home/ann")
     said = (
         "CaNaRy0123456789 at /home/ann/x from 203.0.113.7, 2001:db8::1 or 127.0.0.1:80 at 12:30:45\x1b[31m, try 1.1.1.1"
     )
@@ -186,7 +186,7 @@ class Ascii(io.StringIO):
 def test_where_a_tick_cannot_be_written_words_are() -> None:
     terminal = Terminal.of(Ascii(), {})
 
-    said = lines(Rung("x", "Title", packages), good("fine"), terminal)
+    said = lines(DoctorCheck("x", "Title", packages), good("fine"), terminal)
 
     assert said == "  ok   Title           fine\n"
     assert said.isascii()

@@ -122,7 +122,7 @@ async def test_the_log_says_once_that_any_address_may_use_the_key(
 
     async with opened_upstream(settings) as upstream, opened_spot(settings, upstream, None, NetworkDialer()):
         upstream.examine_key()
-        await upstream.errands.join("key", nothing, lock_ms=1)
+        await upstream.background_tasks.join("key", nothing, lock_ms=1)
 
     warned = [each.name for each in caplog.records if "works from any IP address" in each.getMessage()]
     assert warned == ["mcp_binance_server.trading_assembly.rights"]

@@ -14,7 +14,7 @@ from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, all_events
 from mcp_binance_server.trading.journal.ledger import HostLedger
-from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, NewIntent, Stopped
+from mcp_binance_server.trading.journal.records import ALL_ACCOUNTS, Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.store import Store, opened_store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy
@@ -87,7 +87,7 @@ class TradingFolder:
     def stopped(self) -> Stopped | None:
         return self.do(lambda store: HostLedger(store, "test").stopped())
 
-    def stop(self, why: str, account: str = EVERYBODY) -> None:
+    def stop(self, why: str, account: str = ALL_ACCOUNTS) -> None:
         """Have a server stop an account, or somebody all of them."""
         now_ms = SystemClock().now_ms()
         self.do(lambda store: HostLedger(store, "a server").stop(why, "a server", now_ms, account))

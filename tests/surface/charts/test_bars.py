@@ -12,10 +12,10 @@ from mcp import Client
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import acting_for
-from mcp_binance_server.services.charts.kept_candles import (
+from mcp_binance_server.services.charts.candle_cache import (
     KEPT_MS,
     MOST_SERIES,
-    KeptCandles,
+    CandleCache,
     WatchedPair,
     load_series,
 )
@@ -214,7 +214,7 @@ async def test_nobody_is_told_what_the_exchange_did_not_say_now(
 
 
 async def test_candles_are_forgotten_five_minutes_after_the_last_question(app: App, clock: FakeClock) -> None:
-    kept = KeptCandles(app.market.client, clock)
+    kept = CandleCache(app.market.client, clock)
     one, other = WatchedPair((await app.market.rules(BTC)).symbol, "1m"), (await app.market.rules("ETHUSDT")).symbol
     await kept.newest(one, 10)
     clock.advance(KEPT_MS - 1)
@@ -233,7 +233,7 @@ async def test_candles_are_forgotten_five_minutes_after_the_last_question(app: A
 async def test_one_who_looks_at_many_pairs_makes_nobody_else_load_anew(
     app: App, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
-    kept = KeptCandles(app.market.client, clock)
+    kept = CandleCache(app.market.client, clock)
     symbol = (await app.market.rules(BTC)).symbol
     own = [WatchedPair(symbol, interval) for interval in ("1m", "5m", "1h")]
     with acting_for("ann"):
@@ -256,7 +256,7 @@ async def test_one_who_looks_at_many_pairs_makes_nobody_else_load_anew(
 
 @pytest.mark.slow
 async def test_candles_that_are_kept_are_those_that_would_be_loaded(app: App, clock: FakeClock) -> None:
-    kept = KeptCandles(app.market.client, clock)
+    kept = CandleCache(app.market.client, clock)
     pair = WatchedPair((await app.market.rules(BTC)).symbol, "1m")
 
     for step in (0, 1_000, 59_000, 120_000, 61_500, 600_000, 30_000):

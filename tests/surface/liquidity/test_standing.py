@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from mcp_binance_server.analytics.book.outcomes import LeftSize
-from mcp_binance_server.analytics.envelope import NotJudged, Unknown
 from mcp_binance_server.analytics.liquidity.report import StandingReport
-from mcp_binance_server.analytics.market.pasts import SymbolPasts
-from mcp_binance_server.analytics.own_past import base_rate
+from mcp_binance_server.analytics.market.symbol_scores import SymbolScores
+from mcp_binance_server.analytics.metric import NotJudged, Unknown
+from mcp_binance_server.analytics.score_history import base_rate
 from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.surface.views.anomalies import standing_words
 from mcp_binance_server.surface.views.liquidity import standing_line, standing_metric
-from support.own_past import START_MS, calm_minute, live_through, unusual_minute
+from support.score_history import START_MS, calm_minute, live_through, unusual_minute
 from support.served import text_of
 from support.stepped import LiveMarket, live_market
 from surface.liquidity.test_thin_ranges import RULES
@@ -26,8 +26,8 @@ RARE = "seen in 0 of the last 110 minutes (0.0 %)"
 
 
 @pytest.fixture(scope="module")
-def lived() -> SymbolPasts:
-    pasts = SymbolPasts()
+def lived() -> SymbolScores:
+    pasts = SymbolScores()
     live_through(pasts, 120)
     for row, is_near in (("tttwwwww", True), ("ttttwwww", False)):
         for each in row:
@@ -35,7 +35,7 @@ def lived() -> SymbolPasts:
     return pasts
 
 
-def report_of(pasts: SymbolPasts, *, is_unusual: bool = True) -> StandingReport:
+def report_of(pasts: SymbolScores, *, is_unusual: bool = True) -> StandingReport:
     facts = unusual_minute("standing_size") if is_unusual else calm_minute(Random(4))
     verdict = pasts.judge(facts, START_MS).of("standing_size")
     return StandingReport(
@@ -46,7 +46,7 @@ def report_of(pasts: SymbolPasts, *, is_unusual: bool = True) -> StandingReport:
     )
 
 
-def test_a_size_is_told_with_its_share_its_worth_how_often_and_what_became_of_the_like(lived: SymbolPasts) -> None:
+def test_a_size_is_told_with_its_share_its_worth_how_often_and_what_became_of_the_like(lived: SymbolScores) -> None:
     report = report_of(lived)
 
     said = standing_line(RULES, report)
@@ -56,7 +56,7 @@ def test_a_size_is_told_with_its_share_its_worth_how_often_and_what_became_of_th
     assert report.prices == (Price(Decimal("96.0")),)
 
 
-def test_the_tool_has_the_same_numbers(lived: SymbolPasts) -> None:
+def test_the_tool_has_the_same_numbers(lived: SymbolScores) -> None:
     found = standing_metric(RULES, report_of(lived))
 
     value: Any = found.value
@@ -66,7 +66,7 @@ def test_the_tool_has_the_same_numbers(lived: SymbolPasts) -> None:
     assert (found.p, found.base_rate, found.confidence) == (1 / 111, base_rate(0, 110), "medium")
 
 
-def test_a_usual_book_says_so_in_one_line_and_moves_no_stop(lived: SymbolPasts) -> None:
+def test_a_usual_book_says_so_in_one_line_and_moves_no_stop(lived: SymbolScores) -> None:
     report = report_of(lived, is_unusual=False)
 
     said = standing_line(RULES, report)
@@ -78,7 +78,7 @@ def test_a_usual_book_says_so_in_one_line_and_moves_no_stop(lived: SymbolPasts) 
     assert standing_metric(RULES, report).confidence == "none"
 
 
-def test_when_nothing_is_large_enough_to_matter_no_price_is_named(lived: SymbolPasts) -> None:
+def test_when_nothing_is_large_enough_to_matter_no_price_is_named(lived: SymbolScores) -> None:
     calm = calm_minute(Random(4))
     assert calm.standing is not None
     nothing = replace(calm, standing=replace(calm.standing, bins=()))
@@ -91,7 +91,7 @@ def test_when_nothing_is_large_enough_to_matter_no_price_is_named(lived: SymbolP
     )
 
 
-def test_a_market_that_changed_names_no_single_size(lived: SymbolPasts) -> None:
+def test_a_market_that_changed_names_no_single_size(lived: SymbolScores) -> None:
     report = replace(report_of(lived), changed=base_rate(9, 60))
 
     assert standing_line(RULES, report) == "unusual in 9 of the last 60 minutes: compare with the hours before"
@@ -114,8 +114,8 @@ def test_what_cannot_be_judged_says_why(report: StandingReport, said: str, code:
     assert (found.value, found.why_null, found.not_judged) == (None, code, report.waiting)
 
 
-def test_before_five_have_left_nothing_is_said_of_the_like(lived: SymbolPasts) -> None:
-    fresh = SymbolPasts.restored({name: row for name, row in lived.series().items() if not name.startswith("left_")})
+def test_before_five_have_left_nothing_is_said_of_the_like(lived: SymbolScores) -> None:
+    fresh = SymbolScores.restored({name: row for name, row in lived.series().items() if not name.startswith("left_")})
 
     said = standing_words(RULES, fresh.judge(unusual_minute("standing_size"), START_MS).of("standing_size").measured)
 

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.analytics.envelope import WhyNull, Window
 from mcp_binance_server.analytics.liquidity.report import LiquidityReport, StandingReport, StopReport, ThinRangeReport
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, stop_price
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange, ThinRanges
+from mcp_binance_server.analytics.metric import WhyNull, Window
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules

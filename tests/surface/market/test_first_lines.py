@@ -13,7 +13,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import raw
-from support.own_past import live_through
+from support.score_history import live_through
 from support.stepped import LiveMarket, live_market
 
 PAGES = ("order_flow_trading", "market_microstructure_analysis", "liquidity_mapping")

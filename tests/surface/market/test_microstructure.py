@@ -10,7 +10,7 @@ import pytest
 from jsonschema import validate
 from mcp import Client, MCPError, types
 
-from mcp_binance_server.analytics.own_past import OwnPast
+from mcp_binance_server.analytics.score_history import ScoreHistory
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -18,8 +18,8 @@ from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.channels import Structure, Text
 from support.golden import Golden
-from support.own_past import live_through
 from support.requirement import requirement
+from support.score_history import live_through
 from support.served import text_of
 from support.stepped import LiveMarket, live_market
 
@@ -243,7 +243,7 @@ async def test_stress_that_became_usual_is_told_once_on_page_and_tool(market: Li
     remember(market, 64)
     await market.run(12)
     spoke = [False] * 51 + [True] * 9
-    market.feed.pasts.scores["stress"] = OwnPast([0.0] * 60, spoke=spoke)
+    market.feed.pasts.scores["stress"] = ScoreHistory([0.0] * 60, spoke=spoke)
 
     answer = await measures(market.client, "detect_market_anomalies")
     text = await market.page(PROMPT, symbol="BTCUSDT", analysis_depth="quick")

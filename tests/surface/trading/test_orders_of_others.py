@@ -6,8 +6,8 @@ import pytest
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.store import read_store
-from mcp_binance_server.trading.journal.wholeness import examine
 from support.paper import SMALL, SYMBOL
 from support.spot import spot_trader
 from surface.trading.test_pages import differences

@@ -80,7 +80,7 @@ async def test_what_another_process_writes_into_the_journal_is_told_of(era: str,
         heard.clear()
         trading = trader.market.app.context.trading
         assert trading is not None
-        intent = await trading.surveyor.reader.of_any_account(placed.data["client_order_id"])
+        intent = await trading.situation_reader.reader.of_any_account(placed.data["client_order_id"])
         assert intent is not None
         order = await trading.broker.ask(intent.terms.symbol, intent.client_order_id)
         assert order is not None

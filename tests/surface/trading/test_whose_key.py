@@ -73,7 +73,7 @@ async def test_who_is_not_lent_the_key_places_cancels_and_stops_nothing(
         stolen = await server.ask(stranger, "place_order", {"preview_id": own["preview_id"]})
         refused = [await server.ask(stranger, *call) for call in CALLS]
         stops = await server.trading.desk.reader.stops()
-        intents = await server.trading.surveyor.reader.newest(10, ACCOUNT)
+        intents = await server.trading.situation_reader.reader.newest(10, ACCOUNT)
 
     assert tried["preview_id"] is None
     assert [each.partition(":")[0] for each in tried["refused_by"]] == ["key"]
@@ -90,7 +90,7 @@ async def test_who_is_lent_the_key_trades_on_its_account_under_their_own_name(tm
         shown = await server.ask(one, "preview_order", RESTING)
         stolen = await server.ask(other, "place_order", {"preview_id": shown["preview_id"]})
         placed = await server.ask(one, "place_order", {"preview_id": shown["preview_id"]})
-        (intent,) = await server.trading.surveyor.reader.newest(10, ACCOUNT)
+        (intent,) = await server.trading.situation_reader.reader.newest(10, ACCOUNT)
 
     assert stolen["error_type"] == "preview_not_found"
     assert placed["outcome"] == "placed", placed
@@ -106,7 +106,7 @@ async def test_the_desk_is_one_for_all_callers(tmp_path: Path) -> None:
             trading = dispatcher.context_for(each, "account:read").trading
             assert trading is not None
             assert trading.desk is desk
-            assert trading.surveyor is server.trading.surveyor
+            assert trading.situation_reader is server.trading.situation_reader
 
 
 @pytest.mark.slow

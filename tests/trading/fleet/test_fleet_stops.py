@@ -12,7 +12,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.fleet.ledger import FleetLedger
 from mcp_binance_server.trading.fleet.stops import ALL
 from mcp_binance_server.trading.journal.records import Stopped
-from mcp_binance_server.trading.journal.stops import EVERYBODY, TradingIsStopped
+from mcp_binance_server.trading.journal.stops import ALL_ACCOUNTS, TradingIsStopped
 from support.terms import intent
 from trading.fleet.floor import TICK_MS, Fleet, Worker, fleet_in
 
@@ -73,7 +73,7 @@ async def test_everybodys_stop_and_resuming_reach_accounts_that_only_another_wor
         await one.ledger.host.stop("a flood", "a person", now_ms)  # as the command does, in its journal alone
         await agreed(one, two)
 
-        flood = Stopped("a flood", now_ms, EVERYBODY)
+        flood = Stopped("a flood", now_ms, ALL_ACCOUNTS)
         assert fleet.clock.now_ms() - now_ms <= 1_000
         assert await bobs.stopped(BOB) == await two.ledger.stopped(two.ledger.account) == flood
         with pytest.raises(TradingIsStopped, match="a flood"):
@@ -149,7 +149,7 @@ async def test_everybodys_stop_outlives_the_emptying_of_the_state(tmp_path: Path
 
         await agreed(one, two)
 
-        assert await two.ledger.host.stopped() == Stopped("a flood", now_ms, EVERYBODY)
+        assert await two.ledger.host.stopped() == Stopped("a flood", now_ms, ALL_ACCOUNTS)
 
 
 async def until(fleet: Fleet, holds: Callable[[], Awaitable[bool]]) -> None:

@@ -14,11 +14,11 @@ import anyio
 
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.journal.chain import all_events
+from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import NewIntent
 from mcp_binance_server.trading.journal.store import FILE, Rows, Store, opened_store
 from mcp_binance_server.trading.journal.watching import OrderWatch
-from mcp_binance_server.trading.journal.wholeness import examine
 from mcp_binance_server.trading.judgement.charges import Charge, charges
 from mcp_binance_server.trading.judgement.policy import Policy
 from support.terms import NOW_MS, intent, reported

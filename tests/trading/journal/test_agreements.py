@@ -15,8 +15,8 @@ from mcp_binance_server.trading.approvals import (
     is_sealed,
     new_approver,
     opened_public,
+    public_key_hint,
     sign,
-    told_public,
 )
 from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
 from mcp_binance_server.trading.journal.ledger import HostLedger
@@ -110,10 +110,10 @@ def test_the_public_half_is_told_without_the_passphrase_if_the_file_has_it() -> 
     approver = new_approver("correct horse")
     private, _ = approver.sealed.split(PUBLIC_PART)
 
-    assert told_public(approver.sealed) == approver.public
+    assert public_key_hint(approver.sealed) == approver.public
     assert opened_public(private, "correct horse") == approver.public  # as earlier versions made them
     for other in (private, b"", PUBLIC_PART, private + PUBLIC_PART + b"\nAAAA\n-----END PUBLIC KEY-----\n"):
-        assert told_public(other) is None
+        assert public_key_hint(other) is None
 
 
 def test_a_public_half_is_known_by_a_short_name() -> None:

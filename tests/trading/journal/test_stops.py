@@ -8,7 +8,7 @@ import pytest
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, TradingIsStopped
 from mcp_binance_server.trading.journal.records import NewIntent, Stopped
-from mcp_binance_server.trading.journal.stops import EVERYBODY, lift_row
+from mcp_binance_server.trading.journal.stops import ALL_ACCOUNTS, lift_row
 from mcp_binance_server.trading.journal.store import FILE, opened_store
 from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.judgement.stop import TradingTroubles
@@ -17,7 +17,7 @@ from support.terms import NOW_MS, intent
 pytestmark = pytest.mark.anyio
 
 ANN, BOB = "paper-ann", "k-bob"
-FIRE, FLOOD = Stopped("a fire", NOW_MS, ANN), Stopped("a flood", NOW_MS + 1, EVERYBODY)
+FIRE, FLOOD = Stopped("a fire", NOW_MS, ANN), Stopped("a flood", NOW_MS + 1, ALL_ACCOUNTS)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ async def test_the_stop_of_an_account_holds_its_claims_and_its_gate_and_nobody_e
         await claimed(ledger, 3, ANN)
     await ledger.mark_sent(bobs.preview_id, NOW_MS)
     assert await leaves(ledger, 4, BOB)
-    assert [await ledger.stopped(each) for each in (ANN, BOB, EVERYBODY)] == [FIRE, None, None]
+    assert [await ledger.stopped(each) for each in (ANN, BOB, ALL_ACCOUNTS)] == [FIRE, None, None]
 
 
 async def test_the_past_of_an_order_tells_the_stop_of_its_own_account(ledger: HostLedger) -> None:
@@ -91,7 +91,7 @@ async def test_a_journal_that_is_not_whole_holds_every_account(tmp_path: Path) -
         ledger = HostLedger(store, "me")
         (stopped,) = await ledger.stops()
 
-        assert (stopped.account, f"{FILE} was changed" in stopped.why) == (EVERYBODY, True)
+        assert (stopped.account, f"{FILE} was changed" in stopped.why) == (ALL_ACCOUNTS, True)
         assert [await ledger.stopped(each) for each in (ANN, BOB)] == [stopped, stopped]
 
 
@@ -102,7 +102,7 @@ async def test_one_account_is_resumed_by_itself_and_nothing_of_everybodys_is(led
 
     await ledger.resume("a person", NOW_MS, ANN)
 
-    assert [each.account for each in await ledger.stops()] == [EVERYBODY, BOB]
+    assert [each.account for each in await ledger.stops()] == [ALL_ACCOUNTS, BOB]
     assert (ledger.store.folder / STOP_FILE).exists()
 
 
@@ -122,7 +122,7 @@ async def test_a_stop_that_came_during_everybodys_outlives_it(ledger: HostLedger
     await ledger.stop("a flood", "a test", NOW_MS)
     await ledger.stop("a fire", "a test", NOW_MS + 1, ANN)
 
-    await ledger.store.write(lambda rows: lift_row(rows, ledger.store, "another machine", NOW_MS + 2, EVERYBODY))
+    await ledger.store.write(lambda rows: lift_row(rows, ledger.store, "another machine", NOW_MS + 2, ALL_ACCOUNTS))
 
     assert await ledger.stops() == [Stopped("a fire", NOW_MS + 1, ANN)]
 
@@ -133,7 +133,7 @@ async def reject(ledger: HostLedger, number: int, account: str) -> None:
     await ledger.move(new.preview_id, "REJECTED", {}, NOW_MS)
 
 
-@pytest.mark.parametrize(("resumed", "left"), [(None, 0), (ANN, 0), (BOB, 2), (EVERYBODY, 0)])
+@pytest.mark.parametrize(("resumed", "left"), [(None, 0), (ANN, 0), (BOB, 2), (ALL_ACCOUNTS, 0)])
 async def test_what_went_wrong_is_counted_by_account_and_forgiven_by_account(
     ledger: HostLedger, resumed: str | None, left: int
 ) -> None:

@@ -19,13 +19,13 @@ from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, broken_link, link
 from mcp_binance_server.trading.journal.folder import file_system
+from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead, owner, sweep
 from mcp_binance_server.trading.journal.records import Stopped
 from mcp_binance_server.trading.journal.schema import NEWEST, VERSIONS
-from mcp_binance_server.trading.journal.stops import EVERYBODY
+from mcp_binance_server.trading.journal.stops import ALL_ACCOUNTS
 from mcp_binance_server.trading.journal.store import FILE, opened_store, read_store
-from mcp_binance_server.trading.journal.wholeness import examine
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import read_policy
 from support.systems import MODES, MOVED_WHILE_OPEN
@@ -133,7 +133,7 @@ async def test_a_disk_that_is_really_full_is_said_and_loses_nothing(tmp_path: Pa
         "from mcp_binance_server.trading.errors import JournalUnavailable\n"
         "from mcp_binance_server.trading.journal.ledger import HostLedger\n"
         "from mcp_binance_server.trading.journal.store import opened_store\n"
-        "from mcp_binance_server.trading.journal.wholeness import examine\n"
+        "from mcp_binance_server.trading.journal.integrity import examine\n"
         "from support.terms import NOW_MS, intent\n"
         "async def main():\n"
         "    async with opened_store(Path(sys.argv[1])) as store:\n"
@@ -270,8 +270,10 @@ async def test_an_older_file_is_brought_up_to_date_with_all_that_is_in_it(tmp_pa
         assert store.db.execute(EVERYTHING).fetchall() == newest
         ledger = HostLedger(store, "me")
         # Whether an older stop allows exits is unknown: it does not.
-        assert await ledger.stops() == [Stopped("a fire", NOW_MS, EVERYBODY, allows_exits=False)]
-        assert await ledger.stopped(intent(4).terms.account) == Stopped("a fire", NOW_MS, EVERYBODY, allows_exits=False)
+        assert await ledger.stops() == [Stopped("a fire", NOW_MS, ALL_ACCOUNTS, allows_exits=False)]
+        assert await ledger.stopped(intent(4).terms.account) == Stopped(
+            "a fire", NOW_MS, ALL_ACCOUNTS, allows_exits=False
+        )
         await ledger.resume("a person", NOW_MS)
         assert (await ledger.claim(intent(1), (), NOW_MS)) == (await ledger.find(intent(1).preview_id), False)
         assert (await ledger.claim(intent(4), (), NOW_MS))[1]

@@ -20,7 +20,7 @@ from mcp_binance_server.domain.order_requests import (
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.lists import problem_of
-from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, matcher_token
+from mcp_binance_server.trading.paper.matcher import LEASE_MS, LeaseLost, SymbolMatcher, matcher_token
 from mcp_binance_server.trading.paper.store import PaperStore
 from mcp_binance_server.trading.paper.tables import PaperRow
 from trading.paper.auditing import INSTEAD_OF
@@ -75,7 +75,7 @@ class Member:
             return
         matcher = SymbolMatcher(SYMBOL, PAIR, self.store, START, RATES, token, self.book, STEP)
         await matcher.load()
-        with suppress(TookOver):
+        with suppress(LeaseLost):
             for turn in range(turns):
                 await self.meet(matcher, is_replay=turn == 0)
                 await self.trade()

@@ -19,8 +19,8 @@ from mcp_binance_server.trading.paper.matcher import (
     FLUSH_MS,
     LEASE_MS,
     NOT_WATCHED,
+    LeaseLost,
     SymbolMatcher,
-    TookOver,
     let_go,
     matcher_token,
 )
@@ -142,7 +142,7 @@ async def test_one_process_matches_until_its_time_is_over_and_cannot_write_after
     await exchange.accept("me", written("a", "BUY", 101, 2), PAIR)
     await match.look()
 
-    with pytest.raises(TookOver):
+    with pytest.raises(LeaseLost):
         await match.meet((), NOW_MS)
 
     assert (await stands(exchange, "a"))[0] == "PENDING_NEW"

@@ -16,7 +16,7 @@ from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.errors import InsufficientBalance, JournalUnavailable
 from mcp_binance_server.trading.journal.schema import Rows
-from mcp_binance_server.trading.paper.matcher import LEASE_MS, TookOver
+from mcp_binance_server.trading.paper.matcher import LEASE_MS, LeaseLost
 from mcp_binance_server.trading.paper.shared import DAY_MS, NAME, LeaseRight, SharedTables, opened_shared_tables
 from support.clock import FakeClock
 from trading.paper.generated import PAIR, START, SYMBOL
@@ -191,7 +191,7 @@ async def test_one_matches_at_a_time_and_who_lost_the_right_writes_nothing(
 
     newer = await matcher_of(pair[1], other, "other")
     end = pair[1].replica.mark
-    with pytest.raises(TookOver):
+    with pytest.raises(LeaseLost):
         await stale.meet((printed(1, 105, 9, buys=True),), clock.now_ms())
 
     assert newer.token > stale.token
@@ -294,7 +294,7 @@ async def test_an_emptied_engine_begins_anew_for_all_and_says_so(
     assert one.loss == ""
     faulty.inner = other.engine = MemoryEngine(clock)
 
-    with pytest.raises(TookOver):
+    with pytest.raises(LeaseLost):
         await matcher.meet((printed(1, 105, 9, buys=True),), clock.now_ms())
     assert (await exchange_of(one).account("ann")).free == START
     assert await names(other) == []

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.trading.paper.matcher import TookOver
+from mcp_binance_server.trading.paper.matcher import LeaseLost
 from mcp_binance_server.trading.paper.shared import LeaseRight, SharedTables
 from support.engine_calls import is_answered
 from support.process import clean_environment
@@ -103,7 +103,7 @@ async def test_a_server_that_was_emptied_begins_anew_for_all_of_them(
     token = matcher.token
     server.command("FLUSHALL")
 
-    with pytest.raises(TookOver):
+    with pytest.raises(LeaseLost):
         await matcher.meet((), exchange_of(other).now_ms())
     assert (await exchange_of(one).account("ann")).free == START
     assert all(not rows for rows in (await all_rows(other)).values())

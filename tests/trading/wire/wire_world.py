@@ -201,11 +201,11 @@ class Start:
                 account = TradedAccount(ACCOUNT, "practice", "testnet")
                 start = Reconciliation(ledger, broker, reads.order_history, account, self.policy, self._worth, now_ms)
                 desk = self.desk(ledger, lambda _: broker, Hasty(self.pace), now_ms, "practice", ACCOUNT)
-                desk.errands.last_ms = 0
+                desk.background_tasks.last_ms = 0
                 keeper = None if fleet is None else _keeper(fleet, start, now_ms)
                 async with desk.running(start):
                     if keeper is not None:
-                        desk.errands.beside(keeper.run)
+                        desk.background_tasks.beside(keeper.run)
                     yield WireWorld(desk, self.pace, self.wishes)
 
     async def _worth(self, order: Order) -> OrderWorth:
@@ -217,7 +217,7 @@ def _keeper(fleet: FleetLedger, start: Reconciliation, now_ms: Callable[[], int]
     agreements = FleetAgreements(fleet.store, fleet.engine, ACCOUNT)
     clock, pace = SystemClock(), KeeperPace(tick_ms=50, alive_ms=600, silent_ms=200, unwritten_ms=1_000, ask_ms=100)
     keeper = FleetKeeper(
-        fleet, agreements, start.broker, clock, now_ms, start.again, SETTLE_MS, pace, shares_everybody=True
+        fleet, agreements, start.broker, clock, now_ms, start.again, SETTLE_MS, pace, shares_global_stop=True
     )
     start.last = (StartStep(AGREED, keeper.joined),)
     return keeper

@@ -21,10 +21,10 @@ from mcp_binance_server.transports.http.auth.token_file import TokenFile
 from mcp_binance_server.transports.http.probe_port import (
     BEAT_MS,
     SILENT_MS,
+    Heartbeat,
     PortProbes,
-    Pulse,
     beating,
-    served_beside,
+    serve_probe_port,
 )
 from mcp_binance_server.transports.http.server.serving import ListeningApp, listen
 from support.clock import FakeClock
@@ -60,8 +60,10 @@ async def probes(app: App, clock: FakeClock, *, patience_secs: float, **changes:
 
     async with assembled(app, **changes) as http:
         home = asyncio.get_running_loop()
-        answers = PortProbes(http.heart, Pulse(clock), home, asks_for_token=asks_for_token, patience_secs=patience_secs)
-        with served_beside(ListeningApp(listener, Guard(contained(answers), allow()))):
+        answers = PortProbes(
+            http.heart, Heartbeat(clock), home, asks_for_token=asks_for_token, patience_secs=patience_secs
+        )
+        with serve_probe_port(ListeningApp(listener, Guard(contained(answers), allow()))):
             yield ask
 
 

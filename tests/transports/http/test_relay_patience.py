@@ -12,7 +12,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.sessions.model import new_connection_id
-from mcp_binance_server.transports.http.relay import Patience, Relay, WorkerSlot, listen_inside
+from mcp_binance_server.transports.http.relay import Relay, RelayTimeouts, WorkerSlot, listen_inside
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="processes meet at sockets of files"), pytest.mark.anyio]
 
@@ -48,12 +48,12 @@ async def answer_of(relay: Relay) -> tuple[int, str]:
 
 async def test_one_that_does_not_answer_in_time_is_said_to_be_slow() -> None:
     with slot_of_two() as slot, listen_inside(slot.address(1)):
-        assert await answer_of(Relay(nobody, slot, Patience(answer_secs=SOON))) == (504, "no_answer")
+        assert await answer_of(Relay(nobody, slot, RelayTimeouts(answer_secs=SOON))) == (504, "no_answer")
 
 
 async def test_one_that_cannot_be_reached_in_time_is_said_to_be_busy() -> None:
     with slot_of_two() as slot, listen_inside(slot.address(1)):
-        assert await answer_of(Relay(nobody, slot, Patience(connect_secs=0.0))) == (503, "busy")
+        assert await answer_of(Relay(nobody, slot, RelayTimeouts(connect_secs=0.0))) == (503, "busy")
 
 
 async def test_the_sessions_of_one_that_has_ended_are_over() -> None:

@@ -13,7 +13,7 @@ from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.admission.keys import Claims
 from mcp_binance_server.transports.http.mcp.exchange import reply_empty
 from mcp_binance_server.transports.http.relay import INSIDE, Relay, RelayedRequests, WorkerSlot, listen_inside
-from mcp_binance_server.transports.http.server.crowd import LET_IN
+from mcp_binance_server.transports.http.server.connection_registry import LET_IN
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_apps
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes meet at sockets of files")

@@ -8,7 +8,7 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.metrics import BPS, Taker
-from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.periods import Candle
 

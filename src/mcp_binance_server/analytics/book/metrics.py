@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price
 

@@ -21,7 +21,7 @@ from mcp_binance_server.analytics.book.metrics import (
     walk,
 )
 from mcp_binance_server.analytics.book.microprice import Microprice
-from mcp_binance_server.analytics.envelope import Unknown
+from mcp_binance_server.analytics.metric import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price

@@ -11,8 +11,8 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.book.impact import KyleLambda, kyle_lambda
-from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.analytics.own_past import Criterion, Judgement, OwnPast
+from mcp_binance_server.analytics.metric import WhyNull
+from mcp_binance_server.analytics.score_history import Criterion, Judgement, ScoreHistory
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 
@@ -162,7 +162,7 @@ def queue_flow(now: OrderFlowImbalance, states: Sequence[QuoteState], seconds: S
     if now.value is None or not size:
         return QueueFlow(None, None, impact)
     queues = now.value / size
-    past = OwnPast([abs(each.queues) for each in queue_windows(seconds[:-WINDOW_SECONDS])])
+    past = ScoreHistory([abs(each.queues) for each in queue_windows(seconds[:-WINDOW_SECONDS])])
     return QueueFlow(queues, past.judge(QUEUES, abs(queues)), impact)
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_binance_server.analytics.confidence import Block, Interval, bootstrap_ratio
-from mcp_binance_server.analytics.envelope import WhyNull, Window
-from mcp_binance_server.analytics.flow.past import ONE_SIDED, FlowPast, one_sidedness
 from mcp_binance_server.analytics.flow.volume import SecondFlow
-from mcp_binance_server.analytics.own_past import Judgement, OwnPast
+from mcp_binance_server.analytics.flow.window_scores import ONE_SIDED, FlowScores, one_sidedness
+from mcp_binance_server.analytics.metric import WhyNull, Window
+from mcp_binance_server.analytics.score_history import Judgement, ScoreHistory
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 
 Signal = Literal["BUYERS", "SELLERS", "NO EDGE"]
@@ -34,7 +34,7 @@ class FlowDirection:
 def flow_direction(
     seconds: Sequence[SecondFlow],
     window: Window,
-    past: FlowPast | WhyNull,
+    past: FlowScores | WhyNull,
     *,
     trades: int | None = None,
     gaps: int = 0,
@@ -49,11 +49,11 @@ def flow_direction(
     share = None if why else _share(seconds, window.to_ms, thresholds)
     buy, sell = sum(each.buy for each in seconds), sum(each.sell for each in seconds)
     judgement = None
-    if why is None and not isinstance(past, FlowPast):
+    if why is None and not isinstance(past, FlowScores):
         why = past
     score = one_sidedness(buy, sell)
-    if why is None and isinstance(past, FlowPast) and score is not None:
-        judgement = OwnPast(past.scores).judge(ONE_SIDED, score)
+    if why is None and isinstance(past, FlowScores) and score is not None:
+        judgement = ScoreHistory(past.scores).judge(ONE_SIDED, score)
         why = "insufficient_history" if judgement.not_judged else None
     return FlowDirection(
         share=share,

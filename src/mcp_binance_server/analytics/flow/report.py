@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.impact import KyleLambda, PaidSpread
-from mcp_binance_server.analytics.envelope import Source, Unknown, Window
 from mcp_binance_server.analytics.flow.book_events import OrderFlowImbalance, QueueFlow
 from mcp_binance_server.analytics.flow.direction import FlowDirection
 from mcp_binance_server.analytics.flow.volume import (
@@ -20,6 +19,7 @@ from mcp_binance_server.analytics.flow.volume import (
 )
 from mcp_binance_server.analytics.flow.vpin import Vpin
 from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport
+from mcp_binance_server.analytics.metric import Source, Unknown, Window
 from mcp_binance_server.analytics.swings import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import Trade

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.periods import Candle

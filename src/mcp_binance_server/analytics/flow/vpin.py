@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.analytics.own_past import OwnPast
+from mcp_binance_server.analytics.metric import WhyNull
+from mcp_binance_server.analytics.score_history import ScoreHistory
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 
 WEEK_DAYS = 7
@@ -80,5 +80,5 @@ def vpin(bars: Sequence[SidedVolume], buckets: int = DEFAULTS.vpin_buckets) -> V
     for at in range(buckets, len(leads)):
         sums.append(sums[-1] + leads[at] - leads[at - buckets])
     *before, now = (each / buckets for each in sums)
-    rank = OwnPast(before, most=len(sums)).p(now) if before else None
+    rank = ScoreHistory(before, most=len(sums)).p(now) if before else None
     return Vpin(now, rank, len(before), len(leads), bucket_volume)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
-from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.market.profile import index_of, usable
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.metrics import BookWalk, top_of_book, walk
 from mcp_binance_server.analytics.book.report import LargestLevel
-from mcp_binance_server.analytics.envelope import BaseRate, NotJudged, Source, Unknown, WhyNull, Window
 from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange, ThinRanges
 from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport
-from mcp_binance_server.analytics.market.pasts import EventVerdict
+from mcp_binance_server.analytics.market.symbol_scores import EventVerdict
+from mcp_binance_server.analytics.metric import BaseRate, NotJudged, Source, Unknown, WhyNull, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.money import Price

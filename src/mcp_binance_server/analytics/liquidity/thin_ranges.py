@@ -12,8 +12,8 @@ from statistics import median
 from struct import unpack
 from typing import NamedTuple
 
-from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.liquidity.path import PathPiece, TradedPath
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.money import Price
 

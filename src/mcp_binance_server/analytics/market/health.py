@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.market.last_hour import HealthScale, single
 from mcp_binance_server.analytics.market.minute import BookMoment
-from mcp_binance_server.analytics.market.own_hour import HealthScale, single
 
 HealthWord = Literal["Usual", "Thin", "Strained", "Broken"]
 HealthPart = Literal["spread", "depth"]

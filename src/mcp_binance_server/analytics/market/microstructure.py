@@ -9,15 +9,15 @@ from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.impact import PaidSpread
 from mcp_binance_server.analytics.book.metrics import BookState, TopOfBook
 from mcp_binance_server.analytics.confidence import shrunk_share
-from mcp_binance_server.analytics.envelope import BaseRate, Basis, NotJudged, Unknown, WhyNull
 from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport, flow_of_bars
 from mcp_binance_server.analytics.market.health import HealthNow
-from mcp_binance_server.analytics.market.pasts import ALPHA, EVENTS, EndedMinute, EventVerdict, JudgementName
 from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.market.reference_class import ReferenceClass
 from mcp_binance_server.analytics.market.stress import StressNow
+from mcp_binance_server.analytics.market.symbol_scores import ALPHA, EVENTS, EndedMinute, EventVerdict, JudgementName
 from mcp_binance_server.analytics.market.volatility import log_returns
-from mcp_binance_server.analytics.own_past import Judgement
+from mcp_binance_server.analytics.metric import BaseRate, Basis, NotJudged, Unknown, WhyNull
+from mcp_binance_server.analytics.score_history import Judgement
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 

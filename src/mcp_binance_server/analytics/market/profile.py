@@ -6,7 +6,7 @@ from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.envelope import Source, WhyNull, Window
+from mcp_binance_server.analytics.metric import Source, WhyNull, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity

@@ -8,8 +8,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from mcp_binance_server.analytics.market.class_scores import HIGH_SCORES, SCORES_VERSION
-from mcp_binance_server.analytics.market.pasts import VERSION
-from mcp_binance_server.analytics.own_past import Judgement
+from mcp_binance_server.analytics.market.symbol_scores import VERSION
+from mcp_binance_server.analytics.score_history import Judgement
 
 # Edges between classes.
 TICK_BPS = (0.1, 1.0, 5.0)

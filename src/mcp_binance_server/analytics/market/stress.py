@@ -4,9 +4,9 @@ from collections import deque
 from dataclasses import dataclass
 from math import exp, log
 
+from mcp_binance_server.analytics.market.last_hour import StressParts, StressScale
 from mcp_binance_server.analytics.market.minute import BookMoment
-from mcp_binance_server.analytics.market.own_hour import StressParts, StressScale
-from mcp_binance_server.analytics.own_past import Judgement
+from mcp_binance_server.analytics.score_history import Judgement
 
 DEPTH_S = 5
 MOVE_S = 10

@@ -7,7 +7,7 @@ from math import log, sqrt
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.envelope import Measured, WhyNull
+from mcp_binance_server.analytics.metric import Measured, WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.money import STABLECOINS
 from mcp_binance_server.domain.periods import Candle

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from mcp_binance_server.analytics.envelope import WhyNull, Window
 from mcp_binance_server.analytics.market.volatility import DAY_MINUTES, AssetVolatility, annualise, asset_volatility
+from mcp_binance_server.analytics.metric import WhyNull, Window
 from mcp_binance_server.analytics.portfolio.risk import (
     Correlation,
     History,

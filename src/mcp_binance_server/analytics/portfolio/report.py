@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.market.volatility import DAY_MINUTES, annualise
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.portfolio.measures import (
     REFERENCE,
     AssetRisk,

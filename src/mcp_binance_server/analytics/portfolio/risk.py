@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
 
-from mcp_binance_server.analytics.envelope import WhyNull, Window
+from mcp_binance_server.analytics.metric import WhyNull, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import Candle

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Literal
 
 from mcp_binance_server.analytics.confidence import redraws
-from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 
 # Block length in days. Quiet and volatile days cluster, so days are drawn in blocks (Künsch 1989).

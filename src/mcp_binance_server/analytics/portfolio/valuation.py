@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.money import STABLECOINS, Price, Quantity, name_of

@@ -6,7 +6,7 @@ from decimal import Decimal
 from math import erfc, sqrt
 from typing import Literal
 
-from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Strategy
 from mcp_binance_server.domain.money import Price
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Literal
 
-from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.market.profile import nearest, usable
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import SymbolRules

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.market.profile import VolumeProfile, nearest
+from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.swings import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.trend.approaches import (

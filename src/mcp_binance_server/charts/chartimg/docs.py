@@ -24,7 +24,7 @@ from mcp_binance_server.charts.catalogue import (
 )
 from mcp_binance_server.charts.chartimg.docs_parser import ParsedDocumentation, ParsedItem
 from mcp_binance_server.charts.chartimg.docs_rules import ParsedPlan, ParsedRule
-from mcp_binance_server.charts.chartimg.fact_cache import Keeper
+from mcp_binance_server.charts.chartimg.fact_cache import FactCache
 from mcp_binance_server.charts.config import is_list, is_object
 from mcp_binance_server.charts.errors import ChartServiceError, ChartUnavailable
 from mcp_binance_server.charts.plans import PLANS, Plan
@@ -193,7 +193,7 @@ class DocumentationSource:
     clock: Clock
 
     def __post_init__(self) -> None:
-        self._keeper = Keeper(self.engine, self.clock, FRESH_MS, LONGEST_FETCH_MS, _decoded)
+        self._keeper = FactCache(self.engine, self.clock, FRESH_MS, LONGEST_FETCH_MS, _decoded)
         self._name = f"charts:documentation:{self.address}"
 
     async def read(self, *, force: bool = False) -> Held[Documentation]:

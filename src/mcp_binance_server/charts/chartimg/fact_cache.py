@@ -30,7 +30,7 @@ class _Packed(msgspec.Struct, array_like=True):
 
 
 @dataclass
-class Keeper(Generic[T]):
+class FactCache(Generic[T]):
     """Cache of facts of one kind, keyed by name.
 
     The shared state engine stores them as bytes. This process also keeps the last decoded value.

@@ -9,7 +9,7 @@ import msgspec
 from mcp_binance_server.charts.catalogue import Exchange, Held, bundled_catalogue
 from mcp_binance_server.charts.chartimg.client import ChartImgClient, ListedSymbolWire
 from mcp_binance_server.charts.chartimg.docs import BUNDLED_AT_MS
-from mcp_binance_server.charts.chartimg.fact_cache import Keeper
+from mcp_binance_server.charts.chartimg.fact_cache import FactCache
 from mcp_binance_server.charts.errors import ChartServiceError
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.state.engine import StateEngine
@@ -29,8 +29,8 @@ class Listings:
 
     def __post_init__(self) -> None:
         parts = (self.engine, self.clock, FRESH_MS, LONGEST_FETCH_MS)
-        self._ids = Keeper(*parts, _decoded_ids)
-        self._symbols = Keeper(*parts, _decoded_symbols)
+        self._ids = FactCache(*parts, _decoded_ids)
+        self._symbols = FactCache(*parts, _decoded_symbols)
         self._prefix = f"charts:{self.client.caller.address}"
 
     async def exchanges(self) -> Held[tuple[Exchange, ...]]:

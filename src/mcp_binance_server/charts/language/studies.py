@@ -10,7 +10,7 @@ from mcp_binance_server.charts.dialect.studies import MULTIPLIERS
 from mcp_binance_server.charts.language.parameters import Given, Number, after_name, before_name, is_glued, text_at
 from mcp_binance_server.charts.language.reading import Mention, SentenceReader, Token, quoted, tokenise
 from mcp_binance_server.charts.language.times.dates import read_date
-from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, StudyWord, Unoffered, Vocabulary
+from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, StudyWord, UnsupportedStudy, Vocabulary
 
 # "volume MA 20" averages the volume, not the price. Averages of another study are not offered.
 _AVERAGED: Final = r"(?P<study>volume|vol|obv|on balance volume)"
@@ -110,7 +110,7 @@ def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
     place = 0
     while place < len(tokens):
         meaning, after = vocabulary.studies.at(tokens, place) or (None, place + 1)
-        if isinstance(meaning, Unoffered):
+        if isinstance(meaning, UnsupportedStudy):
             start, end = tokens[place].start, tokens[after - 1].end
             anchor = _ANCHOR.match(reading.left, end)
             date = read_date(reading.left, anchor.end(), reading.now) if anchor else None

@@ -84,13 +84,13 @@ class StudyWord:
 
 
 @dataclass(frozen=True, slots=True)
-class Unoffered:
+class UnsupportedStudy:
     """A well-known study that this server does not offer."""
 
     name: str
 
 
-StudyName = StudyWord | Unoffered | str
+StudyName = StudyWord | UnsupportedStudy | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _is_shift(rule: StudyInput) -> bool:
 
 
 def _study_names(catalogue: ChartCatalogue) -> list[tuple[str, StudyName]]:
-    names: list[tuple[str, StudyName]] = [(name, Unoffered(name)) for name in _NOT_OFFERED]
+    names: list[tuple[str, StudyName]] = [(name, UnsupportedStudy(name)) for name in _NOT_OFFERED]
     names += [(name, name) for name in CROSSES]
     for indicator in catalogue.indicators:
         study = StudyWord.of(indicator)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from mcp_binance_server.charts.render.drawings.shapes import Ground, drawing_members
+from mcp_binance_server.charts.render.drawings.shapes import DrawingContext, drawing_members
 from mcp_binance_server.charts.render.legend import legend_rows
 from mcp_binance_server.charts.render.look import THEMES, Colour, OverrideReader, PriceLook, Theme, price_look
 from mcp_binance_server.charts.render.request import Request
@@ -73,7 +73,9 @@ def whole_members(request: Request) -> Members:
     draw.
     """
     spec, bars = request.spec, request.bars
-    ground = Ground(bars.times, bars.step_ms, request.future, price_writer(request), zone_of(spec.timezone) or UTC)
+    ground = DrawingContext(
+        bars.times, bars.step_ms, request.future, price_writer(request), zone_of(spec.timezone) or UTC
+    )
     drawings, remarks = drawing_members(spec.drawings, ground)
     price = _price_members(request)
     return {

@@ -174,7 +174,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class DoctorCheck:
     """One check.
 
     It is skipped if a check in `needs` has failed. It is off if an essential one is off.

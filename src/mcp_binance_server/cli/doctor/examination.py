@@ -15,7 +15,7 @@ from typing import Final
 from mcp_binance_server.cli.doctor import clients, exchange, futures, journal, key, local, orders, proxy, trading
 from mcp_binance_server.cli.doctor import exchange as reach
 from mcp_binance_server.cli.doctor import local as services
-from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, Rung
+from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, DoctorCheck
 from mcp_binance_server.cli.doctor.report import as_json, count, heading, lines, summary, under_way, wiped
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import SystemClock
@@ -32,54 +32,54 @@ _PUBLIC = frozenset({"1.1.1.1", "9.9.9.9"})
 LONGEST = 400
 
 LADDER: Final = (
-    Rung("python", "Python", local.python),
-    Rung("packages", "Packages", local.packages),
-    Rung("configuration", "Configuration", local.configuration),
-    Rung("guide", "Guides", local.guide, ("configuration",)),
-    Rung("state", "State engine", local.state, ("configuration",)),
-    Rung("proxy", "Proxy", proxy.proxy, ("configuration",)),
-    Rung("dns", "DNS", reach.dns, ("configuration",)),
-    Rung("tcp", "TCP", reach.tcp, ("dns",)),
-    Rung("tls", "TLS", reach.tls, ("tcp",)),
-    Rung("rest", "Public REST", exchange.rest, ("tls",)),
-    Rung("clock", "Clock", exchange.clock, ("rest",)),
-    Rung("weight", "Request weight", exchange.weight, ("rest",)),
-    Rung("streams", "Streams", services.streams, ("dns",)),
-    Rung("futures", "Futures", futures.futures, ("dns",)),
-    Rung("key", "Key format", key.form, ("configuration",)),
-    Rung("network", "Key's network", key.network, ("key", "rest")),
-    Rung("signature", "Signature", key.signature, ("network",)),
-    Rung("permissions", "Permissions", key.permissions, ("signature",)),
-    Rung("ip", "IP access list", key.addresses, ("permissions",)),
-    Rung("withdrawals", "Withdrawals", key.withdrawals, ("permissions",)),
-    Rung("charts", "chart-img.com", services.charts, ("configuration",)),
-    Rung("live_chart", "Live chart", services.live_chart, ("configuration",)),
-    Rung("clients", "MCP clients", clients.clients),
+    DoctorCheck("python", "Python", local.python),
+    DoctorCheck("packages", "Packages", local.packages),
+    DoctorCheck("configuration", "Configuration", local.configuration),
+    DoctorCheck("guide", "Guides", local.guide, ("configuration",)),
+    DoctorCheck("state", "State engine", local.state, ("configuration",)),
+    DoctorCheck("proxy", "Proxy", proxy.proxy, ("configuration",)),
+    DoctorCheck("dns", "DNS", reach.dns, ("configuration",)),
+    DoctorCheck("tcp", "TCP", reach.tcp, ("dns",)),
+    DoctorCheck("tls", "TLS", reach.tls, ("tcp",)),
+    DoctorCheck("rest", "Public REST", exchange.rest, ("tls",)),
+    DoctorCheck("clock", "Clock", exchange.clock, ("rest",)),
+    DoctorCheck("weight", "Request weight", exchange.weight, ("rest",)),
+    DoctorCheck("streams", "Streams", services.streams, ("dns",)),
+    DoctorCheck("futures", "Futures", futures.futures, ("dns",)),
+    DoctorCheck("key", "Key format", key.form, ("configuration",)),
+    DoctorCheck("network", "Key's network", key.network, ("key", "rest")),
+    DoctorCheck("signature", "Signature", key.signature, ("network",)),
+    DoctorCheck("permissions", "Permissions", key.permissions, ("signature",)),
+    DoctorCheck("ip", "IP access list", key.addresses, ("permissions",)),
+    DoctorCheck("withdrawals", "Withdrawals", key.withdrawals, ("permissions",)),
+    DoctorCheck("charts", "chart-img.com", services.charts, ("configuration",)),
+    DoctorCheck("live_chart", "Live chart", services.live_chart, ("configuration",)),
+    DoctorCheck("clients", "MCP clients", clients.clients),
 )
 # Checks for trading, listed after the key's permissions; hidden while trading is off.
 TRADING: Final = (
-    Rung("trading", "Trading", trading.settings, ("configuration",)),
-    Rung("policy", "Limits", trading.policy, ("trading",)),
-    Rung("journal", "Journal", journal.journal, ("trading",)),
-    Rung("approver", "Approver", trading.approver, ("policy",)),
-    Rung("trade_rights", "Right to trade", orders.rights, ("trading", "permissions", "withdrawals")),
-    Rung("user_stream", "Order events", orders.user_stream, ("trading", "signature")),
-    Rung("open_orders", "Open orders", orders.reconciliation, ("journal", "signature")),
-    Rung("trial", "An order", orders.trial, ("policy", "trade_rights", "signature")),
-    Rung("stop", "Stop", journal.stop, ("journal",)),
-    Rung("separation", "Same user", trading.separation, ("trading",)),
-    Rung("asking", "Asking you", trading.asking, ("policy",)),
+    DoctorCheck("trading", "Trading", trading.settings, ("configuration",)),
+    DoctorCheck("policy", "Limits", trading.policy, ("trading",)),
+    DoctorCheck("journal", "Journal", journal.journal, ("trading",)),
+    DoctorCheck("approver", "Approver", trading.approver, ("policy",)),
+    DoctorCheck("trade_rights", "Right to trade", orders.rights, ("trading", "permissions", "withdrawals")),
+    DoctorCheck("user_stream", "Order events", orders.user_stream, ("trading", "signature")),
+    DoctorCheck("open_orders", "Open orders", orders.reconciliation, ("journal", "signature")),
+    DoctorCheck("trial", "An order", orders.trial, ("policy", "trade_rights", "signature")),
+    DoctorCheck("stop", "Stop", journal.stop, ("journal",)),
+    DoctorCheck("separation", "Same user", trading.separation, ("trading",)),
+    DoctorCheck("asking", "Asking you", trading.asking, ("policy",)),
 )
 _TITLES: Final = {rung.id: rung.title for rung in (*LADDER, *TRADING)}
 # If one of these checks is off, the checks that need it are off too.
 _ESSENTIAL: Final = {"key"}
 
-Told = Callable[[Rung, CheckResult], None]
+Told = Callable[[DoctorCheck, CheckResult], None]
 
 EXIT_PROBLEM = 1
 
 
-class Cleaner:
+class ReportRedactor:
     """Redactor of secrets, addresses and the home folder. Its repr shows none of them."""
 
     def __init__(self, secrets: Iterable[str], home: str, shown: Iterable[str] = ()) -> None:
@@ -106,10 +106,10 @@ class Cleaner:
         return found.group() if address.is_loopback or found.group() in self._shown else "[address]"
 
     def __repr__(self) -> str:
-        return "Cleaner()"
+        return "ReportRedactor()"
 
 
-def ladder_of(bench: Bench) -> tuple[Rung, ...]:
+def checks_for(bench: Bench) -> tuple[DoctorCheck, ...]:
     """Return the checks for an environment."""
     if bench.mode == OFF:
         return LADDER
@@ -117,10 +117,10 @@ def ladder_of(bench: Bench) -> tuple[Rung, ...]:
     return (*LADDER[:at], *TRADING, *LADDER[at:])
 
 
-async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) -> dict[str, CheckResult]:
+async def run_checks(bench: Bench, *, before: Callable[[DoctorCheck], None], after: Told) -> dict[str, CheckResult]:
     """Run every check whose requirements are met."""
     found: dict[str, CheckResult] = {}
-    for rung in ladder_of(bench):
+    for rung in checks_for(bench):
         finding = _hindrance(rung, found)
         if finding is None:
             before(rung)
@@ -130,7 +130,7 @@ async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) ->
     return found
 
 
-def _hindrance(rung: Rung, found: Mapping[str, CheckResult]) -> CheckResult | None:
+def _hindrance(rung: DoctorCheck, found: Mapping[str, CheckResult]) -> CheckResult | None:
     for need in rung.needs:
         status = found[need].status
         if status == "off" and (need in _ESSENTIAL or found[need].needs):
@@ -156,32 +156,32 @@ async def examine(
 ) -> int:
     """Run all checks and print the report. A quiet report shows only warnings and problems."""
     terminal = Terminal.of(sys.stdout, environment)
-    told = _Silence() if as_object else _Trouble(terminal) if is_quiet else _Telling(terminal)
-    cleaner = Cleaner(_secrets(environment), str(Path.home()), _proxies_nearby(environment))
+    told = _SilentPrinter() if as_object else _ProblemPrinter(terminal) if is_quiet else _ProgressPrinter(terminal)
+    cleaner = ReportRedactor(_secrets(environment), str(Path.home()), _proxies_nearby(environment))
 
-    def after(rung: Rung, finding: CheckResult) -> None:
+    def after(rung: DoctorCheck, finding: CheckResult) -> None:
         told.after(rung, cleaner.clean(finding))
 
     async with AsyncExitStack() as stack:
         bench = Bench(environment, SystemClock(), stack, networks)
         told.begin()
-        found = await climb(bench, before=told.before, after=after)
+        found = await run_checks(bench, before=told.before, after=after)
         network = bench.network.name if bench.is_built else None
     cleaned = {name: cleaner.clean(finding) for name, finding in found.items()}
     if as_object or not is_quiet:
-        _write(as_json(ladder_of(bench), cleaned, network) if as_object else summary(cleaned, terminal))
+        _write(as_json(checks_for(bench), cleaned, network) if as_object else summary(cleaned, terminal))
     return EXIT_PROBLEM if count(found, "problem") else 0
 
 
-class _Silence:
+class _SilentPrinter:
     def begin(self) -> None: ...
 
-    def before(self, rung: Rung) -> None: ...
+    def before(self, rung: DoctorCheck) -> None: ...
 
-    def after(self, rung: Rung, finding: CheckResult) -> None: ...
+    def after(self, rung: DoctorCheck, finding: CheckResult) -> None: ...
 
 
-class _Telling(_Silence):
+class _ProgressPrinter(_SilentPrinter):
     """Printer that shows each result immediately. A terminal also shows the running check."""
 
     def __init__(self, terminal: Terminal) -> None:
@@ -190,20 +190,20 @@ class _Telling(_Silence):
     def begin(self) -> None:
         _write(f"{wiped(self._terminal)}{heading(self._terminal)}")
 
-    def before(self, rung: Rung) -> None:
+    def before(self, rung: DoctorCheck) -> None:
         _write(under_way(rung.title, self._terminal))
 
-    def after(self, rung: Rung, finding: CheckResult) -> None:
+    def after(self, rung: DoctorCheck, finding: CheckResult) -> None:
         _write(f"{wiped(self._terminal)}{lines(rung, finding, self._terminal)}")
 
 
-class _Trouble(_Silence):
+class _ProblemPrinter(_SilentPrinter):
     """Printer of warnings and problems only."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
 
-    def after(self, rung: Rung, finding: CheckResult) -> None:
+    def after(self, rung: DoctorCheck, finding: CheckResult) -> None:
         if finding.status in ("warning", "problem"):
             _write(lines(rung, finding, self._terminal))
 

@@ -10,12 +10,12 @@ from mcp_binance_server.errors import echo
 from mcp_binance_server.installation import own_command
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.folder import file_system, require_private
+from mcp_binance_server.trading.journal.integrity import IntegrityReport, commit_ms, examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
-from mcp_binance_server.trading.journal.records import EVERYBODY, Intent
+from mcp_binance_server.trading.journal.records import ALL_ACCOUNTS, Intent
 from mcp_binance_server.trading.journal.store import FILE, Store, read_store
 from mcp_binance_server.trading.journal.watching import OrderWatch
-from mcp_binance_server.trading.journal.wholeness import Wholeness, commit_ms, examine
 
 VARIABLE = "MCP_BINANCE_TRADING_DIR"
 # File systems that lose their files at a reboot or with the container.
@@ -63,7 +63,9 @@ async def _examined(bench: Bench, folder: Path) -> CheckResult:
         bench.journal = JournalFound()
         return _where(folder, file_system(nearest.resolve()), None, took_ms)
     if whole.problems:
-        return _not_whole(folder, whole, is_accepted=not any(each.account == EVERYBODY for each in bench.journal.stops))
+        return _not_whole(
+            folder, whole, is_accepted=not any(each.account == ALL_ACCOUNTS for each in bench.journal.stops)
+        )
     if left:
         return _left_open(left)
     return _where(folder, file_system(nearest.resolve()), whole, took_ms)
@@ -75,7 +77,7 @@ async def _found(store: Store) -> JournalFound:
     return JournalFound(tuple(await ledger.stops()), tuple(unresolved), tuple(still))
 
 
-def _where(folder: Path, kind: str | None, whole: Wholeness | None, took_ms: float | None) -> CheckResult:
+def _where(folder: Path, kind: str | None, whole: IntegrityReport | None, took_ms: float | None) -> CheckResult:
     seen = (
         f"{whole.orders:,} order{'s' if whole.orders != 1 else ''} in {folder / FILE}"
         if whole
@@ -102,7 +104,7 @@ def _where(folder: Path, kind: str | None, whole: Wholeness | None, took_ms: flo
     return good(seen)
 
 
-def _not_whole(folder: Path, whole: Wholeness, *, is_accepted: bool) -> CheckResult:
+def _not_whole(folder: Path, whole: IntegrityReport, *, is_accepted: bool) -> CheckResult:
     first, *others = whole.problems
     more = f" ({len(others)} more)" if others else ""
     return CheckResult(

@@ -17,7 +17,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.guide.config_file import read_config
-from mcp_binance_server.installation import anew
+from mcp_binance_server.installation import reinstall_command
 from mcp_binance_server.key_file import key_file_of
 from mcp_binance_server.proxies.environment import ProxyFailure
 from mcp_binance_server.settings import PREFIXES, VARIABLES, nearest_variable
@@ -41,7 +41,9 @@ async def python(_bench: Bench) -> CheckResult:
     seen = f"{platform.python_version()} on {sys.platform}"
     if sys.version_info[:2] >= OLDEST_PYTHON:
         return good(seen)
-    return CheckResult("problem", seen, "Python 3.11 or newer is required", "Install a newer Python", anew())
+    return CheckResult(
+        "problem", seen, "Python 3.11 or newer is required", "Install a newer Python", reinstall_command()
+    )
 
 
 async def packages(_bench: Bench) -> CheckResult:
@@ -55,7 +57,7 @@ async def packages(_bench: Bench) -> CheckResult:
         f"{__version__} does not work with {named}",
         "Another program in this environment requires these versions",
         "Install the server in an environment of its own",
-        anew(),
+        reinstall_command(),
     )
 
 
@@ -256,7 +258,7 @@ async def live_chart(bench: Bench) -> CheckResult:
         "this installation has no page for it: charts are pictures",
         "It was built from a checkout without Node, npm or their packages",
         "Install a released package, or reinstall the checkout with Node 18 or newer",
-        anew(),
+        reinstall_command(),
     )
 
 

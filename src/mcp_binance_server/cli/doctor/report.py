@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_binance_server import __version__
-from mcp_binance_server.cli.doctor.bench import CheckResult, Rung, Status
+from mcp_binance_server.cli.doctor.bench import CheckResult, DoctorCheck, Status
 from mcp_binance_server.cli.terminal import Colour, Terminal
 
 SIGNS: Final[Mapping[Status, tuple[str, str, Colour]]] = {
@@ -34,7 +34,7 @@ def wiped(terminal: Terminal) -> str:
     return "\r\x1b[K" if terminal.is_terminal else ""
 
 
-def lines(rung: Rung, finding: CheckResult, terminal: Terminal) -> str:
+def lines(rung: DoctorCheck, finding: CheckResult, terminal: Terminal) -> str:
     """Return the lines of one check. A check that is off and has no text has no line."""
     if not finding.seen:
         return ""
@@ -63,7 +63,7 @@ def summary(found: Mapping[str, CheckResult], terminal: Terminal) -> str:
     return f"\n{verdict}{f': {details}' if details else ''}.\n{advice}"
 
 
-def as_json(rungs: Sequence[Rung], found: Mapping[str, CheckResult], network: str | None) -> str:
+def as_json(rungs: Sequence[DoctorCheck], found: Mapping[str, CheckResult], network: str | None) -> str:
     """Return the report as one JSON object, with every check and every field."""
     report = {
         "version": __version__,

@@ -13,7 +13,7 @@ from mcp_binance_server.errors import SettingsError, echo
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.installation import own_command
 from mcp_binance_server.startup_checks import no_live_market, streams_markets
-from mcp_binance_server.trading.approvals import APPROVER_FILE, fingerprint, is_sealed, told_public
+from mcp_binance_server.trading.approvals import APPROVER_FILE, fingerprint, is_sealed, public_key_hint
 from mcp_binance_server.trading.judgement.policy import CLIENT_PER_ORDER, KeyRules, Policy, cents_text
 from mcp_binance_server.trading_checks import checked_rules, require_agreement
 
@@ -68,7 +68,7 @@ def _looked_at(path: Path, named: str) -> CheckResult:
     if not is_sealed(sealed):
         return _no_approver(f"{path} is not a key with a passphrase")
     name = fingerprint(named)
-    if (told := told_public(sealed)) is not None and told != named:
+    if (told := public_key_hint(sealed)) is not None and told != named:
         return _no_approver(f"{path} has the fingerprint {fingerprint(told)}, trading.toml names {name}")
     if is_open:
         return CheckResult(

@@ -11,7 +11,7 @@ from mcp_binance_server.cli.setup.one_client import EXIT_REFUSED, painted
 from mcp_binance_server.cli.setup.plan import changed_lines
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.cli.trading.approve import keep_key, policy_place
-from mcp_binance_server.cli.trading.host import NotDone, TradingHost
+from mcp_binance_server.cli.trading.host import CommandFailed, TradingHost
 from mcp_binance_server.cli.trading.passphrase import (
     NO_TERMINAL,
     ask_new_passphrase,
@@ -88,14 +88,14 @@ def set_up_trading(options: argparse.Namespace, talk: Talk, terminal: Terminal, 
     host = TradingHost.found(clock)
     try:
         return _set_up(options, host, talk, terminal)
-    except NotDone as problem:
+    except CommandFailed as problem:
         sys.stderr.write(f"{problem}\n")
         return EXIT_REFUSED
 
 
 def _set_up(options: argparse.Namespace, host: TradingHost, talk: Talk, terminal: Terminal) -> int:
     if not options.dry_run and not has_terminal():
-        raise NotDone(NO_TERMINAL)
+        raise CommandFailed(NO_TERMINAL)
     plan = _planned(host, asks=not options.dry_run)
     for line in changed_lines(plan.path, plan.before, plan.after):
         talk.say(f"{painted(line, terminal)}\n")
@@ -118,11 +118,11 @@ def _planned(host: TradingHost, *, asks: bool) -> TradingPlan:
         before = read_text(path)
         named = None if before is None else read_policy(before.encode()).confirm.approver
     except (OSError, UnicodeDecodeError, PolicyProblem) as problem:
-        raise NotDone(f"{path}: {problem}\nNothing was changed. Correct the file and run setup again.") from None
+        raise CommandFailed(f"{path}: {problem}\nNothing was changed. Correct the file and run setup again.") from None
     has_key = (host.folder / APPROVER_FILE).exists()
     if before is not None and named is not None:
         if not has_key:
-            raise NotDone(
+            raise CommandFailed(
                 f"{path} names an approver, but its key is not in {host.folder}. Put the key there, or remove the "
                 "approver line and run setup again."
             )
@@ -134,7 +134,7 @@ def _planned(host: TradingHost, *, asks: bool) -> TradingPlan:
     try:
         read_policy(after.encode())
     except PolicyProblem as problem:
-        raise NotDone(f"{path}: {problem}\nAdd this below [confirm] yourself: {line}") from None
+        raise CommandFailed(f"{path}: {problem}\nAdd this below [confirm] yourself: {line}") from None
     return TradingPlan(path, before, after, key)
 
 
@@ -145,7 +145,7 @@ def _public_half(host: TradingHost) -> str:
     """
     public = opened_public(sealed_key(host).sealed, ask_passphrase("The approver's passphrase: "))
     if public is None:
-        raise NotDone("Wrong passphrase for the approver's key. Nothing was written.")
+        raise CommandFailed("Wrong passphrase for the approver's key. Nothing was written.")
     return public
 
 
@@ -165,7 +165,7 @@ def _agreed(talk: Talk) -> bool:
 def _write(plan: TradingPlan, host: TradingHost, talk: Talk) -> None:
     try:
         if plan.changes and read_text(plan.path) != plan.before:
-            raise NotDone(f"{plan.path}: the file has changed. Nothing was written; run setup again.")
+            raise CommandFailed(f"{plan.path}: the file has changed. Nothing was written; run setup again.")
         if plan.key is not None:
             talk.say("\nChoose a passphrase for the orders that you approve.\n")
             keep_key(host.folder / APPROVER_FILE, plan.key.sealed(ask_new_passphrase()))
@@ -174,4 +174,4 @@ def _write(plan: TradingPlan, host: TradingHost, talk: Talk) -> None:
                 talk.say(f"The old file: {keep_copy(plan.path, host.clock)}\n")
             write_private(plan.path, plan.after)
     except OSError as error:
-        raise NotDone(f"{plan.path}: {error.strerror or 'cannot be written'}") from None
+        raise CommandFailed(f"{plan.path}: {error.strerror or 'cannot be written'}") from None

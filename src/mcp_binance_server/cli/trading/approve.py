@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, exchange_host, say, told
+from mcp_binance_server.cli.trading.host import CommandFailed, OpenJournal, TradingHost, exchange_host, say, told
 from mcp_binance_server.cli.trading.passphrase import ask_approver, ask_new_passphrase, key_place, sealed_key
 from mcp_binance_server.cli.trading.shown import stopped_line, terms_page, waiting_list
 from mcp_binance_server.errors import echo
 from mcp_binance_server.own_folders import config_folder
 from mcp_binance_server.settings import surroundings
 from mcp_binance_server.trading.approvals import NewApprover, fingerprint, new_approver, sign
-from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped, Waiting
+from mcp_binance_server.trading.journal.records import ALL_ACCOUNTS, Stopped, Waiting
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.policy_file import policy_at
 
@@ -53,7 +53,7 @@ def _approve(wanted: str | None, file: str | None, host: TradingHost) -> int:
     signature = sign(key.sealed, passphrase, one.terms, one.preview_id)
     left_ms = one.terms.expires_ms - host.clock.now_ms()
     if left_ms <= 0 or not host.do(partial(keep_signature, one, signature)):
-        raise NotDone("Too late: this order is no longer waiting. Ask the assistant to preview it again.")
+        raise CommandFailed("Too late: this order is no longer waiting. Ask the assistant to preview it again.")
     say(f"Approved. Ask the assistant to place it again, within {left_ms // 1000} s.")
     return 0
 
@@ -61,7 +61,7 @@ def _approve(wanted: str | None, file: str | None, host: TradingHost) -> int:
 def _new(file: str | None, host: TradingHost) -> int:
     path = key_place(host, file)
     if path.exists():
-        raise NotDone(f"An approver exists already: {path}. Move it away first to replace it.")
+        raise CommandFailed(f"An approver exists already: {path}. Move it away first to replace it.")
     made = new_approver(ask_new_passphrase())
     keep_key(path, made)
     say(f'approver = "{made.public}"\n')
@@ -73,10 +73,10 @@ def approvers_of(one: Waiting, policy: Policy, host: TradingHost) -> frozenset[s
     """Return the approvers that the policy names for the account of an order.
 
     Raises:
-        NotDone: the policy names no approver.
+        CommandFailed: the policy names no approver.
     """
     if (approver := policy.of_key(one.terms.account).confirm.approver) is None:
-        raise NotDone(
+        raise CommandFailed(
             NO_APPROVER.format(account=echo(one.terms.account), command=host.command("approve --new")).rstrip()
         )
     return frozenset({approver})
@@ -91,7 +91,7 @@ def keep_key(path: Path, made: NewApprover) -> None:
     """Write an approver's key file that only its owner can read. An existing key is never replaced.
 
     Raises:
-        NotDone: the key cannot be written.
+        CommandFailed: the key cannot be written.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def keep_key(path: Path, made: NewApprover) -> None:
             opened.flush()
             os.fsync(file)
     except OSError as error:
-        raise NotDone(f"{path}: {error.strerror}") from None
+        raise CommandFailed(f"{path}: {error.strerror}") from None
 
 
 def policy_place(host: TradingHost) -> Path:
@@ -120,14 +120,14 @@ def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
     """Return the order with this ID, or the only waiting order. Return None if several wait and no ID is given.
 
     Raises:
-        NotDone: no waiting order has this ID.
+        CommandFailed: no waiting order has this ID.
     """
     if wanted is None:
         return waiting[0] if len(waiting) == 1 else None
     # Accept the preview ID and the client order ID, which is `mbp-` and the preview ID.
     bare = wanted.rpartition("-")[2]
     if (found := next((each for each in waiting if each.preview_id == bare), None)) is None:
-        raise NotDone(
+        raise CommandFailed(
             f"No waiting order has that ID. {NOTHING if not waiting else 'Without an ID, waiting orders are listed.'}"
         )
     return found
@@ -140,7 +140,7 @@ async def what_waits(journal: OpenJournal) -> tuple[list[Waiting], list[Stopped]
 
 def holding(stops: Sequence[Stopped], waiting: Sequence[Waiting]) -> list[Stopped]:
     """Return the stops that block these orders. The global stop blocks all."""
-    held = {EVERYBODY, *(each.terms.account for each in waiting)}
+    held = {ALL_ACCOUNTS, *(each.terms.account for each in waiting)}
     return [each for each in stops if each.account in held]
 
 

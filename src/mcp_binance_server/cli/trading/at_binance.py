@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import anyio
 
 from mcp_binance_server.cli.interruption import run
-from mcp_binance_server.cli.trading.host import PERSON, NotDone, TradingHost
+from mcp_binance_server.cli.trading.host import PERSON, CommandFailed, TradingHost
 from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.errors import AppError, SettingsError, echo
 from mcp_binance_server.exchange.dialing import NetworkDialer
@@ -28,7 +28,7 @@ def cancel_at_binance(host: TradingHost, intents: Sequence[Intent]) -> list[Plac
     """Cancel open orders of one account at Binance and return their new states.
 
     Raises:
-        NotDone: the current settings are not those of the order, or Binance did not answer.
+        CommandFailed: the current settings are not those of the order, or Binance did not answer.
     """
     for each in intents:
         _require_same(host.settings, each)
@@ -36,10 +36,10 @@ def cancel_at_binance(host: TradingHost, intents: Sequence[Intent]) -> list[Plac
         check(host.settings, host.clock)
         return run(_cancelled, host.settings, intents)
     except SettingsError as error:
-        raise NotDone(error.message) from None
+        raise CommandFailed(error.message) from None
     except (AppError, TimeoutError) as error:
         why = error.message if isinstance(error, AppError) else f"no answer in {LONGEST_SECS:g} s"
-        raise NotDone(f"Not cancelled: {why} Check the order in Binance's app or website.") from None
+        raise CommandFailed(f"Not cancelled: {why} Check the order in Binance's app or website.") from None
 
 
 def _require_same(settings: Settings, intent: Intent) -> None:
@@ -47,7 +47,7 @@ def _require_same(settings: Settings, intent: Intent) -> None:
     if (settings.trading, settings.network) != (terms.mode, terms.network):
         here = f"{settings.trading}, {settings.network}"
         name = echo(intent.client_order_id)
-        raise NotDone(SAME_SETTINGS.format(name=name, mode=terms.mode, network=echo(terms.network), here=here))
+        raise CommandFailed(SAME_SETTINGS.format(name=name, mode=terms.mode, network=echo(terms.network), here=here))
 
 
 async def _cancelled(settings: Settings, intents: Sequence[Intent]) -> list[Placed]:

@@ -3,7 +3,7 @@
 import argparse
 from functools import partial
 
-from mcp_binance_server.cli.trading.host import PERSON, NotDone, OpenJournal, TradingHost, say, told
+from mcp_binance_server.cli.trading.host import PERSON, CommandFailed, OpenJournal, TradingHost, say, told
 from mcp_binance_server.cli.trading.shown import intent_line
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.order_requests import Target
@@ -30,7 +30,7 @@ def cancel_every(host: TradingHost) -> list[str]:
         theirs = [each for each in found if _place(each) == account]
         try:
             lines += [_line_of(each) for each in _at_binance(host, theirs)]
-        except NotDone as problem:
+        except CommandFailed as problem:
             lines.append(f"{problem}")
     return lines
 
@@ -50,14 +50,16 @@ def _cancel(client_order_id: str, host: TradingHost) -> int:
         after = placed.intent
         say(_line_of(placed))
     if after.status != "CANCELED":
-        raise NotDone("It was closed already; nothing cancelled." if after.final_ms else "It could not be cancelled.")
+        raise CommandFailed(
+            "It was closed already; nothing cancelled." if after.final_ms else "It could not be cancelled."
+        )
     return 0
 
 
 async def _found(client_order_id: str, listing: str, journal: OpenJournal) -> Intent:
     found = await journal.reader.of_any_account(client_order_id)
     if found is None:
-        raise NotDone(f"No order {echo(client_order_id)} in the journal. {listing} lists them.")
+        raise CommandFailed(f"No order {echo(client_order_id)} in the journal. {listing} lists them.")
     return found
 
 

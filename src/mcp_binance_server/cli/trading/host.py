@@ -26,7 +26,7 @@ PERSON = "a person at a terminal"
 WorkT = TypeVar("WorkT")
 
 
-class NotDone(Exception):
+class CommandFailed(Exception):
     """A command failed. The text is the reason for the user."""
 
 
@@ -99,7 +99,7 @@ class TradingHost:
         """Open the journal for one operation. It is closed while a person decides.
 
         Raises:
-            NotDone: the journal cannot be used.
+            CommandFailed: the journal cannot be used.
         """
         return run(self.doing, work)
 
@@ -107,21 +107,21 @@ class TradingHost:
         """Run an operation on the journal inside a running event loop.
 
         Raises:
-            NotDone: the journal cannot be used.
+            CommandFailed: the journal cannot be used.
         """
         try:
             async with opened_store(self.folder) as store:
                 with owner(self.folder) as name:
                     return await work(OpenJournal(store, HostLedger(store, name), self.clock))
         except JournalUnavailable as error:
-            raise NotDone(f"The journal in {self.folder} cannot be used: {error.reason}. {error.fix}.") from None
+            raise CommandFailed(f"The journal in {self.folder} cannot be used: {error.reason}. {error.fix}.") from None
 
 
 def told(work: Callable[[TradingHost], int], *, is_demo: bool = False) -> int:
     """Run a command on the trading folder and return its exit code. Print the reason if it fails."""
     try:
         return work(TradingHost.found(is_demo=is_demo))
-    except NotDone as problem:
+    except CommandFailed as problem:
         sys.stderr.write(f"{problem}\n")
         return EXIT_FAILED
 

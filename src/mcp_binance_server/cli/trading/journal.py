@@ -17,11 +17,11 @@ from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import surroundings
 from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.integrity import IntegrityReport, back_up, examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.store import FILE, Store, read_store
-from mcp_binance_server.trading.journal.wholeness import Wholeness, back_up, examine
 
 EXIT_PROBLEM = 1
 USUAL_LIMIT, NO_LIMIT = 50, -1
@@ -62,7 +62,7 @@ async def _run(options: argparse.Namespace, folder: Path, copy: Path | None, hos
         return await _list(store, options.limit or USUAL_LIMIT, host)
 
 
-async def _copied(store: Store, copy: Path) -> Wholeness:
+async def _copied(store: Store, copy: Path) -> IntegrityReport:
     try:
         return await back_up(store, copy)
     except FileNotFoundError as error:  # a different error than for a missing journal
@@ -100,7 +100,7 @@ async def _reason(reader: JournalReader, intent: Intent) -> str:
     return told[-1] if told else ""
 
 
-def _verdict(file: Path, found: Wholeness) -> int:
+def _verdict(file: Path, found: IntegrityReport) -> int:
     counts = f"{_many(found.events, 'event')}, {_many(found.orders, 'order')}"
     if not found.problems:
         sys.stdout.write(f"{file} is intact: {counts}; each event matches the previous one.\n")

@@ -4,7 +4,7 @@ import argparse
 import sys
 from functools import partial
 
-from mcp_binance_server.cli.trading.host import PERSON, NotDone, OpenJournal, TradingHost, say, told
+from mcp_binance_server.cli.trading.host import PERSON, CommandFailed, OpenJournal, TradingHost, say, told
 from mcp_binance_server.cli.trading.shown import opening_line, paper_page
 from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.services.trading.results import PaperPast
@@ -42,7 +42,7 @@ def _reset(account: str, host: TradingHost, *, is_sure: bool) -> int:
     policy = policy_at(host.settings.trading_policy)
     say(host.do(partial(_page, account, policy, host)))
     if not is_sure and not _is_yes(host.command("paper reset --yes")):
-        raise NotDone("Nothing was changed.")
+        raise CommandFailed("Nothing was changed.")
     cancelled = host.do(partial(_begin_again, account, policy))
     say(DONE.format(cancelled=cancelled, orders="order was" if cancelled == 1 else "orders were"))
     return 0
@@ -50,7 +50,7 @@ def _reset(account: str, host: TradingHost, *, is_sure: bool) -> int:
 
 def _is_yes(unasked: str) -> bool:
     if not sys.stdin.isatty():
-        raise NotDone(f"No terminal to confirm at. Without a question: {unasked}")
+        raise CommandFailed(f"No terminal to confirm at. Without a question: {unasked}")
     try:
         return input(f"\n{QUESTION}").strip().lower() in ("y", "yes")
     except EOFError:

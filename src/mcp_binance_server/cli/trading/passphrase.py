@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost
-from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, fingerprint, opened_public, told_public
+from mcp_binance_server.cli.trading.host import CommandFailed, OpenJournal, TradingHost
+from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, fingerprint, opened_public, public_key_hint
 
 TERMINAL = "/dev/tty"
 LEAST_CHARACTERS = 12
@@ -28,20 +28,20 @@ class ApproverKey:
         A file that hides its public key without the passphrase is not checked here.
 
         Raises:
-            NotDone: the key is a different one.
+            CommandFailed: the key is a different one.
         """
-        if (public := told_public(self.sealed)) is not None:
+        if (public := public_key_hint(self.sealed)) is not None:
             self.require_same(public, named, whose)
 
     def require_same(self, public: str, named: frozenset[str], whose: str) -> None:
         """Check that trading.toml names this public key.
 
         Raises:
-            NotDone: the key is a different one.
+            CommandFailed: the key is a different one.
         """
         if public not in named:
             wanted = " or ".join(sorted(map(fingerprint, named)))
-            raise NotDone(
+            raise CommandFailed(
                 f"{self.path} is not the key that trading.toml names as {whose}:\n"
                 f"its fingerprint is {fingerprint(public)}, not {wanted}.\n"
                 "Nothing was signed or changed. To use another file: approve --approver FILE"
@@ -52,10 +52,10 @@ def ask_passphrase(question: str) -> str:
     """Ask at the terminal, even if standard input is redirected. An empty answer means no.
 
     Raises:
-        NotDone: there is no terminal; a passphrase from a pipe is not accepted.
+        CommandFailed: there is no terminal; a passphrase from a pipe is not accepted.
     """
     if not has_terminal():
-        raise NotDone(NO_TERMINAL)
+        raise CommandFailed(NO_TERMINAL)
     try:
         return getpass.getpass(question)
     except EOFError:
@@ -66,13 +66,13 @@ def ask_new_passphrase() -> str:
     """Ask for a new passphrase twice.
 
     Raises:
-        NotDone: it is too short, or the second one differs.
+        CommandFailed: it is too short, or the second one differs.
     """
     first = ask_passphrase("New passphrase: ")
     if len(first) < LEAST_CHARACTERS:
-        raise NotDone(f"A passphrase needs at least {LEAST_CHARACTERS} characters. Nothing was written.")
+        raise CommandFailed(f"A passphrase needs at least {LEAST_CHARACTERS} characters. Nothing was written.")
     if ask_passphrase("Repeat it: ") != first:
-        raise NotDone("The passphrases differ. Nothing was written.")
+        raise CommandFailed("The passphrases differ. Nothing was written.")
     return first
 
 
@@ -85,14 +85,16 @@ def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
     """Read the approver's key file.
 
     Raises:
-        NotDone: the file is missing or cannot be read.
+        CommandFailed: the file is missing or cannot be read.
     """
     path = key_place(host, file)
     try:
         return ApproverKey(path, path.read_bytes())
     except OSError as error:
         reason = error.strerror or "it cannot be read"
-        raise NotDone(f"{path}: {reason}. Create the approval key with: {host.command('approve --new')}") from None
+        raise CommandFailed(
+            f"{path}: {reason}. Create the approval key with: {host.command('approve --new')}"
+        ) from None
 
 
 def ask_approver(
@@ -101,7 +103,7 @@ def ask_approver(
     """Ask for the passphrase and return the decrypted key, which must be in trading.toml. Wrong answers are counted.
 
     Raises:
-        NotDone: the answer was empty, wrong too often, or the key is a different one.
+        CommandFailed: the answer was empty, wrong too often, or the key is a different one.
     """
     key.require_named(named, whose)
     while passphrase := ask_passphrase(question):
@@ -111,9 +113,9 @@ def ask_approver(
             return passphrase
         wrong = host.do(partial(count_wrong, by="the command line"))
         if wrong >= MOST_WRONG:
-            raise NotDone(f"{wrong} wrong passphrases: trading is stopped. See: {host.command('resume')}")
+            raise CommandFailed(f"{wrong} wrong passphrases: trading is stopped. See: {host.command('resume')}")
         sys.stderr.write(f"Wrong passphrase ({wrong} of {MOST_WRONG}; the last stops trading).\n")
-    raise NotDone("No passphrase was given; nothing was done.")
+    raise CommandFailed("No passphrase was given; nothing was done.")
 
 
 async def count_wrong(journal: OpenJournal, by: str) -> int:

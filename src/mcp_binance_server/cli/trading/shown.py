@@ -12,7 +12,7 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import echo
 from mcp_binance_server.services.trading.answers import PaperResult
-from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, Stopped, Waiting
+from mcp_binance_server.trading.journal.records import ALL_ACCOUNTS, Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.preview import written
@@ -155,7 +155,7 @@ def stopped_line(stopped: Stopped, opening: str = "Trading is stopped") -> str:
 
 def whose(stopped: Stopped) -> str:
     """Return the scope of a stop."""
-    return "all accounts" if stopped.account == EVERYBODY else f"account {echo(stopped.account)}"
+    return "all accounts" if stopped.account == ALL_ACCOUNTS else f"account {echo(stopped.account)}"
 
 
 def intent_line(intent: Intent) -> str:

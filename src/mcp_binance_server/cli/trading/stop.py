@@ -4,12 +4,12 @@ import argparse
 from functools import partial
 
 from mcp_binance_server.cli.trading.cancel import cancel_every, open_orders
-from mcp_binance_server.cli.trading.host import PERSON, NotDone, OpenJournal, TradingHost, say, told
+from mcp_binance_server.cli.trading.host import PERSON, CommandFailed, OpenJournal, TradingHost, say, told
 from mcp_binance_server.cli.trading.passphrase import ask_approver, sealed_key
 from mcp_binance_server.cli.trading.shown import intent_line, stopped_line
 from mcp_binance_server.errors import echo
 from mcp_binance_server.trading.journal.ledger import STOP_FILE
-from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped
+from mcp_binance_server.trading.journal.records import ALL_ACCOUNTS, Stopped
 from mcp_binance_server.trading.policy_file import policy_at
 
 NO_REASON = "stopped at a terminal"
@@ -31,8 +31,8 @@ def run_resume(options: argparse.Namespace) -> int:
 def _stop(why: str, host: TradingHost, *, cancels: bool) -> int:
     try:
         stopped = host.do(partial(_stopped, why))
-    except NotDone as problem:
-        raise NotDone(f"{problem}\nThe stop could not be recorded there. {_put_file(host)}") from None
+    except CommandFailed as problem:
+        raise CommandFailed(f"{problem}\nThe stop could not be recorded there. {_put_file(host)}") from None
     say(stopped_line(stopped))
     if cancels:
         for each in cancel_every(host):
@@ -65,7 +65,7 @@ def _resume(account: str | None, host: TradingHost) -> int:
 def _told(account: str | None, left: list[Stopped]) -> str:
     if account is None:
         return "Resumed: new orders are allowed again."
-    if any(each.account == EVERYBODY for each in left):
+    if any(each.account == ALL_ACCOUNTS for each in left):
         return f"The stop of account {echo(account)} is lifted; the stop of all accounts still applies."
     return f"Resumed: account {echo(account)} can place new orders again."
 

@@ -13,12 +13,12 @@ from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.feeds.fleet.journal import (
     LOST,
     BookPage,
+    FollowRequest,
     JournalLine,
     JournalPage,
     SharedBook,
     Thread,
     Verdict,
-    Want,
     decode_book_page,
     decode_page,
     encode,
@@ -86,7 +86,7 @@ class Follower:
     async def want(self, *, book: bool) -> None:
         """Report to the leader that this process has a reader, and whether the reader needs events."""
         finished = self.hub.needs(self.symbol) == "book"
-        await self.engine.publish(self.wants, encode(Want(self.symbol, book, finished)))
+        await self.engine.publish(self.wants, encode(FollowRequest(self.symbol, book, finished)))
 
     async def _watch(self, compete: Compete, needs: Need) -> Lease | None:
         wanted_ms = -float(self.want_ms)

@@ -114,7 +114,7 @@ class BookPage(msgspec.Struct, array_like=True, frozen=True):
     time_ms: tuple[int, int]
 
 
-class Want(msgspec.Struct, array_like=True, frozen=True):
+class FollowRequest(msgspec.Struct, array_like=True, frozen=True):
     """A follower's request for a symbol.
 
     `book` requests the whole book after a start or a gap. `finished` means that the best levels are enough.
@@ -128,12 +128,12 @@ class Want(msgspec.Struct, array_like=True, frozen=True):
 _PAGES, _BOOK_PAGES, _WANTS, _ENCODER = (
     msgspec.msgpack.Decoder(JournalPage),
     msgspec.msgpack.Decoder(BookPage),
-    msgspec.msgpack.Decoder(Want),
+    msgspec.msgpack.Decoder(FollowRequest),
     msgspec.msgpack.Encoder(),
 )
 
 
-def encode(told: JournalPage | BookPage | Want) -> bytes:
+def encode(told: JournalPage | BookPage | FollowRequest) -> bytes:
     return _ENCODER.encode(told)
 
 
@@ -155,7 +155,7 @@ def decode_book_page(data: bytes) -> BookPage:
     return _BOOK_PAGES.decode(data)
 
 
-def decode_want(data: bytes) -> Want:
+def decode_want(data: bytes) -> FollowRequest:
     """Decode a follower's request.
 
     Raises:

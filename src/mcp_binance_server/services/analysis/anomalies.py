@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.metrics import top_of_book
-from mcp_binance_server.analytics.envelope import BaseRate, Basis, Window
 from mcp_binance_server.analytics.market.microstructure import AnomalyReport
-from mcp_binance_server.analytics.market.pasts import CRITERIA, JudgementName
 from mcp_binance_server.analytics.market.reference_class import ReferenceClass
+from mcp_binance_server.analytics.market.symbol_scores import CRITERIA, JudgementName
+from mcp_binance_server.analytics.metric import BaseRate, Basis, Window
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.services.live.service import BookView, LiveService, Watch
 

@@ -5,10 +5,8 @@ from functools import partial
 
 import anyio.to_thread
 
-from mcp_binance_server.analytics.envelope import Unknown, WhyNull, Window
 from mcp_binance_server.analytics.flow.book_events import QueueFlow
 from mcp_binance_server.analytics.flow.direction import FlowDirection, flow_direction
-from mcp_binance_server.analytics.flow.past import FlowPast
 from mcp_binance_server.analytics.flow.report import (
     FlowReport,
     FlowSample,
@@ -18,8 +16,10 @@ from mcp_binance_server.analytics.flow.report import (
     sample_of_trades,
 )
 from mcp_binance_server.analytics.flow.volume import LargeTrades, large_trades
+from mcp_binance_server.analytics.flow.window_scores import FlowScores
 from mcp_binance_server.analytics.market.glance import TouchReport, touch_of
 from mcp_binance_server.analytics.market.profile import ProfileReport
+from mcp_binance_server.analytics.metric import Unknown, WhyNull, Window
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.exchange.spot.rest import SpotClient
@@ -31,7 +31,7 @@ from mcp_binance_server.services.analysis.flow_live import (
     quote_flow,
     takers_paid,
 )
-from mcp_binance_server.services.analysis.flow_past import FlowPasts
+from mcp_binance_server.services.analysis.flow_scores import FlowScoreCache
 from mcp_binance_server.services.analysis.liquidity import VolumeProfileService
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
@@ -62,7 +62,7 @@ class OrderFlowService:
     live: LiveService
     client: SpotClient
     profiles: VolumeProfileService
-    pasts: FlowPasts
+    pasts: FlowScoreCache
     _judged: RecentResults[FlowDirection] = field(
         default_factory=lambda: RecentResults[FlowDirection](MOST_KEPT), repr=False
     )
@@ -127,7 +127,7 @@ class OrderFlowService:
             thresholds=self.live.thresholds,
         )
 
-    async def _past(self, watch: Watch, flow: FlowSample, asked: Window) -> FlowPast | WhyNull:
+    async def _past(self, watch: Watch, flow: FlowSample, asked: Window) -> FlowScores | WhyNull:
         """Return earlier windows of equal length. A window that is known only in part cannot be compared with them."""
         if flow.window != asked:
             return "insufficient_history"
@@ -175,7 +175,7 @@ class OrderFlowService:
 def _judge(
     sample: FlowSample,
     judged: FlowDirection | None,
-    past: FlowPast | WhyNull,
+    past: FlowScores | WhyNull,
     quotes: QuoteFlow | Unknown,
     thresholds: Thresholds,
 ) -> tuple[FlowDirection, QueueFlow | None]:

@@ -12,7 +12,6 @@ from mcp_binance_server.analytics.book.impact import (
     kyle_lambda,
     paid_spread,
 )
-from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
 from mcp_binance_server.analytics.flow.book_events import (
     OrderFlowImbalance,
     QueueFlow,
@@ -22,6 +21,7 @@ from mcp_binance_server.analytics.flow.book_events import (
     queue_flow,
 )
 from mcp_binance_server.analytics.flow.report import LevelRates
+from mcp_binance_server.analytics.metric import Progress, Unknown, Window
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.feeds.paid import PaidTrade
 from mcp_binance_server.feeds.sampling import Second

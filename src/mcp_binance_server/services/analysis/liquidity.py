@@ -7,7 +7,6 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.metrics import top_of_book
 from mcp_binance_server.analytics.book.report import LargestLevel, largest_levels
-from mcp_binance_server.analytics.envelope import Source, Window
 from mcp_binance_server.analytics.liquidity.low_volume import low_volume_ranges
 from mcp_binance_server.analytics.liquidity.path import TradedPath, path_of_candles, path_of_trades
 from mcp_binance_server.analytics.liquidity.report import (
@@ -26,6 +25,7 @@ from mcp_binance_server.analytics.market.profile import (
     profile_of_candles,
     profile_of_trades,
 )
+from mcp_binance_server.analytics.metric import Source, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
 from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import STABLECOINS, Price

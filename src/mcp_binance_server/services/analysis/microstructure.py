@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, top_of_book
-from mcp_binance_server.analytics.envelope import Basis, NotJudged, Unknown, Window
 from mcp_binance_server.analytics.market.glance import TakerFlow, flow_of_tape, near_band, touch_of
 from mcp_binance_server.analytics.market.health import LEAST_MINUTES
 from mcp_binance_server.analytics.market.microstructure import (
@@ -19,6 +18,7 @@ from mcp_binance_server.analytics.market.microstructure import (
     count_recoveries,
     minute_volatility,
 )
+from mcp_binance_server.analytics.metric import Basis, NotJudged, Unknown, Window
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited

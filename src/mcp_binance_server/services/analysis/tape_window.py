@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from functools import partial
 from typing import Generic, TypeVar
 
-from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
+from mcp_binance_server.analytics.metric import Progress, Unknown, Window
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol

@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.domain.periods import moment_of
-from mcp_binance_server.services.charts.kept_candles import KeptCandles, LoadedSeries, WatchedPair
+from mcp_binance_server.services.charts.candle_cache import CandleCache, LoadedSeries, WatchedPair
 from mcp_binance_server.services.charts.local import LocalCharts, name_of
 from mcp_binance_server.services.charts.turns import in_turn
 from mcp_binance_server.state.fair_turns import FairTurns
@@ -46,7 +46,7 @@ class ChartBars:
 
     local: LocalCharts
     catalogue: Callable[[], ChartCatalogue]
-    candles: KeptCandles
+    candles: CandleCache
     flights: Flights[BarsReading]
     turns: FairTurns
     _ready: dict[str, BarsReading] = field(default_factory=dict[str, BarsReading], init=False, repr=False)

@@ -12,7 +12,7 @@ import msgspec
 from mcp_binance_server.charts.errors import ChartNotDrawn, InvalidChartConfig
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.exchange.endpoints import Network
-from mcp_binance_server.services.charts.kept_candles import LoadedSeries, WatchedPair, load_series
+from mcp_binance_server.services.charts.candle_cache import LoadedSeries, WatchedPair, load_series
 from mcp_binance_server.services.charts.turns import LONGEST_WAIT_SECS, in_turn
 from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.fair_turns import FairTurns

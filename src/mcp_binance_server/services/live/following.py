@@ -13,7 +13,7 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.market import BookSnapshot, MarketView, Origin, Trade
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.endpoints import host_of
-from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, symbol_given_away
+from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, symbol_evicted
 from mcp_binance_server.feeds.feed import FeedState, SymbolFeed
 from mcp_binance_server.services.live.service import LiveService
 
@@ -182,7 +182,7 @@ class Following:
         due, self._due = self._due, {}
         for followed in due:
             if followed.feed.state == "closed":
-                raise symbol_given_away(followed.rules.symbol, self.most)
+                raise symbol_evicted(followed.rules.symbol, self.most)
             yield from followed.news()
             if followed.has_more:
                 self.touch(followed)

@@ -10,7 +10,7 @@ from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.impact import IlliquidityRank, illiquidity
 from mcp_binance_server.analytics.book.metrics import AmountUnit, Taker
 from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed, cost_of, describe_book
-from mcp_binance_server.analytics.envelope import Unknown
+from mcp_binance_server.analytics.metric import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.price_reading import PriceReading, read_price

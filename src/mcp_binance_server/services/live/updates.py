@@ -16,7 +16,7 @@ from mcp_binance_server.domain.holdings import LentPlaces, Release
 from mcp_binance_server.domain.market import Ticker
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, page_given_away
+from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, page_evicted
 from mcp_binance_server.feeds.feed import FeedState
 from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Tell
 from mcp_binance_server.services.live.following import FeedNews, Following, TickerNews, Wish, following_known
@@ -80,7 +80,7 @@ class PageNews(Protocol):
     def close(self) -> None: ...
 
 
-class ToldPage(Protocol):
+class ObservablePage(Protocol):
     """A page that reports its changes. Pages with equal keys change together."""
 
     @property
@@ -177,8 +177,8 @@ class PageWatch:
                     if self.news.has_changed():
                         self._tell_all()
                         await self.news.clock.sleep_ms(PAUSE_MS)
-                except StreamsFull as given_away:
-                    return given_away
+                except StreamsFull as stream_evicted:
+                    return stream_evicted
                 except Exception:  # an error of one page must not end the others
                     LOG.exception("notifications of a page failed")
                     await self.news.clock.sleep_ms(CRASH_PAUSE_MS)
@@ -237,7 +237,7 @@ class UpdateService:
         """Return the page of a symbol."""
         return MarketPage(self.live, rules)
 
-    def watch(self, page: ToldPage, tell: Tell, end: "End") -> Release:
+    def watch(self, page: ObservablePage, tell: Tell, end: "End") -> Release:
         """Notify the caller after each change of the page, at most once a second, until released.
 
         `end` is called with the reason if another party needs the place more.
@@ -247,7 +247,7 @@ class UpdateService:
             StreamsFull: the limit of streamed symbols or watched pages is reached.
         """
         party = PARTY.get()
-        give_back = self._watched.take(party, partial(end, page_given_away(self._watched.most)))
+        give_back = self._watched.take(party, partial(end, page_evicted(self._watched.most)))
         if give_back is None:
             raise StreamsFull(what="Too many pages are watched", most=self._watched.most)
         try:
@@ -296,7 +296,7 @@ class UpdateService:
         for close in tuple(self._closers.values()):
             close()
 
-    def _open(self, page: ToldPage, party: str) -> PageWatch:
+    def _open(self, page: ObservablePage, party: str) -> PageWatch:
         if self._tasks is None:
             raise NotStreamed(symbol=page.key, reason="this server is stopping")
         watch = self._pages[page.key, party] = PageWatch(page.open())
@@ -309,8 +309,8 @@ class UpdateService:
         watch.stop()
 
     async def _carry(self, key: tuple[str, str], watch: PageWatch) -> None:
-        given_away = await watch.run()
-        if given_away is not None:
+        stream_evicted = await watch.run()
+        if stream_evicted is not None:
             self._close(key, watch)
             for waiter in tuple(watch.waiting.values()):
-                waiter.end(given_away)
+                waiter.end(stream_evicted)

@@ -15,7 +15,7 @@ from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import PreviewedOrder
-from mcp_binance_server.trading.judgement.terms import KeptPreview, Terms, TradingMode
+from mcp_binance_server.trading.judgement.terms import StoredPreview, Terms, TradingMode
 
 OrderOutcomeName = Literal["placed", "rejected", "not_sent", "unknown", "waiting_for_approval"]
 
@@ -57,7 +57,7 @@ class TradablePreview:
 
     tried: PreviewedOrder
     terms: Terms
-    kept: KeptPreview | None
+    kept: StoredPreview | None
     way: Way
     limits_left: Mapping[str, str]
     denied: tuple[Denied, ...]
@@ -69,7 +69,7 @@ class TradablePreview:
 class Agreement:
     """A preview that can be placed once it is confirmed. `is_given` means that no confirmation is needed any more."""
 
-    kept: KeptPreview
+    kept: StoredPreview
     way: Way
     is_given: bool
     counting_asset: str
@@ -89,7 +89,7 @@ class PlacedOrder:
     is_cancel_unknown: bool = False
     gone: Intent | None = None
     """The order that was cancelled for this one. This one was then refused, so no order is open."""
-    as_before: KeptPreview | None = None
+    as_before: StoredPreview | None = None
     """The rest of that cancelled order, ready to be placed again."""
 
     @property

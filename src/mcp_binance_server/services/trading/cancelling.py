@@ -58,7 +58,7 @@ class CancelService:
         if asks:
             if await trading.agreements.is_cancel_declined(intent.preview_id, trading.declined_since_ms()):
                 raise OrderDeclined
-            await trading.require_patience()
+            await trading.require_question_allowed()
         return Cancellation(intent, rules, asks, is_own)
 
     async def cancel(self, wanted: Cancellation) -> PlacedOrder:
@@ -99,7 +99,7 @@ class CancelService:
         if asks:
             if await trading.agreements.is_cancel_declined(subject_of(wanted), trading.declined_since_ms()):
                 raise OrderDeclined
-            await trading.require_patience()
+            await trading.require_question_allowed()
         return wanted
 
     async def decline_all(self, wanted: CancellationOfAll) -> None:
@@ -140,7 +140,7 @@ class CancelService:
 
     async def _found(self, rules: SymbolRules, client_order_id: str) -> Intent | None:
         """Return an order that another program placed on the account, as an intent."""
-        trading, drafter = self.trading, self.trading.surveyor.drafter
+        trading, drafter = self.trading, self.trading.situation_reader.drafter
         order = await trading.broker.ask(rules.symbol, client_order_id)
         if order is None:
             return None

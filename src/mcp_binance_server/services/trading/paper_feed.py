@@ -22,7 +22,7 @@ from mcp_binance_server.services.trading.paper_symbol import Bell, FeedBook, Pap
 from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.paper.matcher import LEASE_MS, MatchingRight, RowRight, SymbolMatcher, TookOver
+from mcp_binance_server.trading.paper.matcher import LEASE_MS, LeaseLost, MatchingRight, RowRight, SymbolMatcher
 from mcp_binance_server.trading.paper.tables import file_version, open_marks, open_symbols
 
 LOG = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class PaperFeed:
             for each in self._followed.values():
                 each.has_changed = True
                 each.bell.ring()
-            await self._tell_of_others()
+            await self._notify_remote_matches()
         now_ms = self.clock.monotonic_ms()
         for symbol, each in [*self._followed.items()]:
             if symbol in self._symbols:
@@ -139,7 +139,7 @@ class PaperFeed:
                 followed = self._followed[symbol] = _MatchedSymbol(Bell(self.clock), used_ms=now_ms)
                 tasks.start_soon(self._follow, hub, symbol, followed, self._token)
 
-    async def _tell_of_others(self) -> None:
+    async def _notify_remote_matches(self) -> None:
         """Notify about orders that another worker has matched. That worker writes to another journal."""
         if self.right is None:
             return
@@ -171,7 +171,7 @@ class PaperFeed:
             while True:
                 try:
                     await self._match(hub, symbol, followed, token)
-                except TookOver:
+                except LeaseLost:
                     break
                 except Exception as error:  # noqa: BLE001 - only this symbol is delayed
                     followed.complaint = complain(f"paper orders of {symbol} are delayed", error, followed.complaint)

@@ -99,7 +99,7 @@ class PaperSymbol:
         """Match new trades and the book with the orders, while the feed is reliable. Return the accounts with changes.
 
         Raises:
-            TookOver: another process matches now.
+            LeaseLost: another process matches now.
             AppError: missed trades could not be queried, or nothing can be recorded.
         """
         if not self.feed.is_live or self.feed.is_late(QUIET_MS):

@@ -34,7 +34,7 @@ FLAGS: Mapping[Ability, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class OrderWish:
+class OrderOptions:
     """Options of an order in addition to the order itself."""
 
     is_pair: bool = False
@@ -47,7 +47,7 @@ class OrderWish:
         return self.take_profit is not None or self.stop_loss is not None
 
 
-PLAIN = OrderWish()
+PLAIN = OrderOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,13 @@ class Planner:
     ledger: OrderLedger
 
     async def planned(  # noqa: PLR0917 - an order, its options and its account
-        self, trying: PreviewService, text: str, intent: OrderIntent, stays: TimeInForce, wish: OrderWish, account: str
+        self,
+        trying: PreviewService,
+        text: str,
+        intent: OrderIntent,
+        stays: TimeInForce,
+        wish: OrderOptions,
+        account: str,
     ) -> Planned:
         """Preview an order with its options, and return its terms.
 
@@ -102,14 +108,14 @@ class Planner:
             raise OrderDenied(guard=REPLACES, received="that order cannot be replaced on its own", limit=limit)
         return found
 
-    def _pair(self, tried: PreviewedOrder, wish: OrderWish) -> Exits:
+    def _pair(self, tried: PreviewedOrder, wish: OrderOptions) -> Exits:
         order, rules = tried.preview.order, tried.preview.rules
         _require(rules, "oco")
         stop = Price(wish.stop_loss or Decimal(0))
         below = self._stop(rules, stop, _amount(order), tried.preview.touch)
         return Exits("OCO", _amount(below), order.price, below.stop_price, below.price)
 
-    async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: OrderWish) -> Exits:
+    async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: OrderOptions) -> Exits:
         shown = tried.preview
         rules, order = shown.rules, shown.order
         then = _touch_at_entry(shown)
@@ -214,7 +220,7 @@ def _touch_at_entry(shown: Preview) -> Touch:
     return Touch(min(limit, touch.bid or limit), limit)
 
 
-def _require_around(then: Touch, wish: OrderWish) -> None:
+def _require_around(then: Touch, wish: OrderOptions) -> None:
     found: dict[str, str] = {}
     if wish.take_profit is not None and then.ask is not None and wish.take_profit <= then.ask:
         found["take_profit"] = f"must be above the entry price, {written(then.ask)}"
@@ -224,7 +230,7 @@ def _require_around(then: Touch, wish: OrderWish) -> None:
     _refuse(found)
 
 
-def _require_sense(intent: OrderIntent, wish: OrderWish) -> None:
+def _require_sense(intent: OrderIntent, wish: OrderOptions) -> None:
     found: dict[str, str] = {}
     if wish.is_pair and intent.side != "SELL":
         found["side"] = "must be SELL: an OCO sells a held asset"

@@ -8,7 +8,7 @@ from anyio import to_thread
 
 from mcp_binance_server.services.trading.preview_files import LOCAL_VISITOR, PreviewFiles
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.trading.judgement.terms import KeptPreview, PreviewId, Terms
+from mcp_binance_server.trading.judgement.terms import PreviewId, StoredPreview, Terms
 
 # Size limit of a visitor's shelf in bytes, for about ninety previews. A visitor with more loses only its own oldest
 # ones.
@@ -26,7 +26,7 @@ class Previews:
     files: PreviewFiles | None = None
     """Files for the local visitor, so that its previews outlive the process."""
 
-    async def keep(self, terms: Terms, visitor: str, asset: str, now_ms: int) -> KeptPreview:
+    async def keep(self, terms: Terms, visitor: str, asset: str, now_ms: int) -> StoredPreview:
         """Store terms until they expire."""
         preview_id = terms.preview_id(self.key)
         told = json.dumps({"terms": terms.to_json(), "visitor": visitor, "asset": asset}).encode()
@@ -34,9 +34,9 @@ class Previews:
         if self.files is not None and visitor == LOCAL_VISITOR:
             await to_thread.run_sync(self.files.save, preview_id, value, terms.expires_ms, now_ms)
         await self.engine.shelve(shelf_of(visitor), preview_id, value, ttl_ms=ttl_ms, most_bytes=MOST_BYTES)
-        return KeptPreview(preview_id, terms, visitor, asset)
+        return StoredPreview(preview_id, terms, visitor, asset)
 
-    async def find(self, preview_id: str, visitor: str, now_ms: int = 0) -> KeptPreview | None:
+    async def find(self, preview_id: str, visitor: str, now_ms: int = 0) -> StoredPreview | None:
         """Return this visitor's preview with this ID, or None if there is none."""
         value = await self.engine.shelved(shelf_of(visitor), preview_id) or b""
         if not value and self.files is not None and visitor == LOCAL_VISITOR:
@@ -45,11 +45,11 @@ class Previews:
         if not hmac.compare_digest(seal, self._seal(told)):
             return None
         kept = json.loads(told)
-        found = KeptPreview(PreviewId(preview_id), Terms.from_json(kept["terms"]), kept["visitor"], kept["asset"])
+        found = StoredPreview(PreviewId(preview_id), Terms.from_json(kept["terms"]), kept["visitor"], kept["asset"])
         is_own = found.visitor == visitor and found.terms.preview_id(self.key) == preview_id
         return found if is_own else None
 
-    async def forget(self, kept: KeptPreview) -> None:
+    async def forget(self, kept: StoredPreview) -> None:
         """Remove the file of a claimed preview, because its order is in the journal."""
         if self.files is not None and kept.visitor == LOCAL_VISITOR:
             await to_thread.run_sync(self.files.remove, kept.preview_id)

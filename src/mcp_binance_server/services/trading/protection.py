@@ -33,7 +33,7 @@ async def unprotected_holdings(trading: TradingService) -> tuple[UnprotectedHold
     """
     if trading.trader.is_refused:
         return ()
-    failed = await trading.surveyor.reader.failed_exits(trading.trader.account)
+    failed = await trading.situation_reader.reader.failed_exits(trading.trader.account)
     found = [await _holding(trading, asset, intents) for asset, intents in failed.items()]
     return tuple(each for each in found if each is not None)
 
@@ -48,10 +48,10 @@ async def _holding(trading: TradingService, asset: str, intents: Iterable[Intent
     if balance is None:
         return None
     holding = Holding(asset, balance.total, balance.locked, read_ms)
-    orders = await trading.surveyor.reader.orders_of(trading.trader.account, holding)
+    orders = await trading.situation_reader.reader.orders_of(trading.trader.account, holding)
     rules = await trading.trying.directory.find(last.terms.symbol)
     quantity = floor_to_step(Quantity(min(at_risk, unclaimed(holding, orders))), rules.step)
-    touch = Touch.of((await trading.surveyor.market.depth(rules.symbol, LEVELS)).value)
+    touch = Touch.of((await trading.situation_reader.market.depth(rules.symbol, LEVELS)).value)
     with localcontext(prec=EXACT_DIGITS):
         value = None if touch.bid is None else quantity * touch.bid
     is_dust = quantity < rules.min_quantity or (value is not None and value < rules.min_notional)

@@ -28,10 +28,10 @@ from mcp_binance_server.services.trading.answers import (
 )
 from mcp_binance_server.services.trading.approval_pages import ApprovalPages
 from mcp_binance_server.services.trading.figures import TradingFigures
-from mcp_binance_server.services.trading.planning import PLAIN, OrderWish, Planner
+from mcp_binance_server.services.trading.planning import PLAIN, OrderOptions, Planner
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
-from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
+from mcp_binance_server.services.trading.situation import LEVELS, Seen, SituationReader
 from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
 from mcp_binance_server.services.trading.updates import OrderPage, OrderUpdates
 from mcp_binance_server.trading.approvals import is_approved
@@ -57,8 +57,8 @@ from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
 from mcp_binance_server.trading.judgement.terms import (
-    KeptPreview,
     PreviewId,
+    StoredPreview,
     Terms,
     TradingMode,
     client_order_id,
@@ -77,7 +77,7 @@ NOTHING = Decimal(0)
 class TradingService:
     """Trading of one visitor. Previews come from the market, and confirmed orders go to the desk."""
 
-    surveyor: Surveyor
+    situation_reader: SituationReader
     previews: Previews
     trying: PreviewService
     agreements: Agreements
@@ -104,19 +104,19 @@ class TradingService:
         if found is None:
             return self
         trader = self.trader.trading_on(found.name) if self.trader.is_refused else self.trader
-        return replace(self, surveyor=found.surveyor, agreements=found.agreements, trader=trader)
+        return replace(self, situation_reader=found.situation_reader, agreements=found.agreements, trader=trader)
 
     @property
     def mode(self) -> TradingMode:
-        return self.surveyor.drafter.mode
+        return self.situation_reader.drafter.mode
 
     @property
     def policy(self) -> Policy:
-        return self.surveyor.drafter.policy
+        return self.situation_reader.drafter.policy
 
     @property
     def desk(self) -> Desk:
-        return self.surveyor.desk
+        return self.situation_reader.desk
 
     @property
     def venue(self) -> Venue:
@@ -128,21 +128,23 @@ class TradingService:
         return self.desk.broker_of(self.trader.account)
 
     def now_ms(self) -> int:
-        return self.surveyor.time.now_ms()
+        return self.situation_reader.time.now_ms()
 
     async def preview(
-        self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: OrderWish = PLAIN
+        self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: OrderOptions = PLAIN
     ) -> TradablePreview:
         """Preview an order with its options. Store the preview for placing if no guard denies it."""
         await self._started()
         account = BROUGHT if self.trader.is_refused else self.trader.account
-        planner = Planner(self.surveyor.drafter, self.desk.ledger)
+        planner = Planner(self.situation_reader.drafter, self.desk.ledger)
         planned = await planner.planned(self.trying, text, intent, time_in_force, wish, account)
         tried, terms, shown = planned.tried, planned.terms, planned.tried.preview
         base = shown.rules.base
-        way = await self.surveyor.way(terms, base)
+        way = await self.situation_reader.way(terms, base)
         seen = Seen(shown.touch, shown.fill, tried.as_of_ms, await self._levels(terms))
-        found = await self.surveyor.situation(await self.surveyor.around(terms, seen, base, way, self.trying.account))
+        found = await self.situation_reader.situation(
+            await self.situation_reader.around(terms, seen, base, way, self.trying.account)
+        )
         denied = denials(found)
         self.figures.count_denials(denied)
         kept = None
@@ -168,7 +170,7 @@ class TradingService:
         if kept is None or kept.terms.account != self.trader.account:
             raise PreviewNotFound
         self._require_open(kept)
-        way = await self.surveyor.way(kept.terms, kept.asset)
+        way = await self.situation_reader.way(kept.terms, kept.asset)
         if way == "policy":
             return self._agreement(kept, way, is_given=True)
         if await self.agreements.is_declined(kept.preview_id):
@@ -178,10 +180,10 @@ class TradingService:
         if way == "apart" and self.policy.confirm.approver is None:
             raise await self.without_yes(kept.terms)
         if way == "client":
-            await self.require_patience(kept.terms)
+            await self.require_question_allowed(kept.terms)
         return self._agreement(kept, way, is_given=False)
 
-    async def place(self, kept: KeptPreview, way: Way) -> PlacedOrder:
+    async def place(self, kept: StoredPreview, way: Way) -> PlacedOrder:
         """Place a confirmed order. A repeated call returns the same order.
 
         Raises:
@@ -197,7 +199,7 @@ class TradingService:
         self._require_open(kept)
         terms = kept.terms
         seen = await self._seen(kept)
-        around = await self.surveyor.around(terms, seen, kept.asset, way, self.trying.account)
+        around = await self.situation_reader.around(terms, seen, kept.asset, way, self.trying.account)
         name = client_order_id(terms, kept.preview_id)
         new = NewIntent(kept.preview_id, name, self.trader.visitor, kept.asset, way, terms)
         try:
@@ -205,7 +207,7 @@ class TradingService:
             await self.previews.forget(kept)
             return await self.told(placed)
         except GuardDenied as error:
-            await self.surveyor.stop_at(around.lost, terms.account)
+            await self.situation_reader.stop_at(around.lost, terms.account)
             raise await self._refused(kept, error.denied) from None
         except LimitPassed as error:
             raise await self._refused(kept, denied_by(error.charge, error.used, self.now_ms())) from None
@@ -222,15 +224,15 @@ class TradingService:
         error = ApprovalImpossible(instead=". ".join(left) or None)
         return error if why is None else replace(error, why=why)
 
-    async def decline(self, kept: KeptPreview) -> None:
+    async def decline(self, kept: StoredPreview) -> None:
         """Record that the user declined: the user is not asked again."""
         await self.agreements.decline(kept.preview_id, self._asked_as(kept.terms), self.now_ms())
 
-    async def wait(self, kept: KeptPreview) -> None:
+    async def wait(self, kept: StoredPreview) -> None:
         """Record that the preview waits for a person's signature."""
         await self.agreements.wait(kept.preview_id, self.trader.visitor, kept.terms, self.now_ms())
 
-    async def require_patience(self, terms: Terms | None = None) -> None:
+    async def require_question_allowed(self, terms: Terms | None = None) -> None:
         """Check that the user has not just declined several questions. Questions about sales are counted apart.
 
         Raises:
@@ -255,8 +257,8 @@ class TradingService:
         Raises:
             JournalUnavailable: the journal cannot be read.
         """
-        by_state = await self.surveyor.reader.tally()
-        return OrderTally(by_state, is_stopped=bool(await self.surveyor.reader.stops()))
+        by_state = await self.situation_reader.reader.tally()
+        return OrderTally(by_state, is_stopped=bool(await self.situation_reader.reader.stops()))
 
     async def status(self) -> TradingStatus:
         """Return the rules of trading, the usage of each limit, and the waiting or unresolved orders."""
@@ -267,7 +269,7 @@ class TradingService:
         used = await ledger.used(account, limited, now_ms)
         lost, holdings, unread = None, (), ""
         try:
-            lost = await self.surveyor.lost_today(account, self.trying.account)
+            lost = await self.situation_reader.lost_today(account, self.trying.account)
             holdings = (await self.trying.account.account()).value.holdings
         except AppError as error:  # a stop must be reported even if the exchange is unavailable
             unread = error.message
@@ -286,7 +288,7 @@ class TradingService:
             unread=unread,
             key_notes=self.desk.key_notes,
             following=self.desk.following(),
-            adopted=tuple(await self.surveyor.reader.adopted(account, now_ms - DAY_MS)),
+            adopted=tuple(await self.situation_reader.reader.adopted(account, now_ms - DAY_MS)),
             as_of_ms=now_ms,
         )
 
@@ -304,7 +306,7 @@ class TradingService:
         """Return the newest intents, newest first."""
         account = self.trader.account
         await self.desk.catch_up((account,))
-        found = await self.surveyor.reader.newest(limit + 1, account, before_ms)
+        found = await self.situation_reader.reader.newest(limit + 1, account, before_ms)
         shown = tuple(found[:limit])
         older = shown[-1].prepared_ms if len(found) > limit else None
         stopped = await self.desk.ledger.stopped(account)
@@ -328,7 +330,7 @@ class TradingService:
         made = preview_of(client_order_id, self.mode, self.venue.network)
         found = None if made in (None, intent.preview_id) else await self.desk.ledger.find(made)
         change = found if found is not None and found.exchange_id == intent.client_order_id else None
-        return OrderRecord(intent, tuple(await self.surveyor.reader.history(intent.preview_id)), change)
+        return OrderRecord(intent, tuple(await self.situation_reader.reader.history(intent.preview_id)), change)
 
     async def told(self, placed: Placed) -> PlacedOrder:
         """Return the current state of an intent, with its fees."""
@@ -354,7 +356,7 @@ class TradingService:
         is_gone = old is not None and old.status == "CANCELED" and old.updated_ms >= intent.prepared_ms
         return old if is_gone else None
 
-    async def _as_before(self, gone: Intent) -> KeptPreview | None:
+    async def _as_before(self, gone: Intent) -> StoredPreview | None:
         """Store a preview of the rest of a cancelled order, so that its user can place it again."""
         terms = gone.terms
         if terms.kind == "OCO":
@@ -372,7 +374,7 @@ class TradingService:
         found = [(await fills(intent.terms.symbol, MOST_FILLS, each)).value for each in wanted]
         return tuple(chain.from_iterable(found))
 
-    def _agreement(self, kept: KeptPreview, way: Way, *, is_given: bool) -> Agreement:
+    def _agreement(self, kept: StoredPreview, way: Way, *, is_given: bool) -> Agreement:
         return Agreement(kept, way, is_given, self.policy.counting_asset)
 
     async def _claimed(self, preview_id: PreviewId) -> PlacedOrder | None:
@@ -389,29 +391,29 @@ class TradingService:
         with anyio.move_on_after(START_SECS):
             await self.desk.ready()
 
-    def _require_open(self, kept: KeptPreview) -> None:
+    def _require_open(self, kept: StoredPreview) -> None:
         if self.now_ms() >= kept.terms.expires_ms:
             raise PreviewNotFound
 
-    async def _is_signed(self, kept: KeptPreview, now_ms: int) -> bool:
+    async def _is_signed(self, kept: StoredPreview, now_ms: int) -> bool:
         approver = self.policy.confirm.approver
         signature = await self.agreements.signature(kept.preview_id)
         return bool(approver and signature) and is_approved(
             approver or "", kept.terms, kept.preview_id, signature or "", now_ms
         )
 
-    async def _seen(self, kept: KeptPreview) -> Seen:
+    async def _seen(self, kept: StoredPreview) -> Seen:
         terms = kept.terms
-        book = await self.surveyor.market.depth(terms.symbol, LEVELS)
+        book = await self.situation_reader.market.depth(terms.symbol, LEVELS)
         levels = book.value.asks if terms.side == "BUY" else book.value.bids
         fill = walk(levels, terms.quantity) if terms.is_market else None
         return Seen(Touch.of(book.value), fill, book.at_ms, levels)
 
     async def _levels(self, terms: Terms) -> tuple[PriceLevel, ...]:
-        book = (await self.surveyor.market.depth(terms.symbol, LEVELS)).value
+        book = (await self.situation_reader.market.depth(terms.symbol, LEVELS)).value
         return book.asks if terms.side == "BUY" else book.bids
 
-    async def _refused(self, kept: KeptPreview, denied: Denied) -> AppError:
+    async def _refused(self, kept: StoredPreview, denied: Denied) -> AppError:
         await self.desk.deny(kept.preview_id, denied)
         self.figures.count_denials((denied,))
         stopped = await self.desk.ledger.stopped(kept.terms.account)

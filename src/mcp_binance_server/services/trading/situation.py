@@ -79,7 +79,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyor:
+class SituationReader:
     """Reader of the journal, the account and the market for the guards."""
 
     drafter: Drafter

@@ -8,7 +8,7 @@ from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.services.trading.preview_files import LOCAL_VISITOR
-from mcp_binance_server.services.trading.situation import Surveyor
+from mcp_binance_server.services.trading.situation import SituationReader
 from mcp_binance_server.trading.errors import KeyDoesNotTrade
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.paper.account import account_of
@@ -82,7 +82,7 @@ class OpenAccount:
     """One account that orders can be placed on: its desk, its rules, and the decisions of its users."""
 
     name: str
-    surveyor: Surveyor
+    situation_reader: SituationReader
     agreements: Agreements
 
 

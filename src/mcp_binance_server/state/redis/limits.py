@@ -53,12 +53,12 @@ class SharedPlaces:
         told = keys.channel(channel) if channel else ""
         reply = await self._ask("admit", ADMIT, pool, member, ttl_ms, cap, party, told)
         admitted, count, retry_ms, gone = msgspec.convert(reply, tuple[int, int, int, bytes])
-        gave_way = gone.decode()
-        if gave_way:  # this process must not report the evicted member again to a server that was emptied
-            self._held.drop((pool, gave_way), self._clock.monotonic_ms())
+        evicted = gone.decode()
+        if evicted:  # this process must not report the evicted member again to a server that was emptied
+            self._held.drop((pool, evicted), self._clock.monotonic_ms())
         if admitted:
             self._hold(pool, member, ttl_ms, party)
-        return Admission(admitted=bool(admitted), count=count, retry_ms=retry_ms, gave_way=gave_way)
+        return Admission(admitted=bool(admitted), count=count, retry_ms=retry_ms, evicted=evicted)
 
     async def take_share(
         self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int

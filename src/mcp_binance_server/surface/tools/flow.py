@@ -3,10 +3,10 @@
 from decimal import Decimal
 
 from mcp_binance_server.analytics.book.impact import KyleLambda, PaidSpread
-from mcp_binance_server.analytics.envelope import Basis, Metric, Unit, Unknown
 from mcp_binance_server.analytics.flow.report import FlowReport
 from mcp_binance_server.analytics.flow.volume import LargeTrades
 from mcp_binance_server.analytics.flow.vpin import Vpin
+from mcp_binance_server.analytics.metric import Basis, Metric, Unit, Unknown
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec

@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mcp_binance_server.analytics.envelope import Basis, Metric
 from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange
 from mcp_binance_server.analytics.liquidity.report import ThinRangeReport
 from mcp_binance_server.analytics.liquidity.stops import StopSide
 from mcp_binance_server.analytics.liquidity.thin_ranges import SHUFFLES, ThinRange
 from mcp_binance_server.analytics.market.profile import ProfileReport
-from mcp_binance_server.analytics.own_past import base_rate
+from mcp_binance_server.analytics.metric import Basis, Metric
+from mcp_binance_server.analytics.score_history import base_rate
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.price_reading import PriceReading

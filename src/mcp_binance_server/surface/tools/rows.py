@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from mcp_binance_server.analytics.envelope import Basis, Metric, WhyNull
+from mcp_binance_server.analytics.metric import Basis, Metric, WhyNull
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer

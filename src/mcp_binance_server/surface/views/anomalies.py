@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
-from mcp_binance_server.analytics.envelope import Metric, NotJudged, Unknown
 from mcp_binance_server.analytics.market.microstructure import AnomalyReport
-from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, LEAST, EventName, EventVerdict
 from mcp_binance_server.analytics.market.stress import StressReading
+from mcp_binance_server.analytics.market.symbol_scores import CRITERIA, EVENTS, LEAST, EventName, EventVerdict
+from mcp_binance_server.analytics.metric import Metric, NotJudged, Unknown
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.flow import NO_STREAM
 from mcp_binance_server.surface.views.markdown import exact, instant, plain, price, share, time_of_day

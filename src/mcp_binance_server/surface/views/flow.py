@@ -3,12 +3,12 @@
 from decimal import Decimal
 
 from mcp_binance_server.analytics.book.impact import PAID_TRADES, KyleLambda, PaidSpread
-from mcp_binance_server.analytics.envelope import Unknown, WhyNull
 from mcp_binance_server.analytics.flow.book_events import QueueFlow
-from mcp_binance_server.analytics.flow.past import ONE_SIDED
 from mcp_binance_server.analytics.flow.report import FlowReport, References
 from mcp_binance_server.analytics.flow.volume import LargeTrades
-from mcp_binance_server.analytics.own_past import Judgement
+from mcp_binance_server.analytics.flow.window_scores import ONE_SIDED
+from mcp_binance_server.analytics.metric import Unknown, WhyNull
+from mcp_binance_server.analytics.score_history import Judgement
 from mcp_binance_server.domain.money import STABLECOINS, Price, decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.glance import data_line, glance_lines

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mcp_binance_server.analytics.envelope import Confidence, Metric
 from mcp_binance_server.analytics.market.health import WEIGHTS, HealthPart
 from mcp_binance_server.analytics.market.microstructure import HealthReport
+from mcp_binance_server.analytics.metric import Confidence, Metric
 from mcp_binance_server.surface.views.flow import NO_STREAM
 from mcp_binance_server.surface.views.markdown import plain, share
 from mcp_binance_server.surface.views.measures import basis_points, not_judged_words, number, why

@@ -4,7 +4,6 @@ from decimal import Decimal
 
 from mcp_binance_server.analytics.book.metrics import BookWalk
 from mcp_binance_server.analytics.book.report import LARGEST_BPS, LargestLevel
-from mcp_binance_server.analytics.envelope import Metric
 from mcp_binance_server.analytics.liquidity.report import (
     LiquidityReport,
     SlippageRow,
@@ -22,6 +21,7 @@ from mcp_binance_server.analytics.liquidity.thin_ranges import (
     ThinRanges,
 )
 from mcp_binance_server.analytics.market.profile import ProfileReport
+from mcp_binance_server.analytics.metric import Metric
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import FLOORS, measured_numbers, no_stream, standing_words

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, cast
 
-from mcp_binance_server.analytics.envelope import BaseRate, Basis, Metric, NotJudged, Progress
+from mcp_binance_server.analytics.metric import BaseRate, Basis, Metric, NotJudged, Progress
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.tuning import changes, plain_number
 from mcp_binance_server.domain.money import decimals_of, round_to_places

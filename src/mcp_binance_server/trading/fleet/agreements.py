@@ -29,7 +29,7 @@ class FleetAgreements(Agreements):
 
     async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
         await Agreements.decline(self, preview_id, visitor, now_ms)
-        await self.tell_declined(preview_id, visitor, now_ms)
+        await self.publish_declined(preview_id, visitor, now_ms)
 
     async def is_declined(self, preview_id: PreviewId) -> bool:
         here = await Agreements.is_declined(self, preview_id)
@@ -83,11 +83,11 @@ class FleetAgreements(Agreements):
             if terms.account == self.account:
                 await Agreements.wait(self, PreviewId(name), told["visitor"], terms, told["since_ms"])
 
-    async def tell_declined(self, preview_id: PreviewId, visitor: str, at_ms: int) -> None:
+    async def publish_declined(self, preview_id: PreviewId, visitor: str, at_ms: int) -> None:
         """Share with all workers that a preview was declined on this machine."""
         await self._shelve(self._declined, preview_id, {"visitor": visitor, "at_ms": at_ms}, DAY_MS)
 
-    async def tell_signed(self, preview_id: PreviewId, signature: str, ttl_ms: int = DAY_MS) -> None:
+    async def publish_signed(self, preview_id: PreviewId, signature: str, ttl_ms: int = DAY_MS) -> None:
         """Share with all workers a signature that was made on this machine."""
         await self._shelve(self._signed, preview_id, {"signature": signature}, ttl_ms)
 

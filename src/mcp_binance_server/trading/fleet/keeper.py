@@ -15,11 +15,11 @@ from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.fleet.agreements import FleetAgreements
 from mcp_binance_server.trading.fleet.ledger import FleetLedger, read_values
 from mcp_binance_server.trading.fleet.records import SharedIntent
-from mcp_binance_server.trading.fleet.stops import EverybodysStop, SharedStop, resumings
+from mcp_binance_server.trading.fleet.stops import GlobalStop, SharedStop, resumings
 from mcp_binance_server.trading.journal.agreements import APPROVED, DECLINED
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import IntentState, NewIntent
-from mcp_binance_server.trading.journal.stops import EVERYBODY
+from mcp_binance_server.trading.journal.stops import ALL_ACCOUNTS
 from mcp_binance_server.trading.journal.watching import WATCHED_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId
 from mcp_binance_server.trading.reconciling import NEVER_PLACED
@@ -65,7 +65,7 @@ class FleetKeeper:
     """Wait before an emptied state is reopened, in ms: sent orders arrive, and other workers share what they know."""
     pace: KeeperPace = KeeperPace()
     may_open: bool = False
-    shares_everybody: bool = False
+    shares_global_stop: bool = False
     """Whether it also shares the stop of this whole machine; one keeper per machine does."""
     _is_joined: bool = False
     _seq: int = 0
@@ -79,8 +79,8 @@ class FleetKeeper:
         self._reader = JournalReader(self.ledger.store)
         host, engine = self.ledger.host, self.ledger.engine
         self._stop = SharedStop(host, engine, self.ledger.account, self.now_ms)
-        everybody = SharedStop(host, engine, EVERYBODY, self.now_ms)
-        self.everybody = EverybodysStop(everybody) if self.shares_everybody else None
+        everybody = SharedStop(host, engine, ALL_ACCOUNTS, self.now_ms)
+        self.everybody = GlobalStop(everybody) if self.shares_global_stop else None
 
     async def run(self) -> None:
         """Synchronise until this task is cancelled."""
@@ -106,7 +106,7 @@ class FleetKeeper:
             AppError: the state or the exchange is unavailable; the next tick continues.
         """
         engine, now_ms = self.ledger.engine, self.now_ms()
-        await self._tell_news()
+        await self._publish_news()
         book = await self.ledger.book(now_ms, max(0, self._seen_ms - self.pace.alive_ms))
         await self._stop.share(book)
         if engine.epoch != self._epoch:
@@ -119,7 +119,7 @@ class FleetKeeper:
         await self.ledger.take_in(book.values)
         await self.agreements.take_in()
         for each in read_values(book.values):
-            await self._look_after(each)
+            await self._settle_orphan(each)
         self._seen_ms = now_ms
 
     async def _over_and_over(self, tick: Callable[[], Awaitable[None]]) -> None:
@@ -147,7 +147,7 @@ class FleetKeeper:
                 await self.ledger.engine.put(_alive(self.ledger.owner), b"1", ttl_ms=self.pace.alive_ms)
             await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
 
-    async def _tell_news(self) -> None:
+    async def _publish_news(self) -> None:
         """Share the new events of this journal. All processes of this host write to it."""
         if self._epoch is None:
             return
@@ -155,13 +155,13 @@ class FleetKeeper:
         about: dict[PreviewId, str] = {}
         for each in events:
             if each.state == APPROVED:
-                await self.agreements.tell_signed(PreviewId(each.about), str(each.told["signature"]))
+                await self.agreements.publish_signed(PreviewId(each.about), str(each.told["signature"]))
             elif each.state == DECLINED:
-                await self.agreements.tell_declined(PreviewId(each.about), str(each.told["visitor"]), each.at_ms)
+                await self.agreements.publish_declined(PreviewId(each.about), str(each.told["visitor"]), each.at_ms)
             elif each.about:
                 about[PreviewId(each.about)] = str(each.told.get("reason", ""))
         for each in resumings(events):
-            await self._stop.tell_resumed(each)
+            await self._stop.publish_resumed(each)
         for preview_id, reason in about.items():
             intent = await self.ledger.host.find(preview_id)
             if intent is not None and intent.terms.account == self.ledger.account:
@@ -205,7 +205,7 @@ class FleetKeeper:
             LOG.info("the shared state has today's usage of account %s", self.ledger.account)
         await engine.release(lease)
 
-    async def _look_after(self, shared: SharedIntent) -> None:
+    async def _settle_orphan(self, shared: SharedIntent) -> None:
         """Settle an order that no living worker handles. Query the order; never send it."""
         intent, now_ms = shared.intent, self.now_ms()
         if intent.final_ms is not None or not (intent.is_unresolved or intent.state == "NOT_PLACED"):

@@ -10,7 +10,7 @@ from mcp_binance_server.trading.fleet.ledger import OPEN_ONLY
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader
-from mcp_binance_server.trading.journal.stops import EVERYBODY, lift_row
+from mcp_binance_server.trading.journal.stops import ALL_ACCOUNTS, lift_row
 
 FLEET: Final = "another server of this fleet"
 # Name of the global stop in the shared state. No account has this name.
@@ -42,11 +42,11 @@ class SharedStop:
                 _named(self.account), own.why, since_ms=own.since_ms, allows_exits=own.allows_exits
             )
 
-    async def tell_resumed(self, event: Event) -> None:
+    async def publish_resumed(self, event: Event) -> None:
         """Share that a person resumed this account here. If all accounts were resumed, share every lifted stop."""
         lifted: dict[str, int] = event.told.get("lifted", {})
         for account, since_ms in lifted.items():
-            if self.account in (EVERYBODY, account):
+            if self.account in (ALL_ACCOUNTS, account):
                 await self._resume(account, max(event.at_ms, since_ms))
 
     async def _resume(self, account: str, at_ms: int) -> None:
@@ -56,7 +56,7 @@ class SharedStop:
 
 
 @dataclass(eq=False)
-class EverybodysStop:
+class GlobalStop:
     """Sharing of a machine's global stop. Every worker stops the accounts of that machine."""
 
     shared: SharedStop
@@ -73,7 +73,7 @@ class EverybodysStop:
             self._seq = (await reader.changed_since(OPEN_ONLY))[0]
         events = await reader.events_since(self._seq)
         for each in resumings(events):
-            await self.shared.tell_resumed(each)
+            await self.shared.publish_resumed(each)
         if events:
             self._seq = events[-1].seq
         book = await self.shared.engine.account_book(ALL, now_ms=OPEN_ONLY, since_ms=OPEN_ONLY)
@@ -86,4 +86,4 @@ def resumings(events: Iterable[Event]) -> list[Event]:
 
 
 def _named(account: str) -> str:
-    return ALL if account == EVERYBODY else account
+    return ALL if account == ALL_ACCOUNTS else account

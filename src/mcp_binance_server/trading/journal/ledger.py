@@ -12,7 +12,7 @@ from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom,
 from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast, past_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import (
-    EVERYBODY,
+    ALL_ACCOUNTS,
     STOP_FILE,
     TradingIsStopped,
     lift,
@@ -133,7 +133,7 @@ class HostLedger:
         def work(rows: Rows) -> None:
             intent = find(rows, preview_id)
             if intent is None:
-                require_started(rows, self.store, EVERYBODY)
+                require_started(rows, self.store, ALL_ACCOUNTS)
             else:
                 require_started(rows, self.store, intent.terms.account, intent.purpose, intent.way)
             move(rows, preview_id, "SENT", {}, now_ms)
@@ -220,7 +220,7 @@ class HostLedger:
         return await self.store.read(lambda rows: unresolved(rows, account))
 
     async def stop(
-        self, why: str, by: str, now_ms: int, account: str = EVERYBODY, *, allows_exits: bool = True
+        self, why: str, by: str, now_ms: int, account: str = ALL_ACCOUNTS, *, allows_exits: bool = True
     ) -> Stopped:
         """Stop all new orders of an account, or of all accounts. The first reason of each stop stays."""
 
@@ -235,12 +235,12 @@ class HostLedger:
         if not account:
             await self.store.read(lambda rows: lift(rows, self.store))
 
-    async def stopped(self, account: str = EVERYBODY) -> Stopped | None:
+    async def stopped(self, account: str = ALL_ACCOUNTS) -> Stopped | None:
         """Return the stop that applies to an account. The global stop comes before the account's own."""
         return await self.store.read(lambda rows: stopped_in(rows, self.store, account))
 
     async def own_stop(self, account: str) -> Stopped | None:
-        """Return the stop of this account only. For `EVERYBODY`, this is the global stop."""
+        """Return the stop of this account only. For `ALL_ACCOUNTS`, this is the global stop."""
         return await self.store.read(lambda rows: own_stop(rows, self.store, account))
 
     async def stops(self) -> list[Stopped]:

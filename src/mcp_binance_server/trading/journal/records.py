@@ -31,7 +31,7 @@ NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
 # Final states that an exit reaches without a sale and without a cancel.
 ENDED_ALONE = frozenset({"REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
 # Account of the global stop, which stops all accounts of this machine.
-EVERYBODY: Final = ""
+ALL_ACCOUNTS: Final = ""
 MOST_DIGITS = 40
 LAST_MOMENT_MS = 253_402_300_799_999
 # States of orders that exist at the exchange, as far as known.
@@ -189,14 +189,14 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Reason, start and account of a stop; `EVERYBODY` means all accounts of this machine.
+    """Reason, start and account of a stop; `ALL_ACCOUNTS` means all accounts of this machine.
 
     A stop that allows exits still takes an exit that a person confirms. A stop for integrity does not.
     """
 
     why: str
     since_ms: int
-    account: str = EVERYBODY
+    account: str = ALL_ACCOUNTS
     allows_exits: bool = True
 
 

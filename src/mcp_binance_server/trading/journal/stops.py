@@ -9,7 +9,7 @@ from typing import Any
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.trading.journal.chain import ACCEPTED, append
 from mcp_binance_server.trading.journal.last_written import accept, missing_from
-from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped
+from mcp_binance_server.trading.journal.records import ALL_ACCOUNTS, Stopped
 from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.journal.store import FILE, Store
 from mcp_binance_server.trading.judgement.exposure import Purpose
@@ -28,26 +28,26 @@ class TradingIsStopped(Exception):
 
 def stopped_in(rows: Rows, store: Store, account: str) -> Stopped | None:
     """Return the stop that applies to an account: one for integrity, otherwise the global one, otherwise its own."""
-    found = [each for of in (EVERYBODY, account) if (each := own_stop(rows, store, of)) is not None]
+    found = [each for of in (ALL_ACCOUNTS, account) if (each := own_stop(rows, store, of)) is not None]
     return min(found, key=lambda each: each.allows_exits, default=None)
 
 
 def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
     """Return the stop of this account alone. The global stop can also be a file, or a journal that is not intact."""
-    if account == EVERYBODY and (mistrust := _mistrust(rows, store)) is not None:
+    if account == ALL_ACCOUNTS and (mistrust := _mistrust(rows, store)) is not None:
         return mistrust
     query = "SELECT why, since_ms, account, allows_exits FROM account_stop WHERE account=?"
     row = rows.execute(query, (account,)).fetchone()
     if row is not None:
         return _stopped(row)
-    return _stop_file(store) if account == EVERYBODY else None
+    return _stop_file(store) if account == ALL_ACCOUNTS else None
 
 
 def stops_in(rows: Rows, store: Store) -> list[Stopped]:
     """Return all stops: the global one first, then those of accounts, the oldest first."""
     query = "SELECT why, since_ms, account, allows_exits FROM account_stop WHERE account<>? ORDER BY since_ms, account"
-    everybody = own_stop(rows, store, EVERYBODY)
-    own = [_stopped(row) for row in rows.execute(query, (EVERYBODY,))]
+    everybody = own_stop(rows, store, ALL_ACCOUNTS)
+    own = [_stopped(row) for row in rows.execute(query, (ALL_ACCOUNTS,))]
     return own if everybody is None else [everybody, *own]
 
 
@@ -86,7 +86,7 @@ def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) 
     """
     lifted = [each for each in stops_in(rows, store) if account in (None, each.account)]
     rows.executemany("DELETE FROM account_stop WHERE account=?", [(each.account,) for each in lifted])
-    _note_resumed(rows, by, now_ms, account or EVERYBODY, lifted)
+    _note_resumed(rows, by, now_ms, account or ALL_ACCOUNTS, lifted)
     if not account and (mistrust := _mistrust(rows, store)) is not None:
         append(rows, now_ms, "", ACCEPTED, {"by": by, "why": mistrust.why})
 
@@ -104,9 +104,9 @@ def lift(rows: Rows, store: Store) -> None:
     accept(rows, store.folder)
 
 
-def is_forgiven(told: Mapping[str, Any], account: str) -> bool:
+def is_covered_by_resume(told: Mapping[str, Any], account: str) -> bool:
     """Return True if a resume covers an account. A resume recorded by an older version covers all accounts."""
-    return told.get("account", EVERYBODY) in (EVERYBODY, account)
+    return told.get("account", ALL_ACCOUNTS) in (ALL_ACCOUNTS, account)
 
 
 def _note_resumed(rows: Rows, by: str, now_ms: int, account: str, lifted: list[Stopped]) -> None:

@@ -9,7 +9,7 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, to_intent
 from mcp_binance_server.trading.journal.records import STANDING, Intent
-from mcp_binance_server.trading.journal.stops import is_forgiven
+from mcp_binance_server.trading.journal.stops import is_covered_by_resume
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, TradingTroubles
 from mcp_binance_server.trading.judgement.terms import PreviewId
@@ -121,7 +121,9 @@ class OrderWatch:
 
         def work(rows: Rows) -> TradingTroubles:
             resumings = rows.execute("SELECT seq, facts FROM event WHERE state='RESUMED'").fetchall()
-            resumed = max((seq for seq, told in resumings if is_forgiven(json.loads(told), account)), default=0)
+            resumed = max(
+                (seq for seq, told in resumings if is_covered_by_resume(json.loads(told), account)), default=0
+            )
             recent = (
                 "FROM event AS last JOIN intent ON intent.id=last.about "
                 "WHERE account=? AND last.state=? AND at_ms>? AND last.seq>?"

@@ -142,7 +142,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPreview:
+class StoredPreview:
     """Terms that were shown to a visitor, with the asset of the order."""
 
     preview_id: PreviewId

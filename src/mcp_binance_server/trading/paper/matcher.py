@@ -45,7 +45,7 @@ FLUSH_MS = 1_000
 NOT_WATCHED = "not_watched"
 
 
-class TookOver(Exception):
+class LeaseLost(Exception):
     """Loss of the lease: another process matches now. The results found here are dropped."""
 
 
@@ -145,7 +145,7 @@ class SymbolMatcher:
         A replay contains trades that were missed. The book at their time is gone, so no order takes from the book.
 
         Raises:
-            TookOver: another process matches now; nothing was written.
+            LeaseLost: another process matches now; nothing was written.
         """
         changed, tape, is_over = frozenset[str](), iter(trades), False
         while not is_over:
@@ -159,7 +159,7 @@ class SymbolMatcher:
         """Expire the orders in the market after too much of the tape was missed. Return their accounts.
 
         Raises:
-            TookOver: another process matches now; nothing was written.
+            LeaseLost: another process matches now; nothing was written.
         """
         orders = self._orders()
         for market in self._markets.values():
@@ -235,7 +235,7 @@ class SymbolMatcher:
 
         def work(rows: Rows) -> None:
             if not is_matcher(rows, self.token):
-                raise TookOver
+                raise LeaseLost
             set_back()  # the work can run again, on rows that have changed
             # An order that was cancelled in the meantime is gone, with the rest of its list: the cancel came first.
             with localcontext(prec=EXACT_DIGITS):

@@ -13,7 +13,7 @@ from mcp_binance_server import __version__
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.domain.holdings import LentPlaces
 from mcp_binance_server.errors import InvalidArguments
-from mcp_binance_server.feeds.errors import StreamsFull, given_away
+from mcp_binance_server.feeds.errors import StreamsFull, stream_evicted
 from mcp_binance_server.services.live.following import (
     BookNews,
     FeedNews,
@@ -290,7 +290,7 @@ class ProviderService:
         finally:
             release()
             self._streams.discard(scope)
-        raise ServerStopping if self._is_stopping else given_away(self._places.most)
+        raise ServerStopping if self._is_stopping else stream_evicted(self._places.most)
 
     def stop_streams(self) -> None:
         """End all streams now and refuse new ones, because a stream never ends on its own."""

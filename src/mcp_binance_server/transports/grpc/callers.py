@@ -53,7 +53,7 @@ class Callers:
             raise InvalidArguments(summary=KEYS_READABLE)
         key = principal.credentials.api_key if principal is not None and principal in self.accepted else None
         party = party_of(visitor, key, address_of(peer) or peer)
-        return Caller(visitor, Vault(principal or (self.own if arrival.lends_to(visitor) else None)), party)
+        return Caller(visitor, Vault(principal or (self.own if arrival.allows_server_key(visitor) else None)), party)
 
 
 def address_of(peer: str) -> str | None:

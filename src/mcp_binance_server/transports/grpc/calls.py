@@ -23,7 +23,7 @@ from mcp_binance_server.transports.grpc.answers import ProviderService, Who
 from mcp_binance_server.transports.grpc.callers import Callers, address_of
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY, IssuerUnavailable, TokenRefused, refusal_of
 from mcp_binance_server.transports.proto import provider_pb2 as pb
-from mcp_binance_server.transports.standing import Standing
+from mcp_binance_server.transports.standing import TokenRevocation
 
 MESSAGE_SECS = 10.0
 # Limits on open calls without authentication: in total, and per address.
@@ -163,7 +163,7 @@ class ProviderCalls:
     """
 
     def __init__(
-        self, provider: ProviderService, callers: Callers, *, has_guides: bool, standing: Standing | None = None
+        self, provider: ProviderService, callers: Callers, *, has_guides: bool, standing: TokenRevocation | None = None
     ) -> None:
         self._provider = provider
         self._standing = standing

@@ -17,7 +17,7 @@ from mcp_binance_server.transports.arrival import Certificate, Proxies, is_loopb
 from mcp_binance_server.transports.grpc.answers import ProviderService
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
 from mcp_binance_server.transports.grpc.calls import SERVICE, HealthService, ProviderCalls, Reflection
-from mcp_binance_server.transports.standing import Standing
+from mcp_binance_server.transports.standing import TokenRevocation
 
 HOST, PORT = "127.0.0.1", 50053
 GRACE_SECS = 10.0
@@ -57,7 +57,7 @@ class ListeningAddress:
 
 
 @dataclass(slots=True)
-class Grace:
+class GracePeriod:
     """Seconds in which calls in progress can end; Ctrl-C shortens them."""
 
     secs: float = GRACE_SECS
@@ -70,10 +70,10 @@ async def serve_grpc(
     port: int = PORT,
     ready: Callable[[str], None],
     authenticate: Authenticate | None = None,
-    lends_own_key: bool = True,
+    shares_server_key: bool = True,
     trusted_proxies: tuple[str, ...] = (),
     certificate: Certificate | None = None,
-    standing: Standing | None = None,
+    standing: TokenRevocation | None = None,
     grace_secs: float = GRACE_SECS,
     at_ctrl_c: Callable[[], None] | None = None,
 ) -> None:
@@ -87,12 +87,12 @@ async def serve_grpc(
     """
     address = ListeningAddress(host, port)
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        grace = Grace(grace_secs)
+        grace = GracePeriod(grace_secs)
         async with running_service(
             dispatcher,
             address,
             authenticate=authenticate,
-            lends_own_key=lends_own_key,
+            shares_server_key=shares_server_key,
             trusted_proxies=trusted_proxies,
             certificate=certificate,
             standing=standing,
@@ -113,11 +113,11 @@ async def running_service(
     address: ListeningAddress,
     *,
     authenticate: Authenticate | None = None,
-    lends_own_key: bool = True,
+    shares_server_key: bool = True,
     trusted_proxies: tuple[str, ...] = (),
     certificate: Certificate | None = None,
-    standing: Standing | None = None,
-    grace: Grace | None = None,
+    standing: TokenRevocation | None = None,
+    grace: GracePeriod | None = None,
 ) -> AsyncGenerator[ListeningAddress]:
     """Listen on a port and yield the bound address, then drain; with port 0 the system chooses a port."""
     if authenticate is None and not address.is_loopback:
@@ -125,7 +125,7 @@ async def running_service(
             problems=(f"--host: {address.host} can be reached from other machines, and callers are not authenticated",)
         )
     provider = ProviderService(dispatcher)
-    own = dispatcher.owner if lends_own_key else None
+    own = dispatcher.owner if shares_server_key else None
     accepted = dispatcher.context.live.client.caller.accepted
     callers = Callers(own, authenticate, Proxies(trusted_proxies), is_tls=certificate is not None, accepted=accepted)
     provider_calls = ProviderCalls(provider, callers, has_guides=dispatcher.catalogue.has_guides, standing=standing)
@@ -147,7 +147,7 @@ async def running_service(
         with anyio.CancelScope(shield=True):
             health.stop()
             provider.stop_streams()
-            await _drain(server, provider_calls, (grace or Grace()).secs)
+            await _drain(server, provider_calls, (grace or GracePeriod()).secs)
 
 
 def _credentials(certificate: Certificate) -> grpc.ServerCredentials:

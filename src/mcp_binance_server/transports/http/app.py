@@ -27,11 +27,11 @@ from mcp_binance_server.transports.http.admission.refusals import refuse, refuse
 from mcp_binance_server.transports.http.auth.authenticator import (
     Authenticator,
     Open,
+    RevocableAuthenticator,
     Unauthenticated,
-    Withdrawing,
+    is_still_valid,
     refusal_headers,
     scope_headers,
-    still_is,
 )
 from mcp_binance_server.transports.http.auth.trust import WELL_KNOWN, metadata_path, metadata_url
 from mcp_binance_server.transports.http.front_page import LIVE, SHOWN, Showcase, reply_page, reply_showcase, wants_page
@@ -47,7 +47,7 @@ from mcp_binance_server.transports.http.mcp.sessions import HttpSessions, header
 from mcp_binance_server.transports.http.mcp.sse import MESSAGES, SseHttp
 from mcp_binance_server.transports.http.mcp.streamable import SessionHttp, SessionlessHttp, TakesLong
 from mcp_binance_server.transports.http.server.disconnect import CutShort
-from mcp_binance_server.transports.standing import Standing
+from mcp_binance_server.transports.standing import TokenRevocation
 
 Check = Callable[[], Awaitable[object]]
 CHECK_SECS = 1.0
@@ -203,11 +203,13 @@ class HttpApp:
     _routes: dict[str, RouteHandler] = field(init=False)
     _sessions: SessionHttp = field(init=False)
     _modern: SessionlessHttp = field(init=False)
-    _standing: Standing | None = field(init=False)
+    _standing: TokenRevocation | None = field(init=False)
 
     def __post_init__(self) -> None:
         who = self.authentication.authenticator
-        self._standing = Standing(who.edition, self.probes.clock) if isinstance(who, Withdrawing) else None
+        self._standing = (
+            TokenRevocation(who.edition, self.probes.clock) if isinstance(who, RevocableAuthenticator) else None
+        )
         sse = SseHttp(self.http_sessions)
         self._sessions = SessionHttp(self.http_sessions)
         self._modern = SessionlessHttp(self.server, self.http_sessions, self.takes_long, self.pace)
@@ -279,7 +281,9 @@ class HttpApp:
         if self._standing is None:
             await self._routes[path](scope, receive, send, visitor)
             return
-        asked = partial(still_is, self.authentication.authenticator, visitor, scope["headers"], scope["query_string"])
+        asked = partial(
+            is_still_valid, self.authentication.authenticator, visitor, scope["headers"], scope["query_string"]
+        )
         with self._standing.watching(asked) as stay:
             answer = CutShort(send, partial(self._standing.let_go, stay))
             await self._routes[path](scope, receive, answer.send, visitor)

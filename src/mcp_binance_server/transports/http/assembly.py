@@ -100,7 +100,7 @@ class HttpOptions:
 
     authentication: Authentication
     allowed: Allowed
-    lends_own_key: bool
+    shares_server_key: bool
     """Whether callers without a key can read the account of this process's own key, if they arrive the right way."""
     session_cap: int = 50
     session_idle_secs: int = 30
@@ -153,7 +153,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     heart = HttpApp(
         server=server,
         http_sessions=HttpSessions(
-            server, registry, dispatcher.owner if options.lends_own_key else None, client.caller.accepted
+            server, registry, dispatcher.owner if options.shares_server_key else None, client.caller.accepted
         ),
         authentication=options.authentication,
         probes=Probes(

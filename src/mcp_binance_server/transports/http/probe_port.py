@@ -32,7 +32,7 @@ _PATIENCE = {"timeout": dict.fromkeys(("connect", "write", "pool", "read"), PATI
 
 
 @dataclass
-class Pulse:
+class Heartbeat:
     """Heartbeat of an event loop, which other threads can read."""
 
     clock: Clock
@@ -59,7 +59,7 @@ class PortProbes:
     """
 
     heart: HttpApp
-    pulse: Pulse
+    pulse: Heartbeat
     home: asyncio.AbstractEventLoop
     asks_for_token: bool
     patience_secs: float = PATIENCE_SECS
@@ -114,9 +114,9 @@ async def is_probe(scope: Scope, send: Send) -> bool:
 
 
 @asynccontextmanager
-async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
+async def beating(clock: Clock) -> AsyncGenerator[Heartbeat]:
     """Run the heartbeat of the current event loop inside the block."""
-    pulse = Pulse(clock)
+    pulse = Heartbeat(clock)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pulse.beat)
         yield pulse
@@ -124,7 +124,7 @@ async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
 
 
 @contextmanager
-def served_beside(probes: ListeningApp) -> Generator[None]:
+def serve_probe_port(probes: ListeningApp) -> Generator[None]:
     """Serve the probes in a thread with its own event loop inside the block."""
     is_ready = threading.Event()
     ending: list[tuple[asyncio.AbstractEventLoop, Shutdown]] = []

@@ -25,7 +25,7 @@ from mcp_binance_server.transports.http.mcp.exchange import CONNECTION_ID, SESSI
 from mcp_binance_server.transports.http.mcp.sessions import header
 from mcp_binance_server.transports.http.mcp.sse import MESSAGES
 from mcp_binance_server.transports.http.server.connection import ConnectionLimits
-from mcp_binance_server.transports.http.server.crowd import tell_let_in
+from mcp_binance_server.transports.http.server.connection_registry import tell_let_in
 
 # Headers that can contain a session ID, in the order in which they are read.
 NAMED_BY = {"/mcp": (SESSION_ID,), "/mcp/sse": (CONNECTION_ID, SESSION_ID), MESSAGES: (CONNECTION_ID, SESSION_ID)}
@@ -142,7 +142,7 @@ def _labelled(line: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RelayTimeouts:
     """Timeouts for requests to another process.
 
     The one for the answer exceeds the time limit of any request, and the interval of pings on a stream.
@@ -160,10 +160,10 @@ class Patience:
 class Relay:
     """Middleware that forwards requests to the worker with their session, after the guard has read their bodies."""
 
-    def __init__(self, app: ASGIApp, slot: WorkerSlot, patience: Patience | None = None) -> None:
+    def __init__(self, app: ASGIApp, slot: WorkerSlot, patience: RelayTimeouts | None = None) -> None:
         self._app = app
         self._slot = slot
-        self._patience = patience or Patience()
+        self._patience = patience or RelayTimeouts()
         self._lines = WorkerLines(slot.folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -181,12 +181,12 @@ class Relay:
         body = (await receive()).get("body", b"") if scope["method"] == "POST" else b""
         async with anyio.create_task_group() as both:
 
-            async def until_the_client_leaves() -> None:
+            async def until_disconnect() -> None:
                 while (await receive())["type"] != "http.disconnect":
                     pass
                 both.cancel_scope.cancel()
 
-            both.start_soon(until_the_client_leaves)
+            both.start_soon(until_disconnect)
             await self._answer(owner, scope, body, send)
             both.cancel_scope.cancel()
 
@@ -284,7 +284,7 @@ async def _stream(response: httpx2.Response, send: Send) -> None:
             await response.aclose()
 
 
-def _request(scope: Scope, body: bytes, patience: Patience) -> httpx2.Request:
+def _request(scope: Scope, body: bytes, patience: RelayTimeouts) -> httpx2.Request:
     client = scope.get("client")
     caller = f"{scope.get('scheme', 'http')} {arrival_of(scope)} {client[0] if client else ''}".encode("latin-1")
     headers = [(name, value) for name, value in scope["headers"] if name not in _OF_ONE_HOP]

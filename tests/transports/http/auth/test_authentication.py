@@ -69,7 +69,7 @@ def oauth(authenticator: OAuth) -> Authentication:
 
 @pytest.fixture
 async def locked(app: App, oauth: Authentication) -> AsyncIterator[Assembled]:
-    async with assembled(app, authentication=oauth, lends_own_key=False) as http:
+    async with assembled(app, authentication=oauth, shares_server_key=False) as http:
         yield http
 
 
@@ -278,7 +278,7 @@ async def test_no_piece_of_a_clients_token_is_seen_upstream_or_in_a_log(  # noqa
 
     async with (
         running_app(settings, clock=clock, network=NETWORK, transport=upstream) as app,
-        assembled(app, authentication=oauth, lends_own_key=True) as http,
+        assembled(app, authentication=oauth, shares_server_key=True) as http,
     ):
         session = (await knock(http, "/mcp, handshake", **bearer(token))).headers["connection-id"]
         for method, params in asks:

@@ -160,7 +160,7 @@ async def test_over_http_a_missing_scope_is_403_with_all_that_is_needed_and_noth
     granted: tuple[Scope, ...], transport: str, app: App, authenticator: OAuth, issuer: AuthorizationServer
 ) -> None:
     async with assembled(
-        app, authentication=Authentication(authenticator, b"{}", RESOURCE), lends_own_key=True
+        app, authentication=Authentication(authenticator, b"{}", RESOURCE), shares_server_key=True
     ) as http:
         talk = Talk(http, transport, issuer.token(scope=" ".join(granted)))
         await talk.open()
@@ -202,7 +202,7 @@ async def test_no_way_to_write_a_request_gets_round_its_scope_or_is_our_fault(
     transport: str, app: App, authenticator: OAuth, issuer: AuthorizationServer
 ) -> None:
     async with assembled(
-        app, authentication=Authentication(authenticator, b"{}", RESOURCE), lends_own_key=True
+        app, authentication=Authentication(authenticator, b"{}", RESOURCE), shares_server_key=True
     ) as http:
         talk = Talk(http, transport, issuer.token(scope="market:read"))
         await talk.open()

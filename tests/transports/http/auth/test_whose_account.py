@@ -182,7 +182,7 @@ async def test_callers_of_an_issuer_never_borrow(app: App, authenticator: OAuth,
     options = options_of(settings, ListenOn(HERE, 0), Authentication(authenticator, b"{}", RESOURCE))
 
     async with (
-        assembled(app, authentication=options.authentication, lends_own_key=options.lends_own_key) as running,
+        assembled(app, authentication=options.authentication, shares_server_key=options.shares_server_key) as running,
         http_client(running) as http,
     ):
         http.headers["authorization"] = f"Bearer {issuer.token()}"

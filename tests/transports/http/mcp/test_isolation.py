@@ -165,7 +165,7 @@ async def test_no_byte_of_one_principal_reaches_another(clock: FakeClock, exchan
         async with _own_app(clock, exchange) as app:
             for story in stories:
                 async with assembled(
-                    app, authentication=Authentication(Names()), lends_own_key=False, session_cap=1_000
+                    app, authentication=Authentication(Names()), shares_server_key=False, session_cap=1_000
                 ) as running:
                     crowd = Crowd(running, guests)
                     for each in story:
@@ -181,7 +181,7 @@ async def test_without_keys_of_their_own_strangers_see_no_account(
 ) -> None:
     async with (
         _own_app(clock, exchange) as app,
-        assembled(app, authentication=Authentication(Names()), lends_own_key=False) as running,
+        assembled(app, authentication=Authentication(Names()), shares_server_key=False) as running,
     ):
         opened = await bare(running, "POST", "/mcp/sse", authorization="somebody")
         read = await bare(

@@ -65,7 +65,7 @@ class Post:
 @pytest.fixture
 async def http(app: App, clock: FakeClock) -> AsyncIterator[Assembled]:
     options = HttpOptions(
-        authentication=Authentication(Open()), allowed=allow(), lends_own_key=False, session_idle_secs=30
+        authentication=Authentication(Open()), allowed=allow(), shares_server_key=False, session_idle_secs=30
     )
     assembled = assemble(build_server(), app.dispatcher, clock, options)
     async with assembled.heart.running():

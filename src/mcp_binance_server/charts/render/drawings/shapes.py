@@ -34,7 +34,7 @@ At = tuple[int | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class DrawingContext:
     """Context of drawings: times of the bars, free columns after them, and formats of prices and times."""
 
     times: Sequence[int]
@@ -49,7 +49,7 @@ class Ground:
         return self.times[-1] + self.future * self.step_ms
 
 
-def drawing_members(drawings: Sequence[DrawingSpec], ground: Ground) -> tuple[list[dict[str, Any]], list[str]]:
+def drawing_members(drawings: Sequence[DrawingSpec], ground: DrawingContext) -> tuple[list[dict[str, Any]], list[str]]:
     """Convert each drawing to shapes. Also return warnings about overrides without effect."""
     members: list[dict[str, Any]] = []
     warnings: list[str] = []
@@ -62,7 +62,7 @@ def drawing_members(drawings: Sequence[DrawingSpec], ground: Ground) -> tuple[li
     return members, warnings
 
 
-def _horizontal(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> list[Shape]:
+def _horizontal(drawing: DrawingSpec, options: OverrideReader, ground: DrawingContext) -> list[Shape]:
     price, line = drawing.points[0].price or 0.0, line_of(options)
     shapes = [_line((None, price), (None, price), line)]
     if shows_value(options):
@@ -73,7 +73,7 @@ def _horizontal(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -
     return shapes + _words(drawing.text, (time_ms, price), words_ink(options, line.ink), side, options)
 
 
-def _vertical(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> list[Shape]:
+def _vertical(drawing: DrawingSpec, options: OverrideReader, ground: DrawingContext) -> list[Shape]:
     time_ms, line = drawing.points[0].time_ms or 0, line_of(options)
     shapes = [_line((time_ms, None), (time_ms, None), line)]
     if options.flag("showTime", default=True) and ground.times[0] <= time_ms <= ground.end_ms:
@@ -83,7 +83,7 @@ def _vertical(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> 
     return shapes + _words(drawing.text, (time_ms, None), words_ink(options, line.ink), "below", options)
 
 
-def _trend(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -> list[Shape]:
+def _trend(drawing: DrawingSpec, options: OverrideReader, _ground: DrawingContext) -> list[Shape]:
     line = line_of(options)
     left, right = (options.flag(f"extend{side}", default=False) for side in ("Left", "Right"))
     extend = "both" if left and right else "left" if left else "right" if right else None
@@ -91,13 +91,13 @@ def _trend(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -> li
     return [shape | ({"extend": extend} if extend else {}), *_beside(drawing, options, line.ink)]
 
 
-def _arrow(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -> list[Shape]:
+def _arrow(drawing: DrawingSpec, options: OverrideReader, _ground: DrawingContext) -> list[Shape]:
     line = DrawnLine(arrow_ink(options), ARROW_WIDTH, "")
     shape = _line(_at(drawing.points[0]), _at(drawing.points[1]), line)
     return [shape | {"head": True}, *_beside(drawing, options, line.ink)]
 
 
-def _rectangle(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -> list[Shape]:
+def _rectangle(drawing: DrawingSpec, options: OverrideReader, _ground: DrawingContext) -> list[Shape]:
     zone = zone_of_rectangle(options)
     first, last = drawing.points[:2]
     box: Shape = {"is": "box", "from": _at(first), "to": _at(last), "colour": zone.ink.css, "width": zone.width}
@@ -108,11 +108,11 @@ def _rectangle(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -
     ]
 
 
-def _text(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -> list[Shape]:
+def _text(drawing: DrawingSpec, options: OverrideReader, _ground: DrawingContext) -> list[Shape]:
     return _words(drawing.text, _at(drawing.points[0]), text_ink(options), "centre", options)
 
 
-def _mark(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -> list[Shape]:
+def _mark(drawing: DrawingSpec, options: OverrideReader, _ground: DrawingContext) -> list[Shape]:
     up = drawing.name == "Arrow Mark Up"
     ink = pointer_ink(options, up=up)
     written = words_ink(options, ink)
@@ -122,7 +122,7 @@ def _mark(drawing: DrawingSpec, options: OverrideReader, _ground: Ground) -> lis
     return [shape]
 
 
-def _position(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> list[Shape]:
+def _position(drawing: DrawingSpec, options: OverrideReader, ground: DrawingContext) -> list[Shape]:
     target, stop, entry = planned_prices(drawing, options, ground.write)
     start_ms = drawing.points[0].time_ms
     left_ms = ground.times[-1] if start_ms is None else start_ms
@@ -143,7 +143,7 @@ def _position(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> 
     return shapes
 
 
-def _fib(drawing: DrawingSpec, options: OverrideReader, ground: Ground) -> list[Shape]:
+def _fib(drawing: DrawingSpec, options: OverrideReader, ground: DrawingContext) -> list[Shape]:
     levels = fib_levels(drawing, options, ground.write)
     first, last = drawing.points[:2]
     left_ms, right_ms = sorted((first.time_ms or 0, last.time_ms or 0))
@@ -193,7 +193,7 @@ def _words(text: str, at: At, ink: Colour, side: str, options: OverrideReader) -
     return [_label(text, at, ink, side, options)] if text else []
 
 
-def _tag(price: float, ink: Colour, ground: Ground) -> Shape:
+def _tag(price: float, ink: Colour, ground: DrawingContext) -> Shape:
     return {"is": "tag", "price": price, "text": ground.write(price), "colour": ink.hex}
 
 

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_binance_server.cli.trading.approve import approvers_of, holding, keep_signature, what_waits, whose_yes
-from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, exchange_host
+from mcp_binance_server.cli.trading.host import CommandFailed, OpenJournal, TradingHost, exchange_host
 from mcp_binance_server.cli.trading.page.html import Tone, mode_badge, notice_page, order_page
 from mcp_binance_server.cli.trading.page.http import LOOPBACK, PageReply, PageRequest
 from mcp_binance_server.cli.trading.passphrase import count_wrong, sealed_key
@@ -88,7 +88,7 @@ class OneDecision:
                 return _notice(FORBIDDEN, "Opened in another browser", text)
             try:
                 return await self._answer(request)
-            except (NotDone, SettingsError, OSError) as problem:
+            except (CommandFailed, SettingsError, OSError) as problem:
                 why = problem.message if isinstance(problem, SettingsError) else str(problem)
                 return _notice(HTTPStatus.SERVICE_UNAVAILABLE, "Not possible now", why, "bad")
 

@@ -12,7 +12,7 @@ from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import TermsKind
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.trading.answers import TradablePreview
-from mcp_binance_server.services.trading.planning import OrderWish, whole_of
+from mcp_binance_server.services.trading.planning import OrderOptions, whole_of
 from mcp_binance_server.surface.arguments import DECIMAL, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
@@ -75,11 +75,11 @@ class PreviewTradableOrder(PreviewOrder):
         return self.quantity is not None and self.quantity.lower() == ALL
 
     @property
-    def wish(self) -> OrderWish:
+    def wish(self) -> OrderOptions:
         """Return the options of an order: an OCO pair, exits, and the order that it replaces."""
         is_pair = self.type == OCO
         stop = self.stop_price if is_pair else self.stop_loss
-        return OrderWish(is_pair, _price(self.take_profit), _price(stop), self.replaces)
+        return OrderOptions(is_pair, _price(self.take_profit), _price(stop), self.replaces)
 
     @property
     def plain(self) -> "PreviewTradableOrder":

@@ -8,10 +8,10 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.trading.question import OPEN_PAGE
 from mcp_binance_server.trading.errors import AskedTooOften, OrderDeclined
-from mcp_binance_server.trading.judgement.terms import KeptPreview
+from mcp_binance_server.trading.judgement.terms import StoredPreview
 
 
-async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[[], Awaitable[Question]]) -> bool:
+async def shown_as_page(context: Context, kept: StoredPreview, question: Callable[[], Awaitable[Question]]) -> bool:
     """Return True if an approval page is open, or if the user agrees to open it.
 
     Raises:
@@ -23,7 +23,7 @@ async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[
     if trading.pages is None or trading.trader.of is None or trading.trader.of.is_known:
         return False
     try:
-        await trading.require_patience()
+        await trading.require_question_allowed()
     except AskedTooOften:  # after several refusals no page is offered; the order can be approved in a terminal
         return False
     by_client = asker is not None and asker.able.pages
@@ -40,7 +40,7 @@ async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[
     return page.is_shown
 
 
-def close_page(trading: TradingService, kept: KeptPreview) -> None:
+def close_page(trading: TradingService, kept: StoredPreview) -> None:
     """Close the approval page of an order that no longer waits."""
     if trading.pages is not None:
         trading.pages.close(kept.preview_id)

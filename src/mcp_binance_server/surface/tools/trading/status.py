@@ -118,7 +118,7 @@ async def _with_result(context: Context, trading: TradingService, status: Tradin
     if status.mode != "paper" or status.unread:
         return status
     try:
-        past = await PaperPast.of(trading.surveyor.reader, trading.trader.account)
+        past = await PaperPast.of(trading.situation_reader.reader, trading.trader.account)
         result = await paper_result(trading.policy.paper_balances, past, context.account, context.profit)
     except AppError:  # the state of trading is reported without prices too
         return status

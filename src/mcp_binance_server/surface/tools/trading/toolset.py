@@ -9,7 +9,7 @@ from mcp_binance_server.surface.tools.trading.preview import PREVIEW_TRADABLE_OR
 from mcp_binance_server.surface.tools.trading.records import GET_JOURNALED_ORDER
 from mcp_binance_server.surface.tools.trading.status import GET_TRADING_STATUS, STOP_TRADING
 
-GROWN: tuple[ToolSpec[Any], ...] = (PREVIEW_TRADABLE_ORDER, GET_JOURNALED_ORDER)
+EXTENDED_TOOLS: tuple[ToolSpec[Any], ...] = (PREVIEW_TRADABLE_ORDER, GET_JOURNALED_ORDER)
 TRADE_TOOLS: tuple[ToolSpec[Any], ...] = (
     PLACE_ORDER,
     CANCEL_ORDER,

@@ -7,8 +7,8 @@ from typing import Any
 from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
 from mcp_binance_server.analytics.book.report import LARGEST_BPS, BookReport, BookView, CostReport, LargestLevel, NoFeed
 from mcp_binance_server.analytics.confidence import confidence_of_instant
-from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, Unknown, WhyNull, Window
 from mcp_binance_server.analytics.flow.book_events import QuoteState
+from mcp_binance_server.analytics.metric import Basis, Confidence, Metric, Unit, Unknown, WhyNull, Window
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules

@@ -4,7 +4,7 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
-from mcp_binance_server.surface.views.trading.status import open_words, terms_words, whose_stop
+from mcp_binance_server.surface.views.trading.status import open_words, stop_scope, terms_words
 from mcp_binance_server.surface.views.trading.terms import (
     BRIEF_FOUND,
     BRIEF_WAYS,
@@ -153,7 +153,7 @@ def _event_words(event: Event) -> str:
 def _stopped(stopped: Stopped, venue: Venue) -> str:
     said = f'"{unformatted(word(stopped.why))}"'
     resume = command("resume", venue.network)
-    return f"**Trading is stopped** for {whose_stop(stopped)}: {said}. Only the user can resume: {resume}"
+    return f"**Trading is stopped** for {stop_scope(stopped)}: {said}. Only the user can resume: {resume}"
 
 
 def _older(page: OrderJournal) -> str:

@@ -21,7 +21,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     where_from,
 )
 from mcp_binance_server.trading.judgement.exits import Leg
-from mcp_binance_server.trading.judgement.terms import KeptPreview, Terms, command
+from mcp_binance_server.trading.judgement.terms import StoredPreview, Terms, command
 from mcp_binance_server.words import word
 
 CancelOutcome = Literal["cancelled", "already_over", "not_cancelled", "unknown", "waiting_for_approval"]
@@ -125,14 +125,14 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
     return "\n".join(lines)
 
 
-def waiting_summary(kept: KeptPreview, mode: str, *, has_approver: bool) -> str:
+def waiting_summary(kept: StoredPreview, mode: str, *, has_approver: bool) -> str:
     """Return the summary of an order that waits for approval."""
     if not has_approver:
         return f"{mode}: not sent. Waiting for your answer: the question was not answered in time"
     return f"{mode}: not sent. Waiting for your approval: {command(f'approve {kept.preview_id}', kept.terms.network)}"
 
 
-def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
+def waiting_step(kept: StoredPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
     """Return how a waiting order can be approved: by another question or a signature.
 
     `is_shown` means that an approval page is open.
@@ -144,7 +144,7 @@ def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_sh
     return f"the user runs that command; {again}" if has_approver else again
 
 
-def waiting_text(kept: KeptPreview, base: str, venue: Venue, told: tuple[str, str], as_of_ms: int) -> str:
+def waiting_text(kept: StoredPreview, base: str, venue: Venue, told: tuple[str, str], as_of_ms: int) -> str:
     """Render a waiting order from its summary and next step."""
     terms, (summary, step) = kept.terms, told
     lines = [

@@ -15,7 +15,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     unprotected_words,
     where_from,
 )
-from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, Stopped, Waiting
+from mcp_binance_server.trading.journal.records import ALL_ACCOUNTS, Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode, command
 from mcp_binance_server.words import word
@@ -41,7 +41,7 @@ def status_summary(status: TradingStatus) -> str:
     if status.stopped is not None:
         resume = command("resume", status.venue.network)
         return (
-            f"{mode}: TRADING IS STOPPED for {whose_stop(status.stopped)} since {instant(status.stopped.since_ms)}. "
+            f"{mode}: TRADING IS STOPPED for {stop_scope(status.stopped)} since {instant(status.stopped.since_ms)}. "
             f"No new entries; {EXITS[status.stopped.allows_exits]}, cancels work, open orders stay. "
             f"Only the user can resume: {resume}"
         )
@@ -50,9 +50,9 @@ def status_summary(status: TradingStatus) -> str:
     return f"{mode}: trading is on{NO_STAKE if status.mode == 'paper' else ''}.{_alarm(status)}"
 
 
-def whose_stop(stopped: Stopped) -> str:
+def stop_scope(stopped: Stopped) -> str:
     """Return whether a stop applies to the caller's account or to all; a caller sees no other stops."""
-    return "all accounts" if stopped.account == EVERYBODY else "this account"
+    return "all accounts" if stopped.account == ALL_ACCOUNTS else "this account"
 
 
 def rules_of(policy: Policy) -> dict[str, str]:

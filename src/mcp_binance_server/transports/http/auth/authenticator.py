@@ -54,7 +54,7 @@ class Authenticator(Protocol):
 
 
 @runtime_checkable
-class Withdrawing(Authenticator, Protocol):
+class RevocableAuthenticator(Authenticator, Protocol):
     """An authentication method whose tokens can be revoked or expire."""
 
     def edition(self) -> object:
@@ -62,7 +62,7 @@ class Withdrawing(Authenticator, Protocol):
         ...
 
 
-async def still_is(authenticator: Authenticator, visitor: Visitor, headers: Headers, query: bytes) -> bool:
+async def is_still_valid(authenticator: Authenticator, visitor: Visitor, headers: Headers, query: bytes) -> bool:
     """Return True if a request would still be admitted as the same visitor.
 
     Also True if its token cannot be checked at the moment.

@@ -20,7 +20,7 @@ from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.admission.hosts import arrival_of
 from mcp_binance_server.transports.http.admission.keys import KeysMisplaced, named_key, principal_in
 from mcp_binance_server.transports.http.mcp.session_stream import SessionStream
-from mcp_binance_server.transports.http.server.crowd import tell_let_in
+from mcp_binance_server.transports.http.server.connection_registry import tell_let_in
 
 LOG = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ class HttpSessions:
         return party_of(visitor, key, _address(scope))
 
     def _lent(self, scope: Scope, visitor: Visitor) -> Principal | None:
-        return self.own if arrival_of(scope).lends_to(visitor) else None
+        return self.own if arrival_of(scope).allows_server_key(visitor) else None
 
     async def _run(self, opened: OpenSession) -> None:
         try:

@@ -24,7 +24,7 @@ from mcp_binance_server.domain.access import LOCAL, party_of
 from mcp_binance_server.transports.http.admission.guard import WHOLE
 from mcp_binance_server.transports.http.admission.keys import API_KEY, SECRET_KEY
 from mcp_binance_server.transports.http.admission.refusals import AnswerBrokenOff, refusal_body
-from mcp_binance_server.transports.http.server.crowd import LET_IN, ConnectionCrowd
+from mcp_binance_server.transports.http.server.connection_registry import LET_IN, ConnectionRegistry
 from mcp_binance_server.transports.http.server.disconnect import (
     DISCONNECT,
     MOST_UNSENT,
@@ -66,7 +66,7 @@ class HttpConnection(H11Protocol):
         state: ServerState,
         limits: ConnectionLimits,
         unsent: Unsent,
-        crowd: "ConnectionCrowd[HttpConnection]",
+        crowd: "ConnectionRegistry[HttpConnection]",
     ) -> None:
         super().__init__(config, state, app_state={})
         self._unsent = unsent
@@ -78,7 +78,7 @@ class HttpConnection(H11Protocol):
         self._last_timer: asyncio.TimerHandle | None = None
         self._disconnect = Disconnect()
         self._is_behind = False
-        self._house, self.app = self.app, self._introduced
+        self._inner_app, self.app = self.app, self._introduced
 
     async def _introduced(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._disconnect = scope[DISCONNECT] = Disconnect()
@@ -87,7 +87,7 @@ class HttpConnection(H11Protocol):
         scope[WHOLE] = self.conn.their_state is h11.DONE
         scope[LET_IN] = partial(self._crowd.let_in, self)
         try:
-            await self._house(scope, receive, send)
+            await self._inner_app(scope, receive, send)
         except AnswerBrokenOff:
             # A missing end shows the client that the answer is incomplete. Marked as disconnected, uvicorn does not log
             # it again.

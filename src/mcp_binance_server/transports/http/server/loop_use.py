@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from mcp_binance_server.clock import processor_ms as of_this_thread
-from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
+from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, PartyUse, RemoteUsage
 
 LOOP_REQUEST = "mcp_binance_server.loop_request"
 """Scope key of the `LoopRequest` to which a request's work is charged."""
@@ -88,7 +88,7 @@ class LoopUse:
         self.processor_ms = processor_ms or of_this_thread
         self.charged_ms = 0.0
         self.at_work: LoopRequest | None = None
-        self.elsewhere = Elsewhere()
+        self.elsewhere = RemoteUsage()
         self._processor_share_ms = processor_share * FADES_MS
         self._accounts: dict[str, LoopAccount] = {}
         self._begun: dict[LoopRequest, None] = {}

@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.server.connection import ConnectionLimits, HttpConnection
-from mcp_binance_server.transports.http.server.crowd import ConnectionCrowd
+from mcp_binance_server.transports.http.server.connection_registry import ConnectionRegistry
 from mcp_binance_server.transports.http.server.disconnect import Unsent
 from mcp_binance_server.transports.http.server.reading import FirstLooks, RequestReader
 
@@ -144,7 +144,7 @@ async def serve_apps(
     """Serve on listening sockets until a signal or `stop`, then close them."""
     servers = [_AppServer(each.app, each.limits) for each in apps]
     try:
-        with told_by_signals(stop):
+        with stop_on_signals(stop):
             for server, each in zip(servers, apps, strict=True):
                 await server.open(each.listener, each.tls)
             ready()
@@ -173,7 +173,7 @@ class _AppServer:
         self._app = app
         self._limits = limits
         self._unsent = Unsent(limits.unsent)
-        self._crowd: ConnectionCrowd[HttpConnection] = ConnectionCrowd(limits.most)
+        self._crowd: ConnectionRegistry[HttpConnection] = ConnectionRegistry(limits.most)
         self._first_looks = FirstLooks()
         self._state = ServerState()
         self._servers: list[asyncio.Server] = []
@@ -248,7 +248,7 @@ class _AppServer:
 
 
 @contextmanager
-def told_by_signals(stop: Shutdown) -> Generator[None]:
+def stop_on_signals(stop: Shutdown) -> Generator[None]:
     """Stop the server on signals.
 
     Signals reach only the main thread; in another thread the caller must use `stop`.

@@ -12,13 +12,13 @@ from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.outcomes import StandingOutcomes
 from mcp_binance_server.analytics.book.standing import StandingProfile, StandingSize
 from mcp_binance_server.analytics.confidence import shrunk_share
-from mcp_binance_server.analytics.envelope import NotJudged
 from mcp_binance_server.analytics.market.absorption import LEAST_PAIRS, FlowAnswers, KyleLine, MinuteFlow
 from mcp_binance_server.analytics.market.flood import UsualRates
+from mcp_binance_server.analytics.market.last_hour import LastHour, StressParts
 from mcp_binance_server.analytics.market.minute import MinuteFacts
-from mcp_binance_server.analytics.market.own_hour import OwnHour, StressParts
 from mcp_binance_server.analytics.market.stress import StressReading, stress_of
-from mcp_binance_server.analytics.own_past import Criterion, Judgement, OwnPast
+from mcp_binance_server.analytics.metric import NotJudged
+from mcp_binance_server.analytics.score_history import Criterion, Judgement, ScoreHistory
 
 EventName = Literal["hidden_size", "absorption", "came_and_went", "flood", "standing_size"]
 JudgementName = EventName | Literal["stress"]
@@ -69,18 +69,18 @@ class EndedMinute:
         return next(each for each in self.verdicts if each.name == name)
 
 
-class SymbolPasts:
+class SymbolScores:
     """All data that the minutes of one symbol are judged by. It is kept when the stream is interrupted."""
 
     __slots__ = ("answers", "hour", "outcomes", "profile", "rates", "scores", "volumes")
 
     def __init__(self) -> None:
-        self.scores: dict[JudgementName, OwnPast] = {name: OwnPast() for name in CRITERIA}
+        self.scores: dict[JudgementName, ScoreHistory] = {name: ScoreHistory() for name in CRITERIA}
         self.rates = UsualRates()
         self.answers = FlowAnswers()
         self.profile = StandingProfile()
         self.outcomes = StandingOutcomes()
-        self.hour = OwnHour()
+        self.hour = LastHour()
         self.volumes: array[float] = array("f")
 
     def judge(self, facts: MinuteFacts, end_ms: int, before: EndedMinute | None = None) -> EndedMinute:
@@ -150,7 +150,7 @@ class SymbolPasts:
         return {**rows, **spoke, **lines, **self.hour.series(), **self.outcomes.series()}
 
     @classmethod
-    def restored(cls, series: Mapping[str, Sequence[float]]) -> "SymbolPasts":
+    def restored(cls, series: Mapping[str, Sequence[float]]) -> "SymbolScores":
         """Restore the histories from the rows of `series`.
 
         Raises:
@@ -160,7 +160,7 @@ class SymbolPasts:
         _check_possible(series)
         try:
             for name in CRITERIA:
-                pasts.scores[name] = OwnPast(series[name], spoke=[bool(each) for each in series[f"{name}_spoke"]])
+                pasts.scores[name] = ScoreHistory(series[name], spoke=[bool(each) for each in series[f"{name}_spoke"]])
             pasts.rates.restore(_rows(series["rates"], 2))
             pasts.answers.restore(_rows(series["answers"], 2))
             pasts.profile.restore(series["profile"])
@@ -195,7 +195,7 @@ class SymbolPasts:
             judgement = Judgement(criterion=CRITERIA["absorption"], score=0.0, not_judged=waiting, has_score=False)
             return EventVerdict(name="absorption", judgement=judgement, measured={"flow": facts.flow})
         score = line.residual(MinuteFlow(facts.flow, facts.move))
-        judgement = OwnPast(self.answers.residuals()).judge(CRITERIA["absorption"], score)
+        judgement = ScoreHistory(self.answers.residuals()).judge(CRITERIA["absorption"], score)
         side: BookSide = "ask" if facts.flow > 0 else "bid"
         return EventVerdict(
             name="absorption",

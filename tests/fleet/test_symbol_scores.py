@@ -10,21 +10,21 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.past_keeper import EVERY_MS, PastKeeper
-from mcp_binance_server.feeds.past_shelf import EngineShelf
+from mcp_binance_server.feeds.past_keeper import EVERY_MS, ScorePersistence
+from mcp_binance_server.feeds.score_store import EngineScoreStore
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
-from support.own_pasts import BTC, MARKET, LearningFeed
 from support.state_server import Connect, StateServer
 from support.stepped import STREAMED, SteppedClock
+from support.symbol_scores import BTC, MARKET, LearningFeed
 
 REAL = SystemClock()
 PATIENCE_SECS = 20
 
 
-async def written(shelf: EngineShelf, clock: SteppedClock) -> None:
+async def written(shelf: EngineScoreStore, clock: SteppedClock) -> None:
     """Let minutes pass until a record is there."""
     with anyio.fail_after(PATIENCE_SECS):
         while await shelf.read(BTC) is None:
@@ -35,14 +35,14 @@ async def written(shelf: EngineShelf, clock: SteppedClock) -> None:
 @pytest.mark.night
 async def test_what_the_leader_learned_is_there_for_a_process_that_comes_later(connect: Connect) -> None:
     clock, leader, late = SteppedClock(), LearningFeed(), LearningFeed()
-    one, other = EngineShelf(await connect(), MARKET), EngineShelf(await connect(), MARKET)
+    one, other = EngineScoreStore(await connect(), MARKET), EngineScoreStore(await connect(), MARKET)
 
-    async with PastKeeper(one, clock).running() as keeper:
+    async with ScorePersistence(one, clock).running() as keeper:
         keeper.opened(leader)
         leader.learn(1.0, 2.0)
         await written(other, clock)
 
-        async with PastKeeper(other, clock, leads=lambda _: False).running() as elsewhere:
+        async with ScorePersistence(other, clock, leads=lambda _: False).running() as elsewhere:
             elsewhere.opened(late)
             with anyio.fail_after(PATIENCE_SECS):
                 while late.scores != [1.0, 2.0]:
@@ -51,15 +51,15 @@ async def test_what_the_leader_learned_is_there_for_a_process_that_comes_later(c
         keeper.closing(BTC)
 
     assert await other.read(Symbol("ETHUSDT")) is None
-    assert await EngineShelf(await connect(), "wss://testnet.test").read(BTC) is None
+    assert await EngineScoreStore(await connect(), "wss://testnet.test").read(BTC) is None
 
 
 @pytest.mark.night
 async def test_a_server_that_was_emptied_is_told_again(connect: Connect, server: StateServer) -> None:
     clock, leader = SteppedClock(), LearningFeed()
-    shelf = EngineShelf(await connect(), MARKET)
+    shelf = EngineScoreStore(await connect(), MARKET)
 
-    async with PastKeeper(shelf, clock).running() as keeper:
+    async with ScorePersistence(shelf, clock).running() as keeper:
         keeper.opened(leader)
         leader.learn(1.0)
         await written(shelf, clock)

@@ -26,7 +26,7 @@ _COMMITS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Wholeness:
+class IntegrityReport:
     """Number of events and orders in a journal, with the problems found."""
 
     events: int
@@ -34,7 +34,7 @@ class Wholeness:
     problems: tuple[str, ...]
 
 
-async def examine(store: Store) -> Wholeness:
+async def examine(store: Store) -> IntegrityReport:
     """Check every event and every order. A server may write at the same time.
 
     Raises:
@@ -43,7 +43,7 @@ async def examine(store: Store) -> Wholeness:
     return await store.read(lambda rows: _examined(rows, store.folder))
 
 
-async def back_up(store: Store, file: Path) -> Wholeness:
+async def back_up(store: Store, file: Path) -> IntegrityReport:
     """Copy a snapshot of the journal to a new file and check the copy.
 
     Raises:
@@ -81,7 +81,7 @@ def _committed(folder: Path, clock: Clock) -> float:
     return median(took_ms)
 
 
-def _copied(rows: Rows, file: Path) -> Wholeness:
+def _copied(rows: Rows, file: Path) -> IntegrityReport:
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
         with closing(sqlite3.connect(file, isolation_level=None)) as copy:
@@ -92,7 +92,7 @@ def _copied(rows: Rows, file: Path) -> Wholeness:
         raise
 
 
-def _examined(rows: Rows, folder: Path | None) -> Wholeness:
+def _examined(rows: Rows, folder: Path | None) -> IntegrityReport:
     (told,) = rows.execute("PRAGMA quick_check(1)").fetchone()
     if told != "ok":
         raise unavailable(folder or Path(), sqlite3.DatabaseError(f"malformed: {told}"))
@@ -102,7 +102,7 @@ def _examined(rows: Rows, folder: Path | None) -> Wholeness:
     (events,) = rows.execute("SELECT count(*) FROM event").fetchone()
     (orders,) = rows.execute("SELECT count(*) FROM intent").fetchone()
     left = len(problems) - _MOST_PROBLEMS
-    return Wholeness(events, orders, (*problems[:_MOST_PROBLEMS], *([f"and {left:,} more"] if left > 0 else [])))
+    return IntegrityReport(events, orders, (*problems[:_MOST_PROBLEMS], *([f"and {left:,} more"] if left > 0 else [])))
 
 
 def _of_the_chain(rows: Rows) -> Iterator[str]:

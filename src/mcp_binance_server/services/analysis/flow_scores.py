@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from mcp_binance_server.analytics.envelope import Unknown, WhyNull, Window
-from mcp_binance_server.analytics.flow.past import MOST_WINDOWS, ONE_SIDED, FlowPast, past_windows
 from mcp_binance_server.analytics.flow.vpin import SidedVolume, Vpin, vpin
+from mcp_binance_server.analytics.flow.window_scores import MOST_WINDOWS, ONE_SIDED, FlowScores, past_windows
+from mcp_binance_server.analytics.metric import Unknown, WhyNull, Window
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
@@ -27,14 +27,14 @@ MOST_KEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class FlowPasts:
+class FlowScoreCache:
     """Cache of VPIN and of earlier windows by symbol and length. An entry is used until the next time step."""
 
     client: SpotClient
-    _pasts: RecentResults[FlowPast] = field(default_factory=lambda: RecentResults[FlowPast](MOST_KEPT), repr=False)
+    _pasts: RecentResults[FlowScores] = field(default_factory=lambda: RecentResults[FlowScores](MOST_KEPT), repr=False)
     _vpins: RecentResults[Vpin] = field(default_factory=lambda: RecentResults[Vpin](MOST_KEPT), repr=False)
 
-    async def before(self, symbol: Symbol, window: Window, thresholds: Thresholds) -> FlowPast | WhyNull:
+    async def before(self, symbol: Symbol, window: Window, thresholds: Thresholds) -> FlowScores | WhyNull:
         """Return the windows of equal length before this one, or the reason why there are none.
 
         Raises:

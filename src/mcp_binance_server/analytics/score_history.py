@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mcp_binance_server.analytics.confidence import wilson
-from mcp_binance_server.analytics.envelope import BaseRate, Confidence, NotJudged, PastUnit
+from mcp_binance_server.analytics.metric import BaseRate, Confidence, NotJudged, PastUnit
 
 # Eight hours in minutes.
 MOST_SCORES = 480
@@ -70,7 +70,7 @@ class Judgement:
         return self.not_judged is None and self.score >= self.criterion.floor
 
 
-class OwnPast:
+class ScoreHistory:
     """Newest scores of one judgement with their unusual flags, oldest first. A minute takes five bytes.
 
     Scores are stored in single precision. Values compared with them are rounded alike, so that equal scores stay equal.

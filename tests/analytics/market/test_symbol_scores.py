@@ -6,21 +6,21 @@ from random import Random
 import pytest
 
 from mcp_binance_server.analytics.book.outcomes import LeftSize
-from mcp_binance_server.analytics.market.own_hour import StressParts
-from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, EndedMinute, EventName, SymbolPasts
-from mcp_binance_server.analytics.own_past import base_rate
-from support.own_past import START_MS, calm_minute, live_through, unusual_minute
+from mcp_binance_server.analytics.market.last_hour import StressParts
+from mcp_binance_server.analytics.market.symbol_scores import CRITERIA, EVENTS, EndedMinute, EventName, SymbolScores
+from mcp_binance_server.analytics.score_history import base_rate
+from support.score_history import START_MS, calm_minute, live_through, unusual_minute
 
 
 @pytest.fixture(scope="module")
-def lived() -> SymbolPasts:
-    pasts = SymbolPasts()
+def lived() -> SymbolScores:
+    pasts = SymbolScores()
     live_through(pasts, 120)
     return pasts
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_what_is_put_into_a_minute_is_found_in_it(lived: SymbolPasts, event: EventName) -> None:
+def test_what_is_put_into_a_minute_is_found_in_it(lived: SymbolScores, event: EventName) -> None:
     verdict = lived.judge(unusual_minute(event), START_MS).of(event)
 
     assert verdict.judgement.is_unusual
@@ -28,7 +28,7 @@ def test_what_is_put_into_a_minute_is_found_in_it(lived: SymbolPasts, event: Eve
     assert verdict.judgement.base_rate.k == 0
 
 
-def test_a_finding_names_its_price_where_it_has_one(lived: SymbolPasts) -> None:
+def test_a_finding_names_its_price_where_it_has_one(lived: SymbolScores) -> None:
     places = {
         event: (verdict.side, verdict.price)
         for event in EVENTS
@@ -46,7 +46,7 @@ def test_a_finding_names_its_price_where_it_has_one(lived: SymbolPasts) -> None:
 
 @pytest.fixture(scope="module")
 def calm_minutes() -> list[EndedMinute]:
-    return [ended for seed in range(3) for ended in live_through(SymbolPasts(), 160, seed=seed)]
+    return [ended for seed in range(3) for ended in live_through(SymbolScores(), 160, seed=seed)]
 
 
 @pytest.mark.night
@@ -62,14 +62,14 @@ def test_calm_minutes_are_silent(calm_minutes: list[EndedMinute], event: EventNa
 
 @pytest.mark.parametrize(("minutes", "need"), [(12, 49), (12, 59)])
 def test_a_symbol_watched_for_twelve_minutes_is_not_judged(minutes: int, need: int) -> None:
-    newest = live_through(SymbolPasts(), minutes)[-1]
+    newest = live_through(SymbolScores(), minutes)[-1]
 
     waiting = {each.judgement.not_judged for each in newest.verdicts}
     assert {(each.have, each.need) for each in waiting if each is not None and each.need == need} == {(minutes, need)}
     assert None not in waiting
 
 
-def test_a_judgement_that_spoke_in_the_minute_before_says_so(lived: SymbolPasts) -> None:
+def test_a_judgement_that_spoke_in_the_minute_before_says_so(lived: SymbolScores) -> None:
     first = lived.judge(unusual_minute("flood"), START_MS)
     again = lived.judge(unusual_minute("flood"), START_MS, first).of("flood")
 
@@ -78,7 +78,7 @@ def test_a_judgement_that_spoke_in_the_minute_before_says_so(lived: SymbolPasts)
 
 
 def test_the_price_must_follow_the_flow_before_its_silence_means_anything() -> None:
-    pasts, draw = SymbolPasts(), Random(5)
+    pasts, draw = SymbolScores(), Random(5)
     for _ in range(60):
         facts = replace(calm_minute(draw), move=draw.gauss(0, 1))
         pasts.learn(facts, pasts.judge(facts, START_MS))
@@ -89,7 +89,7 @@ def test_the_price_must_follow_the_flow_before_its_silence_means_anything() -> N
     assert verdict.judgement.not_judged.why == "not_fitted"
 
 
-def test_stress_needs_two_parts_at_once(lived: SymbolPasts) -> None:
+def test_stress_needs_two_parts_at_once(lived: SymbolScores) -> None:
     usual = StressParts(-4.0, -9.0, 0.0001)
     thin = usual._replace(depth=-2.0)
     crash = thin._replace(spread=-7.0, move=0.004)
@@ -104,7 +104,7 @@ def test_stress_needs_two_parts_at_once(lived: SymbolPasts) -> None:
 
 
 def test_stress_is_not_judged_before_there_is_an_hour() -> None:
-    pasts = SymbolPasts()
+    pasts = SymbolScores()
     live_through(pasts, 12)
 
     reading, judgement = pasts.stress(StressParts(-2.0, -7.0, 0.004))
@@ -112,11 +112,11 @@ def test_stress_is_not_judged_before_there_is_an_hour() -> None:
     assert reading is not None
     assert judgement.not_judged is not None
     assert (judgement.not_judged.have, judgement.not_judged.need) == (13, 59)
-    assert SymbolPasts().stress(None)[1].not_judged is not None
+    assert SymbolScores().stress(None)[1].not_judged is not None
 
 
-def test_a_past_that_was_kept_judges_alike(lived: SymbolPasts) -> None:
-    again = SymbolPasts.restored(lived.series())
+def test_a_past_that_was_kept_judges_alike(lived: SymbolScores) -> None:
+    again = SymbolScores.restored(lived.series())
 
     for event in EVENTS:
         facts = unusual_minute(event)
@@ -127,23 +127,23 @@ def test_a_past_that_was_kept_judges_alike(lived: SymbolPasts) -> None:
     assert again.hour.health_scale() == lived.hour.health_scale()
 
 
-def test_a_record_from_before_outcomes_were_counted_is_read_without_them(lived: SymbolPasts) -> None:
+def test_a_record_from_before_outcomes_were_counted_is_read_without_them(lived: SymbolScores) -> None:
     rows = lived.series()
     older = {name: row for name, row in rows.items() if not name.startswith("left_")}
 
-    again = SymbolPasts.restored(older)
+    again = SymbolScores.restored(older)
 
     assert len(older) == len(rows) - 2
     assert again.outcomes.like(0) is None
     assert again.judge(unusual_minute("standing_size"), START_MS).of("standing_size").judgement.is_unusual
 
 
-def test_sizes_like_it_are_drawn_to_what_became_of_all(lived: SymbolPasts) -> None:
-    pasts = SymbolPasts.restored(lived.series())
+def test_sizes_like_it_are_drawn_to_what_became_of_all(lived: SymbolScores) -> None:
+    pasts = SymbolScores.restored(lived.series())
     for row, is_near in (("tttwwwww", True), ("ttttwwww", False)):
         for each in row:
             pasts.outcomes.add(LeftSize(is_near, each == "t"))
-    kept = SymbolPasts.restored(pasts.series())
+    kept = SymbolScores.restored(pasts.series())
 
     measured = kept.judge(unusual_minute("standing_size"), START_MS).of("standing_size").measured
     calm = kept.judge(calm_minute(Random(7)), START_MS).of("standing_size").measured
@@ -154,14 +154,14 @@ def test_sizes_like_it_are_drawn_to_what_became_of_all(lived: SymbolPasts) -> No
 
 
 @pytest.mark.parametrize("name", ["flood", "flood_spoke", "rates", "profile", "stress_seconds"])
-def test_a_kept_past_with_a_broken_row_is_refused(lived: SymbolPasts, name: str) -> None:
+def test_a_kept_past_with_a_broken_row_is_refused(lived: SymbolScores, name: str) -> None:
     series = lived.series()
 
     with pytest.raises(ValueError, match="missing"):
-        SymbolPasts.restored({key: row for key, row in series.items() if key != name})
+        SymbolScores.restored({key: row for key, row in series.items() if key != name})
     if name not in {"flood", "flood_spoke"}:
         with pytest.raises(ValueError, match="values"):
-            SymbolPasts.restored({**series, name: series[name][:-1]})
+            SymbolScores.restored({**series, name: series[name][:-1]})
 
 
 def test_the_floors_are_those_that_are_documented() -> None:

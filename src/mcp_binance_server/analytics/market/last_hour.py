@@ -48,7 +48,7 @@ class HealthScale:
         return bisect_right(self.depths, depth) / len(self.depths)
 
 
-class OwnHour:
+class LastHour:
     """Rolling columns of the last hour, in single precision.
 
     They follow slow changes of a book, which are not a lack of health.

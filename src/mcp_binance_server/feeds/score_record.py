@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from mcp_binance_server.analytics.market.pasts import VERSION
+from mcp_binance_server.analytics.market.symbol_scores import VERSION
 from mcp_binance_server.domain.symbols import Symbol
 
 _HEAD = b"own past %d\n" % VERSION
@@ -35,7 +35,7 @@ class _Body(msgspec.Struct, array_like=True, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class PastRecord:
+class ScoreRecord:
     """Score series of one symbol by name, oldest first, with the market and the time of writing."""
 
     market: str
@@ -45,7 +45,7 @@ class PastRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedPast:
+class RefusedRecord:
     """The reason why a stored record was refused."""
 
     reason: str
@@ -56,7 +56,7 @@ def length(series: Series) -> int:
     return sum(map(len, series.values()))
 
 
-def encode(record: PastRecord) -> bytes:
+def encode(record: ScoreRecord) -> bytes:
     """Encode a record.
 
     Raises:
@@ -69,32 +69,32 @@ def encode(record: PastRecord) -> bytes:
     return _HEAD + zlib.compress(msgspec.msgpack.encode(body))
 
 
-def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> PastRecord | RefusedPast:
+def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> ScoreRecord | RefusedRecord:
     """Decode a record. Refuse another market, symbol or version, and old or damaged data."""
     body = _unpacked(data)
-    if isinstance(body, RefusedPast):
+    if isinstance(body, RefusedRecord):
         return body
     if (body.market, body.symbol) != (market, symbol):
-        return RefusedPast("it belongs to another symbol")
+        return RefusedRecord("it belongs to another symbol")
     if not -AHEAD_MS <= now_ms - body.written_ms < KEPT_MS:
-        return RefusedPast("it is more than a week old, or from the future")
+        return RefusedRecord("it is more than a week old, or from the future")
     if (reason := _misfit(body.series)) is not None:
-        return RefusedPast(reason)
+        return RefusedRecord(reason)
     series = {name: array("d", values) for name, values in body.series.items()}
-    return PastRecord(market, symbol, body.written_ms, series)
+    return ScoreRecord(market, symbol, body.written_ms, series)
 
 
-def _unpacked(data: bytes) -> _Body | RefusedPast:
+def _unpacked(data: bytes) -> _Body | RefusedRecord:
     if len(data) > MOST_BYTES or not data.startswith(_HEAD):
-        return RefusedPast("it is not a record of this version")
+        return RefusedRecord("it is not a record of this version")
     packed = zlib.decompressobj()
     try:
         body = packed.decompress(data[len(_HEAD) :], _MOST_UNPACKED)
         if not packed.eof or packed.unused_data:
-            return RefusedPast("it is cut off, or too long")
+            return RefusedRecord("it is cut off, or too long")
         return msgspec.msgpack.decode(body, type=_Body)
     except (zlib.error, ValueError, RecursionError):
-        return RefusedPast("it is damaged")
+        return RefusedRecord("it is damaged")
 
 
 def _misfit(series: Mapping[str, list[float]]) -> str | None:

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.integrity import IntegrityReport, back_up, examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.store import FILE, opened_store, read_store
-from mcp_binance_server.trading.journal.wholeness import Wholeness, back_up, examine
 from support.systems import MODES
 from support.terms import NOW_MS, intent, reported
 
@@ -37,7 +37,7 @@ async def fill(ledger: HostLedger, number: int) -> None:
     await ledger.follow(new.preview_id, reported("FILLED", "0.001"), NOW_MS)
 
 
-async def examined(folder: Path) -> Wholeness:
+async def examined(folder: Path) -> IntegrityReport:
     async with read_store(folder) as store:
         return await examine(store)
 
@@ -45,7 +45,7 @@ async def examined(folder: Path) -> Wholeness:
 async def test_a_journal_as_it_was_written_is_whole(tmp_path: Path) -> None:
     await traded(tmp_path)
 
-    assert await examined(tmp_path) == Wholeness(events=12, orders=3, problems=())
+    assert await examined(tmp_path) == IntegrityReport(events=12, orders=3, problems=())
 
 
 def changed(statement: str) -> Callable[[Path], None]:
@@ -101,7 +101,7 @@ async def test_what_was_changed_is_named(tmp_path: Path, change: str, problem: s
 @pytest.mark.slow
 async def test_a_server_that_writes_meanwhile_is_no_problem(tmp_path: Path) -> None:
     await traded(tmp_path)
-    found: list[Wholeness] = []
+    found: list[IntegrityReport] = []
 
     async with opened_store(tmp_path) as store, anyio.create_task_group() as group:
 
@@ -132,7 +132,7 @@ async def test_a_copy_is_whole_its_owners_alone_and_replaces_nothing(tmp_path: P
         with pytest.raises(FileExistsError):
             await back_up(store, copy)
 
-    assert found == Wholeness(events=12, orders=3, problems=())
+    assert found == IntegrityReport(events=12, orders=3, problems=())
     assert copy.stat().st_mode & 0o777 == 0o600
     assert names(tmp_path) == ["copy.db", "trading"]
     (tmp_path / "new").mkdir(mode=0o700)
@@ -152,7 +152,7 @@ async def test_a_copy_holds_what_is_committed_and_waits_for_nobody(tmp_path: Pat
     writer.execute("ROLLBACK")
     writer.close()
 
-    assert found == Wholeness(events=12, orders=3, problems=())
+    assert found == IntegrityReport(events=12, orders=3, problems=())
 
 
 @pytest.mark.slow

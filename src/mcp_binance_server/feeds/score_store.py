@@ -13,10 +13,10 @@ from typing import Protocol, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcp_binance_server.analytics.market.pasts import VERSION
+from mcp_binance_server.analytics.market.symbol_scores import VERSION
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.past_record import KEPT_MS, MOST_BYTES
+from mcp_binance_server.feeds.score_record import KEPT_MS, MOST_BYTES
 from mcp_binance_server.state.engine import StateEngine
 
 MOST_FILES = 1_000
@@ -34,7 +34,7 @@ _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | ge
 T = TypeVar("T")
 
 
-class PastShelf(Protocol):
+class ScoreStore(Protocol):
     """Storage with one record per symbol.
 
     A failure raises OSError or `EngineUnavailable` without a long wait.
@@ -57,7 +57,7 @@ class PastShelf(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class DiskShelf:
+class DiskScoreStore:
     """One file per symbol in the state folder.
 
     The first write creates the folder. Other processes may also write here.
@@ -111,7 +111,7 @@ class DiskShelf:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineShelf:
+class EngineScoreStore:
     """Records in a fleet's engine.
 
     Writes need no fencing, because all processes receive the same market data.

@@ -3,7 +3,7 @@
 import anyio.lowlevel
 
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 
 BTC = Symbol("BTCUSDT")
 MARKET = "wss://stream.test"
@@ -13,7 +13,7 @@ class LearningFeed(SymbolFeed):
     """The feed of a symbol whose minutes a test makes up."""
 
     def __init__(self, symbol: Symbol = BTC) -> None:
-        super().__init__(symbol, Room.shared_by(20))
+        super().__init__(symbol, FeedMemoryLimit.shared_by(20))
 
     @property
     def scores(self) -> list[float]:

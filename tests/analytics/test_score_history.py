@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from mcp_binance_server.analytics.envelope import Metric, NotJudged
-from mcp_binance_server.analytics.own_past import Criterion, OwnPast, base_rate
+from mcp_binance_server.analytics.metric import Metric, NotJudged
+from mcp_binance_server.analytics.score_history import Criterion, ScoreHistory, base_rate
 from mcp_binance_server.surface.views.measures import (
     base_rate_words,
     metric_member,
@@ -16,7 +16,7 @@ RARE = Criterion("flood", 1.0)
 
 
 def test_the_rank_counts_the_minute_itself() -> None:
-    past = OwnPast([0.0] * 47 + [5.0, 7.0])
+    past = ScoreHistory([0.0] * 47 + [5.0, 7.0])
 
     assert past.p(7.0) == 2 / 50
     assert past.p(7.5) == 1 / 50
@@ -24,7 +24,7 @@ def test_the_rank_counts_the_minute_itself() -> None:
 
 
 def test_below_the_least_past_nothing_is_said() -> None:
-    judged = OwnPast([0.0] * 12).judge(RARE, 99.0)
+    judged = ScoreHistory([0.0] * 12).judge(RARE, 99.0)
 
     assert not judged.is_unusual
     assert judged.confidence == "none"
@@ -33,7 +33,7 @@ def test_below_the_least_past_nothing_is_said() -> None:
 
 
 def test_the_rarest_score_below_the_floor_is_usual() -> None:
-    judged = OwnPast([0.0] * 60).judge(RARE, 0.9)
+    judged = ScoreHistory([0.0] * 60).judge(RARE, 0.9)
 
     assert judged.p == 1 / 61
     assert not judged.is_unusual
@@ -45,7 +45,7 @@ def test_the_rarest_score_below_the_floor_is_usual() -> None:
     [(0, "usual", "medium"), (0, "unusual", "high"), (2, "usual", "low"), (9, "usual", "none")],
 )
 def test_a_score_beyond_the_floor_speaks_by_its_rank(as_high: int, before: str, confidence: str) -> None:
-    past = OwnPast([0.0] * (80 - as_high) + [3.0] * as_high)
+    past = ScoreHistory([0.0] * (80 - as_high) + [3.0] * as_high)
 
     judged = past.judge(RARE, 2.0, again=before == "unusual")
 
@@ -56,14 +56,14 @@ def test_a_score_beyond_the_floor_speaks_by_its_rank(as_high: int, before: str, 
 
 
 def test_in_a_usual_minute_the_base_rate_is_that_of_the_floor() -> None:
-    judged = OwnPast([0.0] * 57 + [1.0, 2.0, 3.0]).judge(RARE, 0.0)
+    judged = ScoreHistory([0.0] * 57 + [1.0, 2.0, 3.0]).judge(RARE, 0.0)
 
     assert judged.base_rate is not None
     assert judged.base_rate.k == 3
 
 
 def test_the_oldest_minute_makes_room() -> None:
-    past = OwnPast(most=3)
+    past = ScoreHistory(most=3)
     for score in (9.0, 1.0, 2.0, 3.0):
         past.add(score, spoke=score == 1.0)
 
@@ -74,19 +74,19 @@ def test_the_oldest_minute_makes_room() -> None:
 
 
 def test_a_past_is_read_back_as_it_was_written() -> None:
-    past = OwnPast([1.0, 2.0], spoke=[True, False])
+    past = ScoreHistory([1.0, 2.0], spoke=[True, False])
 
-    again = OwnPast(past.scores(), spoke=past.spoke())
+    again = ScoreHistory(past.scores(), spoke=past.spoke())
 
     assert list(again.scores()) == [1.0, 2.0]
     assert again.spoke() == [True, False]
     with pytest.raises(ValueError, match="2 scores and 1 marks"):
-        OwnPast([1.0, 2.0], spoke=[True])
+        ScoreHistory([1.0, 2.0], spoke=[True])
 
 
 @pytest.mark.parametrize(("spoke", "counted"), [(6, None), (7, 7)])
 def test_a_market_that_changed_is_said_to_have(spoke: int, counted: int | None) -> None:
-    past = OwnPast()
+    past = ScoreHistory()
     for minute in range(60):
         past.add(0.0, spoke=minute < spoke)
 
@@ -95,14 +95,14 @@ def test_a_market_that_changed_is_said_to_have(spoke: int, counted: int | None) 
 
 
 def test_an_hour_is_needed_to_see_a_change() -> None:
-    assert OwnPast([1.0] * 59, spoke=[True] * 59).has_changed() is None
+    assert ScoreHistory([1.0] * 59, spoke=[True] * 59).has_changed() is None
 
 
 @pytest.mark.flood
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_exchangeable_minutes_speak_no_oftener_than_alpha(seed: int) -> None:
     draw = random.Random(seed)
-    past, spoke, minutes = OwnPast(), 0, 4000
+    past, spoke, minutes = ScoreHistory(), 0, 4000
     for _ in range(minutes + 60):
         score = draw.lognormvariate(0.0, 2.0)
         judged = past.judge(Criterion("any", 0.0), score)

@@ -21,7 +21,7 @@ def tell_let_in(scope: Scope, party: str) -> None:
         let_in(party)
 
 
-class Loss(IntEnum):
+class ConnectionState(IntEnum):
     """State of a connection, ordered by the loss if it is closed.
 
     Connections without an admitted request are all alike: a new one has had no time to send a request.
@@ -36,16 +36,16 @@ class _Group(Generic[C]):
     """Connections of one party, by state and by time in that state."""
 
     def __init__(self) -> None:
-        self.by_loss: tuple[dict[C, None], ...] = tuple({} for _ in Loss)
+        self.by_loss: tuple[dict[C, None], ...] = tuple({} for _ in ConnectionState)
 
     def __len__(self) -> int:
         return sum(map(len, self.by_loss))
 
-    def first(self, most: Loss) -> C | None:
+    def first(self, most: ConnectionState) -> C | None:
         return next((next(iter(held)) for held in self.by_loss[: most + 1] if held), None)
 
 
-class ConnectionCrowd(Generic[C]):
+class ConnectionRegistry(Generic[C]):
     """Connections counted by party.
 
     The party is that of the last admitted request, and before that the address. Every operation takes constant time.
@@ -55,7 +55,7 @@ class ConnectionCrowd(Generic[C]):
         self._most = most
         self._groups: dict[str, _Group[C]] = {}
         self._by_size: list[dict[str, None]] = [{}]
-        self._places: dict[C, tuple[str, Loss]] = {}
+        self._places: dict[C, tuple[str, ConnectionState]] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -70,32 +70,36 @@ class ConnectionCrowd(Generic[C]):
             return True, None
         own, largest = self._groups.get(party), next(iter(self._by_size[-1]), None)
         if largest is not None and (len(own) if own else 0) + 2 <= len(self._groups[largest]):
-            gone = self._groups[largest].first(Loss.AT_WORK)
+            gone = self._groups[largest].first(ConnectionState.AT_WORK)
         else:
-            gone = own.first(Loss.IDLE) if own else None
+            gone = own.first(ConnectionState.IDLE) if own else None
         if gone is not None:
             self.leave(gone)
         return gone is not None, gone
 
     def enter(self, connection: C, party: str) -> None:
-        self._put(connection, party, Loss.NOT_LET_IN)
+        self._put(connection, party, ConnectionState.NOT_LET_IN)
 
     def let_in(self, connection: C, party: str) -> None:
         """Record the party of an admitted request."""
         if connection in self._places:
-            self._put(connection, party, Loss.AT_WORK)
+            self._put(connection, party, ConnectionState.AT_WORK)
 
     def asked(self, connection: C) -> None:
         """Record that a request begins on an idle connection."""
         place = self._places.get(connection)
-        if place is not None and place[1] is Loss.IDLE:
-            self._put(connection, place[0], Loss.NOT_LET_IN)
+        if place is not None and place[1] is ConnectionState.IDLE:
+            self._put(connection, place[0], ConnectionState.NOT_LET_IN)
 
     def answered(self, connection: C) -> None:
         """Record the end of a request; a connection without an admitted request stays in its state, as the newest."""
         place = self._places.get(connection)
         if place is not None:
-            self._put(connection, place[0], Loss.IDLE if place[1] is Loss.AT_WORK else Loss.NOT_LET_IN)
+            self._put(
+                connection,
+                place[0],
+                ConnectionState.IDLE if place[1] is ConnectionState.AT_WORK else ConnectionState.NOT_LET_IN,
+            )
 
     def leave(self, connection: C) -> None:
         place = self._places.pop(connection, None)
@@ -106,7 +110,7 @@ class ConnectionCrowd(Generic[C]):
         del group.by_loss[loss][connection]
         self._resize(party, len(group) + 1, len(group))
 
-    def _put(self, connection: C, party: str, loss: Loss) -> None:
+    def _put(self, connection: C, party: str, loss: ConnectionState) -> None:
         before = self._places.get(connection)
         if before is not None and before[0] != party:
             self.leave(connection)

@@ -10,38 +10,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.market.pasts import VERSION
+from mcp_binance_server.analytics.market.symbol_scores import VERSION
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.past_record import (
+from mcp_binance_server.feeds.score_record import (
     AHEAD_MS,
     KEPT_MS,
     MOST_BYTES,
     MOST_SERIES,
     MOST_VALUES,
-    PastRecord,
-    RefusedPast,
+    RefusedRecord,
+    ScoreRecord,
     Series,
     decode,
     encode,
     length,
 )
-from support.own_pasts import BTC, MARKET
+from support.symbol_scores import BTC, MARKET
 
 WRITTEN_MS = 1_784_592_123_456
 HEAD = b"own past %d\n" % VERSION
 SCORES = {"flood": array("d", [0.0, 1.5, 3.25]), "hidden_size": array("d", [4.0])}
 
 
-def record(series: Series = SCORES, symbol: Symbol = BTC, market: str = MARKET) -> PastRecord:
-    return PastRecord(market, symbol, WRITTEN_MS, series)
+def record(series: Series = SCORES, symbol: Symbol = BTC, market: str = MARKET) -> ScoreRecord:
+    return ScoreRecord(market, symbol, WRITTEN_MS, series)
 
 
-def read(data: bytes, now_ms: int = WRITTEN_MS) -> PastRecord | RefusedPast:
+def read(data: bytes, now_ms: int = WRITTEN_MS) -> ScoreRecord | RefusedRecord:
     return decode(data, market=MARKET, symbol=BTC, now_ms=now_ms)
 
 
-def reason(found: PastRecord | RefusedPast) -> str:
-    assert isinstance(found, RefusedPast)
+def reason(found: ScoreRecord | RefusedRecord) -> str:
+    assert isinstance(found, RefusedRecord)
     return found.reason
 
 
@@ -63,14 +63,14 @@ def test_a_record_is_read_back_to_the_last_digit() -> None:
 def test_a_record_is_good_for_a_week_and_for_a_clock_that_was_set_back_an_hour() -> None:
     data = encode(record())
 
-    assert isinstance(read(data, WRITTEN_MS + KEPT_MS - 1), PastRecord)
-    assert isinstance(read(data, WRITTEN_MS - AHEAD_MS), PastRecord)
+    assert isinstance(read(data, WRITTEN_MS + KEPT_MS - 1), ScoreRecord)
+    assert isinstance(read(data, WRITTEN_MS - AHEAD_MS), ScoreRecord)
     assert "week" in reason(read(data, WRITTEN_MS + KEPT_MS))
     assert "from the future" in reason(read(data, WRITTEN_MS - AHEAD_MS - 1))
 
 
 @pytest.mark.parametrize("other", [record(symbol=Symbol("ETHUSDT")), record(market="wss://testnet.test")])
-def test_a_record_of_another_symbol_or_market_is_refused(other: PastRecord) -> None:
+def test_a_record_of_another_symbol_or_market_is_refused(other: ScoreRecord) -> None:
     assert "another symbol" in reason(read(encode(other)))
 
 
@@ -82,7 +82,7 @@ def test_a_record_of_another_version_is_refused() -> None:
 
 @pytest.mark.parametrize("end", range(len(encode(record()))))
 def test_a_record_that_was_cut_off_is_refused(end: int) -> None:
-    assert isinstance(read(encode(record())[:end]), RefusedPast)
+    assert isinstance(read(encode(record())[:end]), RefusedRecord)
 
 
 @pytest.mark.parametrize("place", range(len(encode(record()))))
@@ -90,14 +90,14 @@ def test_a_byte_that_is_not_as_it_was_written_is_noticed(place: int) -> None:
     data = bytearray(encode(record()))
     data[place] ^= 0x41
 
-    assert isinstance(read(bytes(data)), RefusedPast)
+    assert isinstance(read(bytes(data)), RefusedRecord)
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_at_all_end_in_an_error(data: bytes) -> None:
-    assert isinstance(read(data), RefusedPast)
-    assert isinstance(read(HEAD + data), RefusedPast)
-    assert isinstance(read(HEAD + zlib.compress(data)), RefusedPast)
+    assert isinstance(read(data), RefusedRecord)
+    assert isinstance(read(HEAD + data), RefusedRecord)
+    assert isinstance(read(HEAD + zlib.compress(data)), RefusedRecord)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_no_bytes_at_all_end_in_an_error(data: bytes) -> None:
     ],
 )
 def test_what_is_no_past_is_refused(body: object) -> None:
-    assert isinstance(read(packed(body)), RefusedPast)
+    assert isinstance(read(packed(body)), RefusedRecord)
 
 
 @pytest.mark.night

@@ -9,16 +9,16 @@ import anyio
 import pytest
 
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds import past_shelf
-from mcp_binance_server.feeds.past_record import KEPT_MS, MOST_BYTES
-from mcp_binance_server.feeds.past_shelf import DiskShelf
+from mcp_binance_server.feeds import score_store
+from mcp_binance_server.feeds.score_record import KEPT_MS, MOST_BYTES
+from mcp_binance_server.feeds.score_store import DiskScoreStore
 from support.clock import FakeClock
-from support.own_pasts import BTC, MARKET
 from support.requirement import requirement
+from support.symbol_scores import BTC, MARKET
 
 
-def shelf(folder: Path, market: str = MARKET) -> DiskShelf:
-    return DiskShelf(folder / "state", market, FakeClock())
+def shelf(folder: Path, market: str = MARKET) -> DiskScoreStore:
+    return DiskScoreStore(folder / "state", market, FakeClock())
 
 
 def dated(folder: Path, name: str, age_ms: float, size: int = 1) -> Path:
@@ -169,8 +169,8 @@ async def test_old_records_and_what_was_left_half_written_go_and_nothing_else(tm
 async def test_the_oldest_records_make_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_files: int, most_bytes: int
 ) -> None:
-    monkeypatch.setattr(past_shelf, "MOST_FILES", most_files)
-    monkeypatch.setattr(past_shelf, "MOST_SHELF_BYTES", most_bytes)
+    monkeypatch.setattr(score_store, "MOST_FILES", most_files)
+    monkeypatch.setattr(score_store, "MOST_SHELF_BYTES", most_bytes)
     ours = shelf(tmp_path)
     for age in range(6):
         dated(ours.folder, f"S{age}-1.past1", age * 1_000, size=100)

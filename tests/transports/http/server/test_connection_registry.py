@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_binance_server.transports.http.server.crowd import ConnectionCrowd
+from mcp_binance_server.transports.http.server.connection_registry import ConnectionRegistry
 
 
-def entered(crowd: ConnectionCrowd[str], connection: str, party: str) -> str | None:
+def entered(crowd: ConnectionRegistry[str], connection: str, party: str) -> str | None:
     has_room, gone = crowd.make_room(party)
     if not has_room:
         return "refused"
@@ -17,14 +17,14 @@ def entered(crowd: ConnectionCrowd[str], connection: str, party: str) -> str | N
     return gone
 
 
-def filled(crowd: ConnectionCrowd[str], party: str, number: int) -> list[str]:
+def filled(crowd: ConnectionRegistry[str], party: str, number: int) -> list[str]:
     names = [f"{party}{each}" for each in range(number)]
     assert [entered(crowd, name, party) for name in names] == [None] * number
     return names
 
 
 def test_with_room_nobody_goes_and_beyond_it_the_oldest_of_the_largest_group_that_was_not_let_in() -> None:
-    crowd = ConnectionCrowd[str](6)
+    crowd = ConnectionRegistry[str](6)
     filled(crowd, "m", 4)
     filled(crowd, "b", 2)
     crowd.asked("m0")
@@ -34,7 +34,7 @@ def test_with_room_nobody_goes_and_beyond_it_the_oldest_of_the_largest_group_tha
 
 
 def test_who_has_just_come_to_a_crowd_of_half_requests_has_time_to_ask() -> None:
-    crowd = ConnectionCrowd[str](4)
+    crowd = ConnectionRegistry[str](4)
     for name in filled(crowd, "address", 4):
         crowd.asked(name)
 
@@ -43,7 +43,7 @@ def test_who_has_just_come_to_a_crowd_of_half_requests_has_time_to_ask() -> None
 
 
 def test_the_order_is_not_let_in_then_idle_then_the_longest_at_work() -> None:
-    crowd = ConnectionCrowd[str](8)
+    crowd = ConnectionRegistry[str](8)
     filled(crowd, "address", 8)
     for number in (0, 1, 2, 3, 4, 5):
         crowd.asked(f"address{number}")
@@ -58,7 +58,7 @@ def test_the_order_is_not_let_in_then_idle_then_the_longest_at_work() -> None:
 
 
 def test_who_was_answered_but_never_let_in_goes_before_who_is_idle() -> None:
-    crowd = ConnectionCrowd[str](3)
+    crowd = ConnectionRegistry[str](3)
     filled(crowd, "address", 3)
     for number in range(3):
         crowd.asked(f"address{number}")
@@ -70,7 +70,7 @@ def test_who_was_answered_but_never_let_in_goes_before_who_is_idle() -> None:
 
 
 def test_a_newcomer_of_the_largest_group_replaces_one_of_its_own_but_none_at_work() -> None:
-    crowd = ConnectionCrowd[str](3)
+    crowd = ConnectionRegistry[str](3)
     filled(crowd, "a", 3)
     crowd.asked("a0")
     crowd.let_in("a0", "a")
@@ -83,7 +83,7 @@ def test_a_newcomer_of_the_largest_group_replaces_one_of_its_own_but_none_at_wor
 
 
 def test_whoever_was_let_in_is_no_longer_counted_with_its_address() -> None:
-    crowd = ConnectionCrowd[str](4)
+    crowd = ConnectionRegistry[str](4)
     filled(crowd, "address", 4)
     crowd.asked("address0")
     crowd.let_in("address0", "ann")
@@ -95,7 +95,7 @@ def test_whoever_was_let_in_is_no_longer_counted_with_its_address() -> None:
 
 
 def test_nobody_takes_from_who_has_hardly_more() -> None:
-    crowd = ConnectionCrowd[str](3)
+    crowd = ConnectionRegistry[str](3)
     for party in "abc":
         filled(crowd, party, 1)
 
@@ -103,7 +103,7 @@ def test_nobody_takes_from_who_has_hardly_more() -> None:
 
 
 def test_whoever_has_left_is_not_noted_any_more() -> None:
-    crowd = ConnectionCrowd[str](2)
+    crowd = ConnectionRegistry[str](2)
     filled(crowd, "a", 1)
     crowd.leave("a0")
     crowd.leave("a0")
@@ -133,7 +133,7 @@ Move = tuple[str, str, int]
     st.integers(1, 8),
 )
 def test_the_limit_holds_and_only_who_has_no_fewer_than_most_is_refused(history: list[Move], most: int) -> None:
-    crowd = ConnectionCrowd[str](most)
+    crowd = ConnectionRegistry[str](most)
     inside: dict[str, str] = {}
     for number, (verb, party, which) in enumerate(history):
         known = [*inside][which % len(inside)] if inside else ""

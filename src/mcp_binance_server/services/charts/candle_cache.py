@@ -87,7 +87,7 @@ class _KeptSeries:
 
 
 @dataclass
-class KeptCandles:
+class CandleCache:
     """Cache for all clients. It loads a series once, and then its newest candles at most once a second.
 
     A series is kept for five minutes after its last request. If space is short, the cache evicts a series of the party

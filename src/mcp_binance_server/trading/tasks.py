@@ -20,7 +20,7 @@ LAST_MS = 13_000
 
 
 @dataclass(eq=False)
-class _Errand(Generic[ResultT]):
+class _BackgroundTask(Generic[ResultT]):
     work: Callable[[], Awaitable[ResultT]]
     done: anyio.Event = field(default_factory=anyio.Event)
     found: list[ResultT] = field(default_factory=list[ResultT])
@@ -43,14 +43,14 @@ class _Errand(Generic[ResultT]):
 
 
 @dataclass(eq=False)
-class Errands(Generic[ResultT]):
+class BackgroundTasks(Generic[ResultT]):
     """Background tasks by name."""
 
     last_ms: int = LAST_MS
     _tasks: anyio.abc.TaskGroup | None = None
     _is_over: bool = False
     _breakable: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
-    _under_way: dict[str, _Errand[ResultT]] = field(default_factory=dict[str, _Errand[ResultT]])
+    _under_way: dict[str, _BackgroundTask[ResultT]] = field(default_factory=dict[str, _BackgroundTask[ResultT]])
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -82,7 +82,7 @@ class Errands(Generic[ResultT]):
         if errand is None:
             if self._tasks is None:
                 raise ended()
-            errand = self._under_way[name] = _Errand(work)
+            errand = self._under_way[name] = _BackgroundTask(work)
             self._tasks.start_soon(self._do, name, errand)
         return await errand.result()
 
@@ -108,7 +108,7 @@ class Errands(Generic[ResultT]):
         if self._tasks is not None:
             self._tasks.start_soon(_logged, work)
 
-    async def _do(self, name: str, errand: _Errand[ResultT]) -> None:
+    async def _do(self, name: str, errand: _BackgroundTask[ResultT]) -> None:
         try:
             await errand.do()
         finally:

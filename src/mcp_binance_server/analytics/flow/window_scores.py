@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mcp_binance_server.analytics.own_past import Criterion
+from mcp_binance_server.analytics.score_history import Criterion
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.periods import Candle
 
@@ -13,7 +13,7 @@ MOST_WINDOWS = 66
 ONE_SIDED = Criterion("flow", floor=0.10, alpha=0.05, least=40, unit="windows")
 
 
-class FlowPast(NamedTuple):
+class FlowScores(NamedTuple):
     """Scores of adjacent windows of one length, oldest first, and the end of the newest window."""
 
     window_ms: int
@@ -28,7 +28,7 @@ def one_sidedness(buy: float, sell: float) -> float | None:
 
 def past_windows(
     candles: Sequence[Candle], window_ms: int, until_ms: int, *, minimum: int = DEFAULTS.min_events
-) -> FlowPast:
+) -> FlowScores:
     """Split candles into windows, counted back from `until_ms`, and score the newest of them.
 
     Windows with a missing candle are skipped. Windows with too few trades are skipped too, because they would not be
@@ -45,7 +45,7 @@ def past_windows(
             scores.append(score)
         if len(scores) == MOST_WINDOWS:
             break
-    return FlowPast(window_ms, until_ms, tuple(scores[::-1]))
+    return FlowScores(window_ms, until_ms, tuple(scores[::-1]))
 
 
 def _score(bars: Sequence[Candle], window_ms: int, minimum: int) -> float | None:

@@ -5,9 +5,9 @@ from random import Random
 
 from mcp_binance_server.analytics.book.events import PassedSize, Refilled
 from mcp_binance_server.analytics.book.standing import StandingBin, StandingBook
+from mcp_binance_server.analytics.market.last_hour import StressParts
 from mcp_binance_server.analytics.market.minute import HALF_BLOCKS, HalfBlock, MinuteFacts
-from mcp_binance_server.analytics.market.own_hour import StressParts
-from mcp_binance_server.analytics.market.pasts import EndedMinute, EventName, SymbolPasts
+from mcp_binance_server.analytics.market.symbol_scores import EndedMinute, EventName, SymbolScores
 
 MINUTE_MS = 60_000
 START_MS = 1_700_000_000_000
@@ -52,7 +52,7 @@ def unusual_minute(event: EventName) -> MinuteFacts:
     }[event]
 
 
-def live_through(pasts: SymbolPasts, minutes: int, *, seed: int = 1, from_ms: int = START_MS) -> list[EndedMinute]:
+def live_through(pasts: SymbolScores, minutes: int, *, seed: int = 1, from_ms: int = START_MS) -> list[EndedMinute]:
     """Let so many calm minutes be judged and join the past, with the seconds of each."""
     draw = Random(seed)
     ended = list[EndedMinute]()
