@@ -75,7 +75,7 @@ class Breaker:
             self.open(reason, first_try_ms=now_ms + BETWEEN_TRIES_MS)
 
     def open(self, reason: str, *, first_try_ms: float) -> None:
-        """Open the breaker: from `first_try_ms` on one request a second is sent, until one is answered."""
+        """Open the breaker. After `first_try_ms`, send one request a second until one is answered."""
         if not self.is_open:
             self.is_open, self._reason, self._next_try_ms = True, reason, first_try_ms
             LOG.warning("%s: %s; sending one request a second until one is answered", self.host, reason)

@@ -1,6 +1,6 @@
 """Protocol for claims, limits and states of intents.
 
-One host implements it with a journal, a fleet with shared state.
+A single host uses a journal. A fleet uses shared state.
 """
 
 from collections.abc import Mapping

@@ -118,7 +118,7 @@ async def test_a_length_that_four_calls_cannot_cover_is_not_judged_and_asks_for_
 
     assert sum(each.path.endswith("klines") for each in exchange.requests) == 1 + 3
     assert answer["metrics"]["direction"]["why_null"] == "insufficient_history"
-    assert "not judged: a past exists only for whole minutes and windows up to 100 s" in answer["summary"]
+    assert "not judged: past values exist only for whole minutes and for windows up to 100 s" in answer["summary"]
 
 
 async def test_the_word_is_the_rank_among_the_windows_of_the_raw_candles(

@@ -47,7 +47,7 @@ class Delayed:
 
 
 def delayed(models: Sequence[History]) -> tuple[Delayed, ...]:
-    """Return each history with each delay. A symbol uses the one at its own number."""
+    """Return every combination of a history and a delay. Symbol number n uses combination number n."""
     return tuple(Delayed(model, place * DELAY_MS) for place in range(DELAYS) for model in models)
 
 

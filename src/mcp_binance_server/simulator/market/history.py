@@ -137,7 +137,7 @@ class History:
         return next(self.backward(end_ms), None)
 
     def price_at(self, hour: int) -> int:
-        """Return the price in ticks at a full hour. It is that of the last trade before it, and needs no search."""
+        """Return the price of the last trade before a full hour, in ticks. No search is needed."""
         return ticks_at(self.symbol, self._prices.mark(self.symbol.base, self.symbol.quote, hour))
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:

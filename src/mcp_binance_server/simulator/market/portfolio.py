@@ -48,7 +48,7 @@ class Order:
     triggered_ms: int | None = None
     """Time at which a stop order was put on the book."""
     prevented: str = ZERO
-    """Quantity kept from trading with its own account."""
+    """Quantity that self-trade prevention has cancelled."""
     prevented_match_id: int | None = None
     list_id: int = -1
     """ID of its order list; -1 without a list."""

@@ -86,7 +86,7 @@ class PortfolioAnswer(ListAnswer):
     stablecoin_share: str | None
     holdings: list[ValuedRow] = Field(description="Largest first; those without a price count in no value")
     concentration: Concentrated | None
-    risk: LossBounds | None = Field(description="For one day; volatility a year; ranges: 95% of resamples of the days")
+    risk: LossBounds | None = Field(description="For a day, volatility for a year; ranges hold 95% of bootstraps")
     not_measured: str | None = omitted()
     profit: dict[str, Any] | None = omitted("By FIFO and average cost; unexplained amounts are in no profit")
     missing: list[str]

@@ -157,7 +157,7 @@ def _not_judged(report: FlowReport) -> str:
         known, asked = direction.window_ms // 1000, report.requested_ms // 1000
         if known < asked:
             return f"not judged: {known:,} of {asked:,} s known"
-        return "not judged: a past exists only for whole minutes and windows up to 100 s"
+        return "not judged: past values exist only for whole minutes and for windows up to 100 s"
     return f"not judged: {why(direction.why_null)}"
 
 

@@ -121,7 +121,7 @@ class Assembled:
 
     asgi: ASGIApp
     inside: ASGIApp
-    """The application for requests from other processes, which have already passed their guard."""
+    """The application for requests that another process has already admitted."""
     heart: HttpApp
     relay: Relay | None = None
 

@@ -48,7 +48,8 @@ class _Group(Generic[C]):
 class ConnectionRegistry(Generic[C]):
     """Connections counted by party.
 
-    The party is that of the last admitted request, and before that the address. Every operation takes constant time.
+    A connection belongs to the party of its last admitted request. Until then it belongs to its address. Every
+    operation takes constant time.
     """
 
     def __init__(self, most: int) -> None:
