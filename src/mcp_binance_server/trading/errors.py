@@ -16,6 +16,7 @@ COUNTS = {
 }
 # Longer waits are written in hours and minutes.
 LONG_SECS = 120
+CANCEL_FIRST = "get_open_orders lists them; cancel what is no longer wanted, then preview again"
 BINANCE_APP = "To sell or to place a stop without this server, use Binance's own app or website"
 RESUME_FIRST = "Trading is stopped: the user can lift the stop with mcp-binance-server resume"
 
@@ -26,6 +27,11 @@ def limit_reached(guard: str, limit: str) -> str:
     return (
         f"limit reached, {limit} {unit.replace('orders', 'order').replace('exits', 'exit') if limit == '1' else unit}"
     )
+
+
+def reserved_words(amount: str, asset: str) -> str:
+    """Return how much of an asset open orders reserve, as a clause."""
+    return f"{amount} {asset} are reserved by open orders"
 
 
 def try_again(retry_after_secs: int | None) -> str:
@@ -43,16 +49,24 @@ class InsufficientBalance(AppError):
     code: ClassVar[int] = -32004
     error_type: ClassVar[str] = "insufficient_balance"
     guide: ClassVar[str] = "guide://document/errors/symbols-and-orders.md"
-    recovery_suggestion: ClassVar[str] = "Lower the quantity or deposit the missing amount"
+    recovery_suggestion: ClassVar[str] = "Lower the quantity"
 
     asset: str
     required_amount: str
     available_amount: str
     shortfall: str
+    reserved_amount: str | None = None
+
+    def data(self) -> dict[str, Any]:
+        """Return the fields of the error. If open orders reserve what is missing, the suggestion names them."""
+        if self.reserved_amount is None:
+            return AppError.data(self)
+        return {**AppError.data(self), "recovery_suggestion": CANCEL_FIRST}
 
     @property
     def message(self) -> str:
-        return f"Insufficient {self.asset} balance: {self.required_amount} needed, {self.available_amount} available."
+        short = f"Insufficient {self.asset} balance: {self.required_amount} needed, {self.available_amount} available."
+        return short if self.reserved_amount is None else f"{short} {reserved_words(self.reserved_amount, self.asset)}."
 
 
 @dataclass(kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from mcp_binance_server.services.account.preview import PreviewService, kept_to
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.trading.drafting import Drafter, OrderPlan, on_grid
 from mcp_binance_server.services.trading.refusals import unknown_order
-from mcp_binance_server.trading.errors import REPLACES, OrderDenied, OrderUnresolved
+from mcp_binance_server.trading.errors import CANCEL_FIRST, REPLACES, OrderDenied, OrderUnresolved, reserved_words
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
@@ -259,7 +259,7 @@ async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
     It is the free balance, rounded down to the lot step.
 
     Raises:
-        InvalidArguments: "all" is not an amount for a buy.
+        InvalidArguments: "all" is not an amount for a buy, or nothing is free.
     """
     if side != "SELL":
         problem = '"all" is only for SELL; a BUY needs an amount'
@@ -269,5 +269,14 @@ async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
         )
     rules = await trying.directory.find(text)
     balances = (await trying.account.account()).value.balances
-    free = next((each.free for each in balances if each.asset == rules.base), Quantity(Decimal(0)))
-    return floor_to_step(free, rules.step)
+    found = next((each for each in balances if each.asset == rules.base), None)
+    whole = floor_to_step(found.free if found else Quantity(Decimal(0)), rules.step)
+    if not whole:
+        problem = f"no {rules.base} is free"
+        if found is not None and found.locked:
+            problem += f": {reserved_words(written(found.locked), rules.base)}. {CANCEL_FIRST}"
+        raise InvalidArguments(
+            summary=f"Invalid arguments for preview_order: quantity: {problem}",
+            errors=({"argument": "quantity", "problem": problem},),
+        )
+    return whole

@@ -246,12 +246,14 @@ def _holdings(
     rules: SymbolRules, order: OrderIntent, trade: _Trade, fee: Fee, account: Account
 ) -> tuple[FundsAfter, ...]:
     free = {each.asset: each.free for each in account.balances}
+    locked = {each.asset: each.locked for each in account.balances}
     base, quote = free.get(rules.base, NOTHING), free.get(rules.quote, NOTHING)
     if order.side == "BUY":
-        _afford(rules.quote, _quote_needed(order, trade), quote)
+        _afford(rules.quote, _quote_needed(order, trade), quote, locked.get(rules.quote, NOTHING))
         after = base + trade.base - fee.amount, quote - trade.quote
     else:
-        _afford(rules.base, trade.base if order.quantity is None else order.quantity, base)
+        needed = trade.base if order.quantity is None else order.quantity
+        _afford(rules.base, needed, base, locked.get(rules.base, NOTHING))
         after = base - trade.base, quote + trade.quote - fee.amount
     return (
         FundsAfter(rules.base, Quantity(base), Quantity(after[0])),
@@ -268,11 +270,12 @@ def _quote_needed(order: OrderIntent, trade: _Trade) -> Decimal:
     return order.price * order.quantity
 
 
-def _afford(asset: str, required: Decimal, available: Decimal) -> None:
+def _afford(asset: str, required: Decimal, available: Decimal, reserved: Decimal) -> None:
     if required > available:
         raise InsufficientBalance(
             asset=asset,
             required_amount=written(required),
             available_amount=written(available),
             shortfall=written(required - available),
+            reserved_amount=written(reserved) if reserved else None,
         )

@@ -10,7 +10,6 @@ from pydantic_core import PydanticCustomError
 
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import TermsKind
-from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.services.trading.planning import OrderOptions, whole_of
 from mcp_binance_server.surface.arguments import DECIMAL, DecimalText
@@ -121,9 +120,6 @@ async def _intent(context: Context, arguments: PreviewTradableOrder) -> OrderInt
     if not arguments.is_all:
         return intent_of(arguments)
     whole = await whole_of(context.preview, arguments.symbol, arguments.side)
-    if not whole:
-        problem = {"argument": "quantity", "problem": "no free balance of that asset"}
-        raise InvalidArguments(summary=f"Nothing to sell: {problem['problem']}", errors=(problem,))
     return replace(intent_of(arguments.model_copy(update={"quantity": None})), quantity=whole)
 
 
