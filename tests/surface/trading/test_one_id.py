@@ -167,11 +167,11 @@ async def test_the_value_of_open_orders_counts_a_pair_once_and_sells_apart(tmp_p
     def grown(side: str) -> Decimal:
         return Decimal(after.data[side]["USDT"]) - Decimal(before.data[side].get("USDT", "0"))
 
-    assert grown("sells_by_quote") == Decimal("0.004") * Decimal(130_000)
-    assert grown("buys_by_quote") == Decimal("0.0005") * Decimal(LOW)
+    assert grown("sells") == Decimal("0.004") * Decimal(130_000)
+    assert grown("buys") == Decimal("0.0005") * Decimal(LOW)
     assert after.data["total"] == before.data["total"] + 3
-    assert "**Total Value**: buys ~$" in after.text
-    assert "; sells ~$" in after.text
+    assert "**Total Value of Buys**: ~$" in after.text
+    assert "**Total Value of Sells**: ~$" in after.text
 
 
 @pytest.mark.slow

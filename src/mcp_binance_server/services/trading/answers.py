@@ -66,6 +66,16 @@ class TradablePreview:
 
 
 @dataclass(frozen=True, slots=True)
+class UnprotectedHolding:
+    """Coins that no exit sells, because the exit of their order ended without selling; `value` is at the best bid."""
+
+    rules: SymbolRules
+    quantity: Quantity
+    value: Decimal | None
+    client_order_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """A preview that can be placed once it is confirmed. `is_given` means that no confirmation is needed any more."""
 

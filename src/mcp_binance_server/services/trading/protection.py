@@ -1,11 +1,10 @@
 """Holdings bought here whose exit ended without selling: a person must learn of them in every later answer."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity, floor_to_step
-from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.services.trading.answers import UnprotectedHolding
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.exposure import Holding, unclaimed
@@ -13,16 +12,6 @@ from mcp_binance_server.trading.judgement.intent import Touch
 
 NOTHING = Decimal(0)
 LEVELS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class UnprotectedHolding:
-    """Coins that no exit sells, because the exit of their order ended without selling; `value` is at the best bid."""
-
-    rules: SymbolRules
-    quantity: Quantity
-    value: Decimal | None
-    client_order_id: str
 
 
 async def unprotected_holdings(trading: TradingService) -> tuple[UnprotectedHolding, ...]:

@@ -152,8 +152,8 @@ class AllOrdersAnswer(OrdersAnswer):
 class OpenOrdersAnswer(OrdersAnswer):
     total: int
     value_by_quote: dict[str, str]
-    buys_by_quote: SkipJsonSchema[dict[str, str]]
-    sells_by_quote: SkipJsonSchema[dict[str, str]]
+    buys: SkipJsonSchema[dict[str, str]]
+    sells: SkipJsonSchema[dict[str, str]]
 
 
 class OrderAnswer(Answer):
@@ -230,8 +230,8 @@ async def get_open_orders(context: Context, arguments: GetOpenOrders) -> ToolAns
         as_of=instant(view.as_of_ms),
         total=len(view.orders),
         value_by_quote=_exact_sums(view.value_by_quote),
-        buys_by_quote=_exact_sums(view.buys_by_quote),
-        sells_by_quote=_exact_sums(view.sells_by_quote),
+        buys=_exact_sums(view.buys_by_quote),
+        sells=_exact_sums(view.sells_by_quote),
         notes=[*([] if shown else [NO_OPEN_ORDERS]), *unvalued_notes(view), *venue_notes(view.venue)],
     )
     return ToolAnswer(open_orders_text(view, shown, arguments.limit, more), answer)

@@ -35,7 +35,6 @@ NO_ORDERS = "No orders found."
 NOTHING_ASKED = "none: no open orders and no holdings with a market"
 NO_OPEN_ORDERS = "No open orders found."
 NO_FILLS = "No trades found."
-NO_TOTAL = "n/a"
 OPEN_ROWS = 50
 NAMES_SHOWN = 10
 SMALLEST = Decimal("0.00000001")
@@ -71,22 +70,17 @@ def open_orders_page(view: OpenOrders) -> str:
 
 def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, more: str | None) -> str:
     """Render the open orders for a tool."""
-    table = order_table(shown, view.rules, TOOL_COLUMNS) if shown else [NO_OPEN_ORDERS]
-    total = f"{_sided(view)} (estimated)" if view.value_by_quote else NO_TOTAL
-    summary = ["", *open_summary(view, total)] if shown else []
+    table = order_table(shown, view.rules, tool_columns(shown)) if shown else [NO_OPEN_ORDERS]
+    summary = ["", *open_summary(view), *_sides(view)] if shown else []
     told = counted(len(shown), limit, len(view.orders))
     return with_more(["# Open Orders", "", *table, *summary, "", told, *source(view.venue, view.as_of_ms)], more)
 
 
-def open_summary(view: OpenOrders, total: str = "") -> list[str]:
-    """Return the number of open orders and their unexecuted value; orders without a price have no value.
-
-    The contract has one total for buys and sells; a `total` replaces it.
-    """
-    one = f"{_sums(view.value_by_quote)} (estimated)" if view.value_by_quote else NO_TOTAL
+def open_summary(view: OpenOrders) -> list[str]:
+    """Return the number of open orders and their unexecuted value; orders without a price have no value."""
     return [
         f"**Total Open Orders**: {len(view.orders)}",
-        f"**Total Value**: {total or one}",
+        f"**Total Value**: {_total(view.value_by_quote)}",
         *(f"**Not in the Total**: {each}" for each in unvalued_notes(view)),
     ]
 
@@ -96,10 +90,16 @@ def unvalued_notes(view: OpenOrders) -> list[str]:
     return [f"{len(view.unvalued)} without a price or on a symbol not listed now"] if view.unvalued else []
 
 
+def tool_columns(orders: Iterable[Order]) -> tuple[str, ...]:
+    """Return the columns of a tool's table; average prices have one if there are any."""
+    has_average = any(each.average_price is not None for each in orders)
+    return TOOL_COLUMNS if has_average else tuple(name for name in TOOL_COLUMNS if name != AVERAGE)
+
+
 def history_text(view: OrderHistory, limit: int, more: str | None) -> str:
     """Render the newest orders of several symbols for a tool, with all columns and the call for further rows."""
     told = counted(len(view.orders), limit)
-    return with_more([history_page(view, TOOL_COLUMNS), told], more)
+    return with_more([history_page(view, tool_columns(view.orders)), told], more)
 
 
 def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
@@ -136,7 +136,7 @@ def history_cost(view: OrderHistory) -> str:
 
 def orders_text(view: OrdersOfSymbol, limit: int, more: str | None) -> str:
     """Render the orders of one symbol, newest last."""
-    columns = tuple(name for name in TOOL_COLUMNS if name != "Symbol")
+    columns = tuple(name for name in tool_columns(view.orders) if name != "Symbol")
     table = order_table(view.orders, {view.rules.symbol: view.rules}, columns) if view.orders else no_orders(view)
     title = f"# {plain(view.rules.symbol)} Orders"
     told = counted(len(view.orders), limit)
@@ -281,19 +281,21 @@ def _average(price: Decimal, rules: SymbolRules | None) -> str:
     return f"{round_to_places(price, average_places(rules.tick if rules else NO_STEP, price)):,f}"
 
 
-def _sided(view: OpenOrders) -> str:
-    sides = {"buys": view.buys_by_quote, "sells": view.sells_by_quote}
-    return "; ".join(f"{name} {_sums(sums)}" for name, sums in sides.items() if sums)
+def _sides(view: OpenOrders) -> list[str]:
+    sides = {"Buys": view.buys_by_quote, "Sells": view.sells_by_quote}
+    return [f"**Total Value of {name}**: {_total(sums)}" for name, sums in sides.items() if sums]
 
 
-def _sums(sums: Mapping[str, Decimal]) -> str:
+def _total(sums: Mapping[str, Decimal]) -> str:
+    if not sums:
+        return "n/a"
     several = len(sums) > 1
     parts = (
         f"~{money(value, quote, CENT if quote in DOLLAR_LIKE else SMALLEST)}"
         f"{f' in {plain(quote)}' if several and quote in DOLLAR_LIKE else ''}"
         for quote, value in sorted(sums.items())
     )
-    return ", ".join(parts)
+    return f"{', '.join(parts)} (estimated)"
 
 
 def _names(symbols: tuple[Symbol, ...]) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.services.trading.protection import UnprotectedHolding
+from mcp_binance_server.services.trading.answers import UnprotectedHolding
 from mcp_binance_server.surface.views.markdown import exact, instant, money, next_step, plain, price_places
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exits
