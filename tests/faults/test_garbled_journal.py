@@ -27,6 +27,8 @@ SENSELESS: tuple[object, ...] = (
 NAMES = ("asset", "symbol", "client_order_id", "account", "id", "visitor", "reason", "why", "commission_asset", "owner")
 # Nothing of these is a number that a user may be shown.
 SHOWN = re.compile(r"NaN|Infinity|[0-9]E\+|9{60}|(?<![\w-])-[0-9]")
+# A profit alone can be negative.
+PROFIT = re.compile(r"realised.profit\W{1,6}-[0-9.]{1,12} USDT", re.IGNORECASE)
 BUY = {"symbol": "BTCUSDT", "side": "BUY", "quantity": "0.0003", "price": "90000"}
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_account_info", {}),
@@ -70,7 +72,7 @@ async def asked(of: Assistant) -> Counter[str]:
     def note(what: str, told: dict[str, Any] | str) -> None:
         kind = told.get("error_type", "answer") if isinstance(told, dict) else "answer"
         heard[f"{what}: {kind}" if kind == INTERNAL else str(kind)] += 1
-        if kind == "answer" and (found := SHOWN.search(str(told))):
+        if kind == "answer" and (found := SHOWN.search(PROFIT.sub("", str(told)))):
             heard[f"{what} shows {found[0]}"] += 1
 
     for tool, arguments in CALLS:

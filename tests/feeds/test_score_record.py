@@ -137,5 +137,5 @@ def test_a_record_that_unpacks_to_far_more_than_a_past_is_refused_unread() -> No
     ],
 )
 def test_what_would_be_refused_is_not_written(series: Series) -> None:
-    with pytest.raises(ValueError, match="the past of BTCUSDT cannot be stored"):
+    with pytest.raises(ValueError, match="the past values of BTCUSDT cannot be stored"):
         encode(record(series))

@@ -94,7 +94,7 @@ async def test_an_account_on_paper_is_one_at_every_server_and_nobody_elses(serve
     assert [each["balances"][0]["free"] for each in others] == ["10000", "10000"]
     assert rests["client_order_id"] in str(status)
     assert foreign["open_orders"] == []
-    assert stolen["error_type"] == "order_denied"
+    assert stolen["error_type"] == "order_not_found"
     assert fourth["refused_by"][0].startswith("orders_per_day: ")
     assert cancelled["status"] == "CANCELED"
 

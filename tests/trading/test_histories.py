@@ -246,7 +246,9 @@ class Histories(RuleBasedStateMachine):
         return some[which % len(some)]
 
     def cancel_named(self, new: NewIntent, name: str, process: int, fault: "tuple[Where, What] | None") -> None:
-        was_over = self.past.rows("SELECT final_ms FROM intent WHERE id=?", new.preview_id) != [(None,)]
+        # The ID of a change leads to its order.
+        meant = new.terms.replaces if new.terms.amends else new.client_order_id
+        was_over = self.past.rows("SELECT final_ms FROM intent WHERE client_order_id=?", meant) != [(None,)]
         self.host.fault = fault
 
         found = self.portal.call(self.at(process).desk.cancel, "paper", Target(SYMBOL, name), "me")

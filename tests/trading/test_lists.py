@@ -274,7 +274,7 @@ async def amended(bench: Bench, quantity: str = "0.0004") -> tuple[NewIntent, Ne
     return old, intent(1, replaces=first.client_order_id, amends=True, quantity=smaller, counted=0)
 
 
-async def test_a_change_that_was_not_made_has_nothing_to_cancel(bench: Bench) -> None:
+async def test_the_id_of_a_change_that_was_not_made_leads_to_its_order(bench: Bench) -> None:
     old, new = await amended(bench)
     bench.exchange.fate = Fate.UNKNOWN
     await bench.place(new)
@@ -282,9 +282,9 @@ async def test_a_change_that_was_not_made_has_nothing_to_cancel(bench: Bench) ->
 
     told = await bench.desk.cancel("paper", Target(new.terms.symbol, new.client_order_id), "me")
 
-    assert (told.intent.state, told.cancel) == ("NOT_PLACED", None)
+    assert (told.intent.client_order_id, told.cancel) == (old.client_order_id, "CANCELLED")
     assert (await stands(bench, old)).quantity == Decimal(WHOLE)
-    assert bench.exchange.cancels == []
+    assert len(bench.exchange.cancels) == 1
 
 
 async def test_a_change_that_was_not_made_is_not_found_in_one_that_was(bench: Bench) -> None:

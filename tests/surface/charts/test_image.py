@@ -99,6 +99,7 @@ def test_the_schemas_are_the_contract_s() -> None:
         "type": "boolean",
         "default": False,
         "description": "Also imageData (base64), for programs",
+        "nullable": True,  # no part of the contract: a client that ignores defaults needs it
     }
     assert spec.wire.output_schema is None
     assert spec.read_only
