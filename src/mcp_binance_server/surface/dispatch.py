@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
+from anyio import move_on_after
 from mcp import types
 from opentelemetry import trace
 from pydantic import ValidationError
@@ -47,6 +48,8 @@ from mcp_binance_server.surface.uris import MARKET, ORDERS, parse
 
 WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
 # Toolsets whose answers contain market data, which may be old.
+# Longest wait of an answer for the check of failed exits, in seconds.
+ALARM_SECS = 2.0
 PRICED = frozenset({"market", "analysis"})
 
 
@@ -214,13 +217,15 @@ class Dispatcher:
         )
 
     async def _alarms(self, context: Context, scope: Scope) -> tuple[str, ...]:
-        """Return a warning for each holding whose exit has failed; none for public data."""
-        if context.trading is None or scope == "market:read":
+        """Return a warning for each holding whose exit has failed; none for public data or without the scope trade."""
+        visitor = None if context.trading is None else context.trading.trader.of
+        if context.trading is None or scope == "market:read" or visitor is None or "trade" not in visitor.scopes:
             return ()
         from mcp_binance_server.services.trading.protection import unprotected_holdings  # noqa: PLC0415 - for trading only
         from mcp_binance_server.surface.views.trading.terms import unprotected_alarm  # noqa: PLC0415 - for trading only
 
-        with suppress(AppError):  # an answer is not lost because a check after it failed
+        # An answer is not lost because a check after it fails or takes long.
+        with suppress(AppError), move_on_after(ALARM_SECS):
             found = await unprotected_holdings(await context.trading.opened())
             return tuple(map(unprotected_alarm, found))
         return ()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_binance_server.simulator.faults import Fault
 from support.paper import SYMBOL, PaperTrader, paper_trader
 from surface.trading.test_exits import ENTRY, PAIR, SALE, STOP, USED_UP, refused, used_up
 from surface.trading.test_modes import Answering, placed, trader_in
@@ -59,6 +60,16 @@ async def test_a_sale_far_below_the_price_of_the_last_minutes_needs_a_person(tmp
         far = await asked_about(trader, **STOP)
 
     assert (at_market, far) == ("none", "client")
+
+
+async def test_without_recent_candles_a_person_decides_and_no_exit_fails(tmp_path: Path) -> None:
+    async with trader_in("live", tmp_path, AUTOMATIC) as trader:
+        await trader.placed(**BUY)
+        trader.market.exchange.faults.add(Fault(kind="html", path="*/klines", times=None))
+        sale = await asked_about(trader, **SALE)
+        stop = await asked_about(trader, **STOP)
+
+    assert (sale, stop) == ("client", "client")
 
 
 async def test_a_stop_that_any_minute_can_trigger_is_judged_as_a_market_sale(tmp_path: Path) -> None:

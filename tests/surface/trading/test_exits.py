@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.domain.access import LOCAL
+from mcp_binance_server.domain.access import LOCAL, Scope, Vault, Visitor
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.trading.judgement.charges import EXITS_PER_MINUTE
 from support.asking import HANDSHAKE, User
 from support.paper import SYMBOL, PaperTrader, Told, paper_trader
@@ -185,3 +186,19 @@ async def test_coins_that_open_orders_reserve_are_called_reserved(tmp_path: Path
     assert "get_open_orders" in told.text
     assert "deposit" not in told.text
     assert "Nothing to sell" not in told.text
+
+
+@pytest.mark.slow
+async def test_the_check_of_failed_exits_is_for_callers_who_may_trade(tmp_path: Path) -> None:
+    async with spot_trader(tmp_path) as trader:
+        await trader.placed(**ENTRY, quote_quantity="500")
+        await expired(trader, (await trader.placed(**STOP)).data["client_order_id"])
+        ask, key = trader.market.app.dispatcher.call_tool, trader.market.app.dispatcher.owner
+        told: list[str] = []
+        rights: tuple[frozenset[Scope], ...] = (frozenset({"account:read"}), frozenset({"account:read", "trade"}))
+        for scopes in rights:
+            caller = Caller(Visitor("reader", scopes), Vault(key))
+            found = await trader.market.answered(lambda caller=caller: ask(caller, "get_open_orders", {}, None, None))
+            told.append(str(found))
+
+    assert ["WARNING" in each for each in told] == [False, True]

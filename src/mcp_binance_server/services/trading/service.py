@@ -141,7 +141,7 @@ class TradingService:
         tried, terms, shown = planned.tried, planned.terms, planned.tried.preview
         base = shown.rules.base
         way = await self.situation_reader.way(terms, base)
-        seen = Seen(shown.touch, shown.fill, tried.as_of_ms, await self._levels(terms))
+        seen = Seen(shown.touch, shown.fill, tried.as_of_ms, await self._levels(terms) if terms.is_market else ())
         found = await self.situation_reader.situation(
             await self.situation_reader.around(terms, seen, base, way, self.trying.account)
         )

@@ -9,6 +9,7 @@ from mcp_binance_server.domain.account import Balance, Commission
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity, floor_to_step, written
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.server_time import ServerTime
@@ -151,8 +152,14 @@ class SituationReader:
         """Return the median range of the last hour's minutes; None for an order without a stop that sells."""
         if terms.side != "SELL" or not terms.is_stop:
             return None
-        candles = (await self.market.candles(terms.symbol, "1m", HOUR_MINUTES)).value
+        candles = await self._minutes(terms.symbol, HOUR_MINUTES)
         return median(each.high - each.low for each in candles) if candles else None
+
+    async def _minutes(self, symbol: Symbol, count: int) -> tuple[Candle, ...]:
+        """Return the newest minutes of a symbol, or none if they cannot be read: an exit does not fail for them."""
+        with suppress(AppError):
+            return (await self.market.candles(symbol, "1m", count)).value
+        return ()
 
     async def way(self, terms: Terms, asset: str) -> Way:
         """Return how an order must be confirmed.
@@ -182,10 +189,14 @@ class SituationReader:
         used = await self.desk.ledger.used(terms.account, (automatic,), self.time.now_ms())
         if automatic.breaks(used[AUTO]):
             return True
-        if terms.quantity > await self.reader.bought_here(terms.account, asset):
+        return terms.quantity > await self.reader.bought_here(terms.account, asset) or await self._is_cheap(terms)
+
+    async def _is_cheap(self, terms: Terms) -> bool:
+        """Return True if a sale can be far below the highest price of the last minutes, or if that is unknown."""
+        candles = await self._minutes(terms.symbol, RECENT_MINUTES)
+        if not candles:
             return True
-        candles = (await self.market.candles(terms.symbol, "1m", RECENT_MINUTES)).value
-        highest = max((each.high for each in candles), default=NONE)
+        highest = max(each.high for each in candles)
         return terms.worst < highest * (1 - self.drafter.policy.limits.collar_percent / PERCENT)
 
     async def _room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
