@@ -31,7 +31,6 @@ from mcp_binance_server.feeds.routes import ClockDoubt
 from mcp_binance_server.feeds.score_store import DiskScoreStore, EngineScoreStore
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.guide.library import Library
-from mcp_binance_server.loading import load
 from mcp_binance_server.services.account.minute_prices import MinutePrices
 from mcp_binance_server.services.account.orders import OrdersService
 from mcp_binance_server.services.account.portfolio import AccountService, PortfolioService
@@ -89,7 +88,6 @@ if TYPE_CHECKING:
 
 # Timeout of a list from chart-img.com. An image has three times as long, and a stored image six times.
 CHART_SECS = 10.0
-GUESSES = ("rapidfuzz.process", "rapidfuzz.distance.OSA")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +125,9 @@ async def running_app(
 ) -> AsyncGenerator[App]:
     """Build the server from settings and close it at the end. No request is sent at the start unless `preload` is set.
 
-    `preload` imports rapidfuzz, so that the first misspelled symbol does not block the loop. It also starts background
-    tasks. The first loads the symbol list, which most questions need. The second checks the key's permissions and
-    warns of a withdrawal permission. The third streams the symbols that are configured for learning. Only one of
-    several processes runs the second and the third task.
+    `preload` starts background tasks. The first loads the symbol list, which most questions need. The second checks the
+    key's permissions and warns of a withdrawal permission. The third streams the symbols that are configured for
+    learning. Only one of several processes runs the second and the third task.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
@@ -148,7 +145,6 @@ async def running_app(
         app_on(upstream, settings, transport=transport, dialer=dialer, learns=preload) as app,
     ):
         if preload:
-            await load(*GUESSES)
             upstream.directory.begin()
             if examines_key:
                 upstream.examine_key()

@@ -103,16 +103,16 @@ class Findings:
                 hint = f": did you mean `{likely}`?" if likely else f"; known keys: {', '.join(known[:20])}"
                 self.error(f"{where}{echo(key)[:60]}", f"Unknown key `{echo(key)[:60]}`{hint}")
 
-    def guess(self, word: str, known: Iterable[str], *, likeness: float = 60) -> str | None:
-        """Return the known word most similar to a misspelled one, or None below a similarity of `likeness` %."""
+    def guess(self, word: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
+        """Return the known word most similar to a misspelled one, or None below a similarity of `likeness`."""
         # Imported late: only a mistake needs it.
-        from rapidfuzz import fuzz, process  # noqa: PLC0415
+        from difflib import get_close_matches  # noqa: PLC0415
 
         self._guesses += 1
         if self._guesses > MOST_GUESSES:
             return None
         by_folded = {each.casefold(): each for each in known}
-        found = process.extractOne(word[:60].casefold(), [*by_folded], scorer=fuzz.ratio, score_cutoff=likeness)
+        found = get_close_matches(word[:60].casefold(), by_folded, 1, likeness)
         return by_folded[found[0]] if found else None
 
     def listed(self, value: object, where: str) -> Sequence[object]:

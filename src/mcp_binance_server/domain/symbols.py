@@ -16,7 +16,7 @@ _ASCII_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 
 MOST = 3
 # Minimum similarity in percent for a suggestion.
-LEAST_LIKENESS = 80
+LEAST_LIKENESS = 0.8
 _WITHOUT_SEPARATORS = {ord(separator): None for separator in "/-_: ."}
 _COMMON_QUOTES = ("USDT", "USDC", "FDUSD", "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
 # Further common names of assets.
@@ -158,7 +158,6 @@ def _unchecked(bare: str, asset: str) -> tuple[str, ...]:
 
 def _alike(bare: str, table: SymbolTable) -> list[str]:
     # Imported late: only an unknown symbol needs it, and the import would slow down every start.
-    from rapidfuzz import fuzz, process  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
 
-    found = process.extract(bare, table.ordered, scorer=fuzz.ratio, limit=MOST, score_cutoff=LEAST_LIKENESS)
-    return [symbol for symbol, _score, _place in found]
+    return get_close_matches(bare, table.ordered, MOST, LEAST_LIKENESS)

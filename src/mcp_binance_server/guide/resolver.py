@@ -137,8 +137,7 @@ class Resolver:
 def close_uris(snapshot: LibrarySnapshot, uri: str) -> tuple[str, ...]:
     """Return existing addresses with a similar spelling."""
     # Imported late: only a mistake needs it, and the import would slow down every start.
-    from rapidfuzz import process  # noqa: PLC0415
-    from rapidfuzz.distance import OSA  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
 
     guides = snapshot.guides
     is_document = uri.lower().startswith("guide://document/")
@@ -148,8 +147,7 @@ def close_uris(snapshot: LibrarySnapshot, uri: str) -> tuple[str, ...]:
         *(address_of("collection", name) for name in guides.collections),
         *(entry.uri.replace("category", "document", 1) if is_document else entry.uri for entry in snapshot.everything),
     ]
-    found = process.extract(echo(uri), known, scorer=OSA.normalized_similarity, limit=CLOSE_URIS)
-    return tuple(close for close, _, _ in found)
+    return tuple(get_close_matches(echo(uri), known, CLOSE_URIS))
 
 
 def _once(entries: Iterable[Entry]) -> tuple[Entry, ...]:

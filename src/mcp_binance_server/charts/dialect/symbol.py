@@ -67,7 +67,7 @@ def _check_exchange(text: str, catalogue: ChartCatalogue, findings: Findings) ->
     if ":" in rest or not catalogue.exchanges or catalogue.exchange(exchange):
         return
     # The bundled list of exchanges is incomplete, so an unknown exchange is only reported if it resembles a known one.
-    if likely := findings.guess(exchange, [each.id for each in catalogue.exchanges], likeness=80):
+    if likely := findings.guess(exchange, [each.id for each in catalogue.exchanges], likeness=0.8):
         findings.warning("symbol", f"symbol_unverified: unknown exchange {exchange}", f"Did you mean {likely}:{rest}?")
 
 

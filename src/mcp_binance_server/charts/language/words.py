@@ -1,7 +1,7 @@
 """Common words, numbers and units, and a spelling corrector."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -120,24 +120,36 @@ class Speller:
     def _better(self, word: str, *, is_time: bool) -> str | None:
         if word in self._known or word.removesuffix("s") in self._known or word in UNIT_OF:
             return None
-        distance = _distance()
-        if is_time and (unit := _only(word, _TIME_WORDS, 1, distance)) is not None:
+        if is_time and (unit := _only(word, _TIME_WORDS, 1)) is not None:
             return unit
         if len(word) < SHORTEST or word.endswith(tuple(quote.lower() for quote in KNOWN_QUOTES)):
             return None
         alike = [each for each in self._meant if each[0] == word[0] and abs(len(each) - len(word)) <= 2]
-        return _only(word, alike, 2 if len(word) >= LONG else 1, distance)
+        return _only(word, alike, 2 if len(word) >= LONG else 1)
 
 
-def _only(word: str, candidates: Iterable[str], most: int, distance: Callable[[str, str], int]) -> str | None:
-    ranked = sorted((slips, each) for each in candidates if (slips := distance(word, each)) <= most)
+def _only(word: str, candidates: Iterable[str], most: int) -> str | None:
+    letters = set(word)
+    # A slip changes at most two letters, so most words need no distance.
+    near = [each for each in candidates if len(letters.symmetric_difference(each)) <= 2 * most]
+    ranked = sorted((slips, each) for each in near if (slips := edit_distance(word, each)) <= most)
     if not ranked or (len(ranked) > 1 and ranked[0][0] == ranked[1][0] and not ranked[1][1].startswith(ranked[0][1])):
         return None
     return ranked[0][1]
 
 
-def _distance() -> Callable[[str, str], int]:
-    # Imported late: only an unknown word needs it.
-    from rapidfuzz.distance import OSA  # noqa: PLC0415
+def edit_distance(word: str, other: str) -> int:
+    """Count the slips between two words: letters added, left out, changed, or swapped with the next one.
 
-    return OSA.distance
+    This is the optimal string alignment distance, the restricted form of Damerau-Levenshtein.
+    """
+    before, above = list[int](), list(range(len(other) + 1))
+    for row, letter in enumerate(word, 1):
+        current = [row]
+        for column, its in enumerate(other, 1):
+            least = min(above[column] + 1, current[-1] + 1, above[column - 1] + (letter != its))
+            if row > 1 < column and (letter, its) == (other[column - 2], word[row - 2]):
+                least = min(least, before[column - 2] + 1)
+            current.append(least)
+        before, above = above, current
+    return above[-1]

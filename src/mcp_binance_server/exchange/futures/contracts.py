@@ -29,7 +29,7 @@ FRESH_MS = 60 * 60 * 1000
 # Pause before the next request after a failed one.
 PAUSE_MS = 60 * 1000
 MOST_SUGGESTED = 3
-LEAST_LIKENESS = 80
+LEAST_LIKENESS = 0.8
 EXAMPLE_CONTRACTS = ("BTCUSDT", "ETHUSDT", "SOLUSDT")
 
 T = TypeVar("T")
@@ -188,13 +188,11 @@ def suggest_contracts(text: str, table: ContractTable | None) -> tuple[str, ...]
     if table is None or not folded:
         return ()
     # Imported late: only unknown contracts need it, and an import at the top would slow down every start.
-    from rapidfuzz import fuzz, process  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
 
     meant = [symbol for symbol in table.perpetuals if _is_multiple(table.contracts[symbol], folded)]
-    alike = process.extract(
-        folded, table.perpetuals, scorer=fuzz.ratio, limit=MOST_SUGGESTED, score_cutoff=LEAST_LIKENESS
-    )
-    return tuple(dict.fromkeys([*meant, *(symbol for symbol, _score, _place in alike)]))[:MOST_SUGGESTED]
+    alike = get_close_matches(folded, table.perpetuals, MOST_SUGGESTED, LEAST_LIKENESS)
+    return tuple(dict.fromkeys([*meant, *alike]))[:MOST_SUGGESTED]
 
 
 def _is_multiple(contract: Contract, folded: str) -> bool:
