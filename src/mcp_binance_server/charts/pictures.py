@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Final, Literal
 
 from mcp_binance_server.charts.errors import PictureGone
-from mcp_binance_server.state.engine import MAX_SHELVED_BYTES, StateEngine
+from mcp_binance_server.state.engine import MAX_SHELVED_BYTES, Values
 
 SCHEME: Final = "chart://"
 KEPT_MS: Final = 60 * 60 * 1000
@@ -26,7 +26,7 @@ JpegEncoder = Callable[[bytes], bytes]
 class Pictures:
     """Store of the newest pictures. It holds at most 64 MiB and evicts the oldest first."""
 
-    engine: StateEngine
+    engine: Values
     most_bytes: int = MOST_BYTES
 
     def takes(self, data: bytes) -> bool:

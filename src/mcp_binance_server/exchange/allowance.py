@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.state.engine import CallKind, Grant, StateEngine
+from mcp_binance_server.state.engine import CallKind, Grant, WeightBudget
 from mcp_binance_server.state.weight import EDGE_MS, MINUTE_MS, limit_for
 
 # The engine reserves weight for private calls. A host without private calls would waste it, so all calls count as
@@ -20,7 +20,7 @@ SECOND_MS = 1_000
 class Allowance:
     """Rate limit per minute of exchange time, shared by all processes; it is never exceeded."""
 
-    engine: StateEngine
+    engine: WeightBudget
     time: ServerTime
     clock: Clock
     ledger_id: str

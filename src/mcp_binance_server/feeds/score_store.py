@@ -17,7 +17,7 @@ from mcp_binance_server.analytics.market.symbol_scores import VERSION
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.score_record import KEPT_MS, MOST_BYTES
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 
 MOST_FILES = 1_000
 MOST_SHELF_BYTES = 32 * 1024 * 1024
@@ -117,7 +117,7 @@ class EngineScoreStore:
     Writes need no fencing, because all processes receive the same market data.
     """
 
-    engine: StateEngine
+    engine: Values
     market: str
 
     async def read(self, symbol: Symbol) -> bytes | None:

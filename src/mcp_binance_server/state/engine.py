@@ -126,20 +126,8 @@ def check_size(value: bytes, most: int = MAX_VALUE_BYTES) -> None:
         raise ValueError(f"a value is at most {most} bytes: {len(value)}")
 
 
-class StateEngine(Protocol):
-    """Shared memory with TTLs, in the dicts of one process or on one server for a fleet."""
-
-    async def start(self) -> None:
-        """Start the engine. No other method is called before."""
-        ...
-
-    async def close(self) -> None:
-        """Stop every task and subscription of the engine and wait for them. No other method is called after.
-
-        A running `single_flight` ends with `EngineUnavailable`. An iterator of `subscribe` ends after its queued
-        messages.
-        """
-        ...
+class EngineTime(Protocol):
+    """The engine's time."""
 
     def now_ms(self) -> int:
         """Return engine time in UTC milliseconds.
@@ -148,10 +136,9 @@ class StateEngine(Protocol):
         """
         ...
 
-    @property
-    def epoch(self) -> str:
-        """ID of this memory. After a change of the ID, the engine may have lost its content."""
-        ...
+
+class Values(EngineTime, Protocol):
+    """Values with TTLs, shelves of values, shared production of values, and logs."""
 
     async def get(self, key: str) -> bytes | None:
         """Return the last value put, or None after its TTL. There is no order across keys."""
@@ -180,6 +167,50 @@ class StateEngine(Protocol):
     async def on_shelf(self, shelf: str) -> dict[str, bytes]:
         """Return all values of a shelf that have not expired."""
         ...
+
+    async def single_flight(
+        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int, or_alone: bool = False
+    ) -> bytes:
+        """Return the stored value, or let one caller produce it for all concurrent callers.
+
+        The value is stored as `put` does, with a TTL from its production. `ttl_ms=0` shares it without storing it.
+
+        All waiting callers get the producer's value or its error. Errors are not stored. One kind of error reaches only
+        the producer: an error that concerns the producer alone, because its share is used up. Then another waiting
+        caller produces. Cancelling one caller, even the first, disturbs no other.
+
+        Other callers trust a production for `lock_ms`. Then one of them starts a second production, and the first still
+        runs to its end. So `produce` must bound itself, and `lock_ms` should be longer than that bound.
+
+        A value over 512 KiB is a ValueError for all callers. While the engine is away, no caller produces. With
+        `or_alone`, each process then produces for its own callers.
+        """
+        ...
+
+    async def append_log(self, log: str, entry: bytes, *, after: LogMark, tag: str, ttl_ms: int) -> LogPart:
+        """Append an entry if the log ends at `after`, in one atomic step.
+
+        Otherwise return the entries that follow `after`. `tag` has 32 characters and identifies the entry among all
+        entries ever written. The log as a whole is kept until its TTL. Each entry or snapshot restarts the TTL. A log
+        that was lost starts empty and contains no earlier mark.
+        """
+        ...
+
+    async def read_log(self, log: str, *, after: LogMark) -> LogPart:
+        """Return the entries after a mark. There are none if the log ends there."""
+        ...
+
+    async def trim_log(self, log: str, snapshot: bytes, *, at: LogMark, ttl_ms: int) -> bool:
+        """Store a snapshot of all entries up to a mark. Drop the entries that the previous snapshot contains.
+
+        Return False and change nothing if the mark is not in the log, or if the log has a snapshot of the same or a
+        later mark.
+        """
+        ...
+
+
+class Leases(EngineTime, Protocol):
+    """Leases with fencing tokens, writes under a lease, and channels between processes."""
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
         """Acquire or renew a lease. Return None while another owner holds it.
@@ -220,24 +251,9 @@ class StateEngine(Protocol):
         """
         ...
 
-    async def single_flight(
-        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int, or_alone: bool = False
-    ) -> bytes:
-        """Return the stored value, or let one caller produce it for all concurrent callers.
 
-        The value is stored as `put` does, with a TTL from its production. `ttl_ms=0` shares it without storing it.
-
-        All waiting callers get the producer's value or its error. Errors are not stored. One kind of error reaches only
-        the producer: an error that concerns the producer alone, because its share is used up. Then another waiting
-        caller produces. Cancelling one caller, even the first, disturbs no other.
-
-        Other callers trust a production for `lock_ms`. Then one of them starts a second production, and the first still
-        runs to its end. So `produce` must bound itself, and `lock_ms` should be longer than that bound.
-
-        A value over 512 KiB is a ValueError for all callers. While the engine is away, no caller produces. With
-        `or_alone`, each process then produces for its own callers.
-        """
-        ...
+class WeightBudget(Protocol):
+    """Request weight that all processes of an IP address share."""
 
     async def acquire_weight(
         self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "", local_limit: int = 0
@@ -288,6 +304,10 @@ class StateEngine(Protocol):
         """Refuse every kind of call for `ms`. A stop is never shortened. Return the milliseconds left."""
         ...
 
+
+class Places(EngineTime, Protocol):
+    """Pools with a limited number of places, divided fairly among parties."""
+
     async def admit(
         self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
     ) -> Admission:
@@ -333,6 +353,10 @@ class StateEngine(Protocol):
     async def members(self, pool: str) -> int:
         """Return the current number of members."""
         ...
+
+
+class Claims(Protocol):
+    """Claims of orders, with the limits and stops of an account."""
 
     async def reserve(
         self, account: str, claim: Claim, *, room: ClaimRoom | None = None, alike_ms: int = 0
@@ -396,23 +420,23 @@ class StateEngine(Protocol):
         """Lift the stop of an account. A stop that began before `now_ms` is ignored, even if it is reported later."""
         ...
 
-    async def append_log(self, log: str, entry: bytes, *, after: LogMark, tag: str, ttl_ms: int) -> LogPart:
-        """Append an entry if the log ends at `after`, in one atomic step.
 
-        Otherwise return the entries that follow `after`. `tag` has 32 characters and identifies the entry among all
-        entries ever written. The log as a whole is kept until its TTL. Each entry or snapshot restarts the TTL. A log
-        that was lost starts empty and contains no earlier mark.
+class StateEngine(Values, Leases, WeightBudget, Places, Claims, Protocol):
+    """Shared memory with TTLs, in the dicts of one process or on one server for a fleet."""
+
+    async def start(self) -> None:
+        """Start the engine. No other method is called before."""
+        ...
+
+    async def close(self) -> None:
+        """Stop every task and subscription of the engine and wait for them. No other method is called after.
+
+        A running `single_flight` ends with `EngineUnavailable`. An iterator of `subscribe` ends after its queued
+        messages.
         """
         ...
 
-    async def read_log(self, log: str, *, after: LogMark) -> LogPart:
-        """Return the entries after a mark. There are none if the log ends there."""
-        ...
-
-    async def trim_log(self, log: str, snapshot: bytes, *, at: LogMark, ttl_ms: int) -> bool:
-        """Store a snapshot of all entries up to a mark. Drop the entries that the previous snapshot contains.
-
-        Return False and change nothing if the mark is not in the log, or if the log has a snapshot of the same or a
-        later mark.
-        """
+    @property
+    def epoch(self) -> str:
+        """ID of this memory. After a change of the ID, the engine may have lost its content."""
         ...

@@ -10,7 +10,7 @@ import msgspec
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Leases
 
 CHANNEL: Final = "use"
 TELLS_MS: Final = 250.0
@@ -67,7 +67,7 @@ class FleetUse:
     in other processes. Without the engine, each process divides its own resources alone.
     """
 
-    def __init__(self, engine: StateEngine, clock: Clock) -> None:
+    def __init__(self, engine: Leases, clock: Clock) -> None:
         self._engine, self._clock = engine, clock
         self._name = uuid4().hex
         self._shared: dict[str, tuple[RemoteUsage, Callable[[], PartyUse]]] = {}

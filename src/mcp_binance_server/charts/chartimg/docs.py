@@ -30,7 +30,7 @@ from mcp_binance_server.charts.errors import ChartServiceError, ChartUnavailable
 from mcp_binance_server.charts.plans import PLANS, Plan
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import echo
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 
 SUFFIX = "@tv-basicstudies"
 NEW_CATEGORY = "Other"
@@ -189,7 +189,7 @@ class DocumentationSource:
 
     address: str
     channel: Channel = field(repr=False)
-    engine: StateEngine = field(repr=False)
+    engine: Values = field(repr=False)
     clock: Clock
 
     def __post_init__(self) -> None:

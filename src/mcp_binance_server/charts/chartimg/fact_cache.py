@@ -12,7 +12,7 @@ from mcp_binance_server.charts.catalogue import Held, Source
 from mcp_binance_server.charts.errors import ChartServiceError, ChartUnavailable
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import acting_for
-from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
+from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Values
 from mcp_binance_server.state.expiry import Expiring
 
 LOG = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class FactCache(Generic[T]):
     The shared state engine stores them as bytes. This process also keeps the last decoded value.
     """
 
-    engine: StateEngine
+    engine: Values
     clock: Clock
     fresh_ms: int
     longest_ms: int

@@ -14,7 +14,7 @@ from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.state.engine import Admission, StateEngine
+from mcp_binance_server.state.engine import Admission, Places
 
 LONGEST_WAIT_MS = 5_000
 
@@ -163,7 +163,7 @@ class Limiter:
     """
 
     clock: Clock
-    engine: StateEngine
+    engine: Places
     pace: Callable[[], Pace]
     _turns: PacedTurns = field(init=False, repr=False)
 

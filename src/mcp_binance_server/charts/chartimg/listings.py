@@ -12,7 +12,7 @@ from mcp_binance_server.charts.chartimg.docs import BUNDLED_AT_MS
 from mcp_binance_server.charts.chartimg.fact_cache import FactCache
 from mcp_binance_server.charts.errors import ChartServiceError
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 
 FRESH_MS: Final = 60 * 60 * 1000
 LONGEST_FETCH_MS: Final = 90_000
@@ -24,7 +24,7 @@ class Listings:
     """Lists of exchanges and of symbols. Only the exchanges have a bundled fallback."""
 
     client: ChartImgClient
-    engine: StateEngine = field(repr=False)
+    engine: Values = field(repr=False)
     clock: Clock
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from mcp_binance_server.exchange.futures.endpoints import CONTRACTS, FUNDING_RUL
 from mcp_binance_server.exchange.futures.wire import ContractListWire, FundingRuleWire
 from mcp_binance_server.exchange.shared_reads import ReadCount
 from mcp_binance_server.exchange.wire import UNREADABLE
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 from mcp_binance_server.state.flight import Flights
 
 LOG = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class ContractList:
     """The exchange's contracts and their funding rules; the whole fleet reads each of them once an hour."""
 
     caller: ExchangeCaller
-    engine: StateEngine
+    engine: Values
     clock: Clock
     reads: ReadCount
     _table: HourlyRead[ContractTable] = field(init=False, repr=False)

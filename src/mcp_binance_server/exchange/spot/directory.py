@@ -18,7 +18,7 @@ from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
 from mcp_binance_server.exchange.spot.wire import ExchangeListWire
 from mcp_binance_server.exchange.wire import UNREADABLE
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 from mcp_binance_server.state.flight import Flights
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Directory:
     """Symbol table: fetched once an hour for all callers and cached decoded; after a failed fetch the old one stays."""
 
     caller: ExchangeCaller
-    engine: StateEngine
+    engine: Values
     clock: Clock
     _table: SymbolTable | None = field(default=None, init=False)
     _good_until_ms: float = field(default=0, init=False)

@@ -26,7 +26,7 @@ from mcp_binance_server.feeds.fleet.journal import (
 from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS, TICKER, ReceiptTime, finished_channel
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.readers import Need
-from mcp_binance_server.state.engine import Lease, StateEngine
+from mcp_binance_server.state.engine import Lease, Leases
 
 # A leader counts as silent after three missed pages.
 SILENCE_MS = 3 * PAGE_MS
@@ -48,7 +48,7 @@ class Follower:
     names: tuple[str, ...]
     channel: str
     wants: str
-    engine: StateEngine
+    engine: Leases
     clock: Clock
     hub: Hub
     receipt: ReceiptTime

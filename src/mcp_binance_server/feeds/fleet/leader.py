@@ -20,7 +20,7 @@ from mcp_binance_server.feeds.fleet.journal import (
 )
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.readers import FINISHED_LEVELS
-from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
+from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, Leases
 
 LEASE_MS = 1_500
 RENEW_MS = LEASE_MS // 3
@@ -45,7 +45,7 @@ class Leader:
     symbol: Symbol
     names: tuple[str, ...]
     channel: str
-    engine: StateEngine
+    engine: Leases
     clock: Clock
     hub: Hub
     lease: Lease

@@ -22,7 +22,7 @@ from mcp_binance_server.feeds.fleet.journal import decode_want
 from mcp_binance_server.feeds.fleet.leader import LEASE_MS, LONGEST_WANT_MS, Leader, ReceiptTime
 from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Hub
 from mcp_binance_server.feeds.snapshots import Fetch
-from mcp_binance_server.state.engine import Lease, StateEngine
+from mcp_binance_server.state.engine import Lease, Leases
 
 LOG = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Fleet:
     """This process as a member of a fleet on one engine. `owner` is its unique name, new at every start."""
 
     def __init__(
-        self, engine: StateEngine, clock: Clock, time: ServerTime, owner: str, random: Random | None = None
+        self, engine: Leases, clock: Clock, time: ServerTime, owner: str, random: Random | None = None
     ) -> None:
         self.engine, self.clock, self.owner = engine, clock, owner
         self.receipt = ReceiptTime(time)

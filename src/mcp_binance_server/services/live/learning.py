@@ -13,7 +13,7 @@ from mcp_binance_server.errors import AppError, EngineUnavailable, InvalidSymbol
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.live.service import LiveService
-from mcp_binance_server.state.engine import Lease, StateEngine
+from mcp_binance_server.state.engine import Lease, Leases
 
 LOG = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class LearningService:
     """
 
     live: LiveService
-    engine: StateEngine
+    engine: Leases
     symbols: tuple[str, ...]
     _held: dict[str, tuple[SymbolFeed, AsyncExitStack]] = field(
         default_factory=dict[str, tuple[SymbolFeed, AsyncExitStack]]

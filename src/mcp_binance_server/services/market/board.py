@@ -19,7 +19,7 @@ from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.services.market.board_parts import OpenBoard, packed, perpetual_board, spot_board, unpacked
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 from mcp_binance_server.state.flight import Flights
 
 # Longest time between three answers that form one snapshot, in ms.
@@ -48,7 +48,7 @@ class BoardService:
     futures: FuturesSide | None
     missing_setting: str
     """Name of the missing setting if futures are not offered."""
-    engine: StateEngine
+    engine: Values
     clock: Clock
     fresh_ms: int
     reads: Counter[BoardMarket] = field(default_factory=Counter[BoardMarket], init=False)

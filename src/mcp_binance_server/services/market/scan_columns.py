@@ -24,7 +24,7 @@ from mcp_binance_server.exchange.allowance import Allowance
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.exchange.futures.rest import FuturesClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 
 # One request. It has enough rows for an average of 200.
 SERIES_ROWS = 250
@@ -66,7 +66,7 @@ class ColumnStore:
     spot: SpotClient
     futures: FuturesClient | None
     allowances: Mapping[BoardMarket, Allowance]
-    engine: StateEngine
+    engine: Values
     series: dict[SeriesOutcome, int] = field(
         default_factory=lambda: dict[SeriesOutcome, int].fromkeys(get_args(SeriesOutcome), 0), init=False
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from mcp_binance_server.services.trading.preview_files import LOCAL_VISITOR, PreviewFiles
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 from mcp_binance_server.trading.judgement.terms import PreviewId, StoredPreview, Terms
 
 # Size limit of a visitor's shelf in bytes, for about ninety previews. A visitor with more loses only its own oldest
@@ -21,7 +21,7 @@ _SEAL_BYTES = 32
 class Previews:
     """Storage of previews for all processes of a fleet. An altered preview counts as missing."""
 
-    engine: StateEngine
+    engine: Values
     key: bytes
     files: PreviewFiles | None = None
     """Files for the local visitor, so that its previews outlive the process."""

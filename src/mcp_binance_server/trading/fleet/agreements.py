@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Values
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
@@ -24,7 +24,7 @@ _CANCEL = "cancel "
 class FleetAgreements(Agreements):
     """Decisions of people, in this worker's journal and in the shared state. Signatures are always verified."""
 
-    engine: StateEngine
+    engine: Values
     account: str
 
     async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:

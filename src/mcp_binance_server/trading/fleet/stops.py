@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_binance_server.state.claims import AccountBook
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Claims
 from mcp_binance_server.trading.fleet.ledger import OPEN_ONLY
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.ledger import HostLedger
@@ -22,7 +22,7 @@ class SharedStop:
     """Stop of one account, or the global stop, kept in this worker's journal and in the shared state."""
 
     host: HostLedger
-    engine: StateEngine
+    engine: Claims
     account: str
     now_ms: Callable[[], int]
 
