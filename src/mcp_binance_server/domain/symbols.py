@@ -16,7 +16,7 @@ _ASCII_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 
 MOST = 3
 # Minimum similarity in percent for a suggestion.
-LEAST_LIKENESS = 0.8
+LEAST_LIKENESS_PERCENT = 80
 _WITHOUT_SEPARATORS = {ord(separator): None for separator in "/-_: ."}
 _COMMON_QUOTES = ("USDT", "USDC", "FDUSD", "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
 # Further common names of assets.
@@ -160,4 +160,4 @@ def _alike(bare: str, table: SymbolTable) -> list[str]:
     # Imported late: only an unknown symbol needs it, and the import would slow down every start.
     from difflib import get_close_matches  # noqa: PLC0415
 
-    return get_close_matches(bare, table.ordered, MOST, LEAST_LIKENESS)
+    return get_close_matches(bare, table.ordered, MOST, LEAST_LIKENESS_PERCENT / 100)
