@@ -187,8 +187,8 @@ class InvalidCredentials(AppError):
             return f"Set {self.setting} in the environment of this server and restart it"
         if self.likely_cause == NOT_LENT:
             return (
-                "Send your own key in X-Binance-Api-Key and X-Binance-Secret-Key, over TLS or on the server's machine; "
-                "operators: see docs/hosting.md, Whose account"
+                "Send your own key in X-Binance-Api-Key and X-Binance-Secret-Key, over TLS or on the server's machine. "
+                "Operators: see 'Whose account' in docs/hosting.md"
             )
         if self.masked_api_key != NOT_SET:
             return f"Verify credentials at {self.help_url} and ensure correct environment variables"

@@ -77,7 +77,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class BaseRate:
-    """Frequency of scores as high in the symbol's own past: k of n minutes or windows, with a 95 % interval."""
+    """Frequency of scores at least as high in the symbol's history: k of n minutes or windows, with a 95 % interval."""
 
     k: int
     n: int

@@ -14,7 +14,7 @@ from mcp_binance_server.analytics.metric import BaseRate, Confidence, NotJudged,
 
 # Eight hours in minutes.
 MOST_SCORES = 480
-# If p is at or below this, the confidence is `low`. A tool reports that, a page does not.
+# If p is at or below this, the confidence is `low`. Tools report a low confidence, and pages omit it.
 LOW_ALPHA = 0.05
 # A judgement that was unusual in more than 10 % of the last hour's minutes no longer reports single minutes.
 CHANGED_MINUTES = 60
@@ -87,7 +87,7 @@ class ScoreHistory:
         if spoke is None:
             self._spoke = array("b", bytes(len(self._scores)))
         if len(self._spoke) != len(self._scores):
-            raise ValueError(f"{len(self._scores)} scores and {len(self._spoke)} marks of those that spoke")
+            raise ValueError(f"{len(self._scores)} scores and {len(self._spoke)} unusual flags")
 
     def __len__(self) -> int:
         return len(self._scores)

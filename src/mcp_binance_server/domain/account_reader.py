@@ -40,10 +40,7 @@ class AccountReader(Protocol):
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of any status, oldest first.
-
-        Without a start they are the newest orders, else the first orders from the start on.
-        """
+        """Return orders of any status, oldest first: the first ones from `start_ms` on, or else the newest ones."""
         ...
 
     async def order(
@@ -61,9 +58,9 @@ class AccountReader(Protocol):
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first.
+        """Return trades of the account, oldest first. Without a filter these are the newest trades.
 
-        Without a filter they are the newest trades. The filters exclude each other: one order, a start, or an end.
+        Use at most one filter: an order, a start or an end.
         """
         ...
 

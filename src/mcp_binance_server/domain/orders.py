@@ -121,7 +121,7 @@ class OpenOrders:
     def value_by_quote(self) -> dict[str, Decimal]:
         """Open value (price times remaining quantity) by quote asset. Orders of unlisted symbols are left out.
 
-        Only one of a pair can fill: the larger of both counts.
+        Of the two orders in an OCO pair only one can fill, so the larger value counts.
         """
         return self._summed(self.orders)
 
@@ -146,7 +146,7 @@ class OpenOrders:
 
     @property
     def unvalued(self) -> tuple[Order, ...]:
-        """Orders that no total contains: their symbol is not listed, or they have no price."""
+        """Orders missing from every total, because their symbol is not listed or they have no price."""
         return tuple(each for each in self.orders if each.symbol not in self.rules or not each.working_price)
 
 
@@ -193,7 +193,7 @@ class OneOrder:
 class OrderHistory:
     """Newest orders of the queried symbols, newest first.
 
-    `not_asked` and `failed` are the symbols missing from them.
+    `not_asked` and `failed` list the symbols whose orders are missing.
     """
 
     orders: tuple[Order, ...]

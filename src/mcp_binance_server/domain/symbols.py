@@ -78,7 +78,7 @@ class SymbolRules:
     base_places: int = 8
     quote_places: int = 8
     self_trade_modes: tuple[str, ...] = ()
-    """Self-trade prevention modes (an order meets another one of the same account), in the exchange's words."""
+    """Self-trade prevention modes, in the exchange's words. They apply if two orders of one account would match."""
     self_trade_default: str = ""
     allows: frozenset[Ability] = frozenset()
 

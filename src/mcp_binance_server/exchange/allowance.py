@@ -1,4 +1,4 @@
-"""Per-minute limits besides a host's weight budget: on numbers of requests, and on the weight spent by scans."""
+"""Per-minute limits on requests and on the weight of scans, in addition to a host's weight budget."""
 
 import math
 from collections.abc import Callable

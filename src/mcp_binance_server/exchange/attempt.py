@@ -45,7 +45,7 @@ class Attempts:
     budget: Budget
     time: ServerTime
     time_call: RestCall = TIME
-    """The cheapest call of the host, which reads the weight used in a minute."""
+    """The host's cheapest call. Its answer reports the weight used in this minute."""
     silence_ms: int = 0
     """Time in which nothing is sent to a host that does not serve this location."""
     _rerouted: bool = field(default=False, init=False)

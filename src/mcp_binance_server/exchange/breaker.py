@@ -17,7 +17,7 @@ LOG = logging.getLogger(__name__)
 # All idle connections can be cut at once, and each fails only when it is used. So failures within 100 ms are no outage.
 FAILURES, LEAST_OUTAGE_MS = 3, 100
 BETWEEN_TRIES_MS = 1_000
-# Interval of checks whether the try of another process was answered.
+# Interval between two checks for the result of another process's try.
 BETWEEN_LOOKS_MS = 250
 TOLD_MS = 3_000
 # Ramp after an outage. The first second allows as many requests as there are connections, evenly spaced; each further

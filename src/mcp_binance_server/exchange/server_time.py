@@ -76,8 +76,8 @@ class ServerTime:
         """Use the time of a stream event as a lower bound; return True if the event contradicts the estimate.
 
         One event can be invalid, so the estimate changes after two contradictions in a row, by the smaller difference.
-        Events travel for up to about a second: until the clock is read again, the latest value allows for it. Answers
-        to requests sent before the first contradiction are ignored, since they may have the old time.
+        An event can take about a second to arrive. Until the clock is read again, the latest value includes this
+        second. Answers to requests sent before the first contradiction are ignored, since they may have the old time.
         """
         now_ms = self.now_ms()
         if event_ms - now_ms <= REFUTED_MS:

@@ -16,7 +16,7 @@ TAKER_FEE_BPS = 10
 
 
 class CheapSize(NamedTuple):
-    """Depth within 2 bps of the mid, and size at the touch, in quote units. Both are of the smaller side."""
+    """Depth within 2 bps of the mid, and size at the best price, in quote units. Each is that of the smaller side."""
 
     time_ms: int
     cheap: float

@@ -24,7 +24,8 @@ LEAST_BARS = 6
 JOINED = (1, 3, 12, 48)
 
 LEAST_TICKS, LEAST_SPREADS = 3, 2
-# If an obstacle ends this close to the distance, the stop is placed slightly beyond it.
+# If an obstacle ends this close to the stop, as a share of the distance, the stop is placed slightly beyond the
+# obstacle.
 NEAR = Decimal("0.25")
 BEYOND = Decimal("0.002")
 

@@ -37,7 +37,7 @@ class ThinRange(NamedTuple):
     spreads: float | None
     volume: float
     of_median: float
-    """The volume of its bins relative to as many median bins."""
+    """Volume of the range, relative to the volume of the same number of median bins."""
 
     def contains(self, price: Price) -> bool:
         return self.low <= price < self.high
@@ -58,7 +58,8 @@ class ThinRanges:
     """The ranges found, from low to high. None means not judged, and `why_null` is the reason.
 
     `widest` is the widest run of thin bins in usual moves, found or not. Of `shuffles` shuffled paths, `as_wide` had a
-    run as wide. Shuffling stops at the first of them, so a found range has 59 shuffles and 0 as wide.
+    run at least as wide. Shuffling stops at the first such path. So a range that is found has 59 shuffles, and
+    `as_wide` is 0.
     """
 
     found: tuple[ThinRange, ...] | None

@@ -93,8 +93,8 @@ def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
 class AnomalyReport:
     """The last whole minutes of a market, and its stress now. Without a stream only the reason is set.
 
-    `changed` names the judgements that were often unusual within the hour. Their single minutes are no exception.
-    `reference` is the class of similar markets. It can only suppress findings.
+    `changed` names the judgements that were often unusual within the hour. A single unusual minute of these means
+    little. `reference` is the class of similar markets. It can only suppress findings.
     """
 
     rules: SymbolRules
@@ -186,7 +186,10 @@ class HealthReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketPart:
-    """The page's data on the book. `day_volatility`, per minute, is read only for the deepest analysis."""
+    """The page's data on the book. `day_volatility` is a volatility per minute.
+
+    It is read only for the deepest analysis.
+    """
 
     book: TouchReport
     flow: TakerFlow | None

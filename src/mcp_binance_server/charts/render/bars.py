@@ -33,7 +33,7 @@ _PAIRS: Final = {
     "body": ("up", "down"), "border": ("border_up", "border_down"), "wick": ("wick_up", "wick_down"),
     "fill": ("fill_top", "fill_bottom"), "base_fill": ("base_fill_up", "base_fill_down"),
 }  # fmt: skip
-_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # parts of one style only
+_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # parts that only one style has
 # Switches that the page supports, or that have a warning of their own.
 _HEEDED: Final = ("volume", "main_pane", "style")
 
@@ -184,7 +184,7 @@ def _plot_member(request: Request, view: StudyView, look: PlotLook) -> Members:
         "is_volume": is_volume,
         "colours": [(volume_ink(each) if is_volume else each).css for each in look.colours],
         "width": look.width,
-        "repaints": moves or bool(ahead),  # values in the future are only in the whole answer
+        "repaints": moves or bool(ahead),  # values in the future are sent only in the whole answer
         **({"offset": len(ahead), "ahead": ahead} if ahead else {}),
     }
 

@@ -76,7 +76,7 @@ class OrderStateWire(BinanceWire):
 class AnsweredWire(OrderStateWire, kw_only=True):
     """Common fields of the answers to an order and to a cancel.
 
-    All values are known, unlike some of old orders in queries.
+    All values are known; a query of old orders lacks some.
     """
 
     transact_time: EpochMs

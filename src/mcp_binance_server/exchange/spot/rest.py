@@ -114,7 +114,7 @@ class SpotClient(SharedReads):
 
     async def price_range(self, symbol: Symbol) -> PriceRangeRule | None:
         """Return the price range rule of a symbol; None if it has none."""
-        # In a tuple: a cached meaning is never None.
+        # Use a tuple, because None cannot be cached.
         told = await self.shared(
             EXECUTION_RULES, {"symbol": symbol}, ExecutionRulesWire, lambda told: (told.price_range(symbol),)
         )
@@ -124,7 +124,7 @@ class SpotClient(SharedReads):
         """Return the reference price of a symbol with its price range, which has no effect without the price.
 
         Raises:
-            AppError: as every read; ExchangeUnavailable if it takes longer than its readers wait for it.
+            AppError: as with every read, with ExchangeUnavailable also for an answer after `REFERENCE_SECS`.
         """
         try:
             with anyio.fail_after(REFERENCE_SECS):

@@ -86,7 +86,7 @@ class ExecutionReportWire(msgspec.Struct):
     expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
 
     def __post_init__(self) -> None:
-        # Unlike in other messages, a quantity of zero is real here, and the executed quantity must not exceed it.
+        # Here a quantity of zero is a real value, unlike in other messages. The executed quantity must not exceed it.
         if not quantity(self.traded) <= quantity(self.executed) <= quantity(self.quantity):
             raise ValueError("more was traded than executed, or more executed than ordered")
 

@@ -26,7 +26,7 @@ from mcp_binance_server.state.engine import Lease, StateEngine
 
 LOG = logging.getLogger(__name__)
 
-# Each process waits for a random time, so that they do not retry at the same moment.
+# Longest random pause before a retry. It keeps the processes from retrying at the same moment.
 PAUSE_MS = 200
 
 

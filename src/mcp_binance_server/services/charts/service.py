@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# If only these fields have problems, only chart-img.com can draw the chart.
+# Fields that the local renderer can refuse while chart-img.com accepts them.
 _SERVICE_ONLY: Final = frozenset({"symbol", "interval"})
 
 

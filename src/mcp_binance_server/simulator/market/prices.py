@@ -15,7 +15,7 @@ UNIFORM = math.sqrt(3)  # gives a number drawn from [-1, 1) a standard deviation
 
 LEADER = "BTC"
 FOLLOWING = 0.71
-WICK = 0.16  # share of an asset's daily volatility; an hour then has the range of a random walk
+WICK = 0.16  # share of an asset's daily volatility; with it an hour has the same range as a random walk
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
