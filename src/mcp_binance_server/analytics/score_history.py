@@ -37,7 +37,7 @@ class Judgement:
     """Result of the rank test for one score.
 
     `again` means that the previous minute was unusual too. Without `has_score` there is no score yet, because its
-    reference is unknown. The base rate counts past scores as high as this score or as the floor, whichever is higher.
+    reference is unknown. The base rate counts the past scores that reach both this score and the floor.
     """
 
     criterion: Criterion
@@ -113,7 +113,7 @@ class ScoreHistory:
         return sum(each >= least for each in self._scores)
 
     def p(self, score: float) -> float:
-        """Return the share of minutes with a score as high. This minute counts."""
+        """Return the share of minutes with a score at least as high, this minute included."""
         return (1 + self.at_least(score)) / (len(self._scores) + 1)
 
     def judge(self, criterion: Criterion, score: float, *, again: bool = False) -> Judgement:

@@ -74,7 +74,7 @@ def read_chart(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ReadChart:
-    """Read a whole configuration despite errors. `to_wire` and the validator decide what to do with the findings."""
+    """Read a whole configuration despite errors. The callers `to_wire` and the validator handle the findings."""
     findings = Findings()
     findings.unknown_keys(config, CHART_KEYS)
     symbol = read_symbol(config.get("symbol"), catalogue, findings)

@@ -21,7 +21,7 @@ class AccountReader(Protocol):
         """Check, without a request, that there is an account to read.
 
         Raises:
-            InvalidCredentials: there is none, or the caller may not use the server's own key.
+            InvalidCredentials: there is no account, or the caller may not use the server's own key.
         """
         ...
 
@@ -76,7 +76,7 @@ class TradesByCaller(Protocol):
 
 @runtime_checkable
 class ReaderByVisitor(Protocol):
-    """Read access to accounts that belong to visitors instead of keys."""
+    """Read access to accounts by visitor, for accounts without an API key."""
 
     def of_visitor(self, visitor: Visitor | None) -> AccountReader:
         """Return read access to a visitor's own account. Without a visitor there is no account."""

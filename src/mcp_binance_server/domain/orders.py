@@ -30,7 +30,10 @@ EXPIRY_WORDS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One order. `status`, `side` and `kind` are the exchange's words, because it adds new ones without notice."""
+    """One order.
+
+    `status`, `side` and `kind` are the exchange's words, because the exchange adds new words without notice.
+    """
 
     order_id: int
     client_order_id: str
@@ -62,7 +65,7 @@ class Order:
 
     @property
     def working_price(self) -> Price:
-        """Limit price, or the trigger price of an order without one. A market order has zero."""
+        """Limit price; without a limit price, the trigger price. A market order has zero."""
         return self.price or self.stop_price
 
     @property

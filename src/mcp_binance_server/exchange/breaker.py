@@ -61,7 +61,7 @@ class Breaker:
     def failed(self, sent_ms: float, reason: str, *, by_proxy: bool = False) -> None:
         """Record a request that failed: without an answer, or with a server error.
 
-        `sent_ms` is the time of sending. With `by_proxy` the failure is that of a proxy, and the host was not reached.
+        `sent_ms` is the time of sending. `by_proxy` means that a proxy failed and the host was not reached.
         """
         if sent_ms < self._answered_ms:
             return  # the host has answered a later request

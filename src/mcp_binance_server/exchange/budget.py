@@ -22,8 +22,8 @@ from mcp_binance_server.exchange.wire import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.state.engine import Grant, StateEngine
 
 # The smallest limit that Binance has ever published, used until exchangeInfo reports the true one. The exchangeInfo
-# call itself is booked under the usual limit. Even if nine tenths of the smallest limit are used up, its weight of 20
-# fits into the rest.
+# call itself is booked under the usual limit. Its weight of 20 still fits if nine tenths of the smallest limit are used
+# up.
 BOOTSTRAP_LIMIT, USUAL_LIMIT = 1_200, 6_000
 LONGEST_LEARNING_SECS = 5.0
 BAN_SECS = 120

@@ -94,8 +94,8 @@ class WatchedSymbol:
 class Hub:
     """Live market of one process. Nothing runs before the first reader.
 
-    At most `most` symbols are watched. At the limit, a symbol without readers is evicted. If there is none, the hub
-    evicts a symbol whose readers all hold more symbols than the new party.
+    At most `most` symbols are watched. At the limit, a symbol without readers is evicted. If every symbol has readers,
+    the hub evicts a symbol whose readers all hold more symbols than the new party.
     """
 
     url: str
@@ -180,7 +180,7 @@ class Hub:
                 watched.followers.remove(tell)
 
     def peek(self, symbol: Symbol) -> SymbolFeed | None:
-        """Return the feed of a watched symbol, or None. Never opens one."""
+        """Return the feed of a watched symbol, or None. It never opens a feed."""
         return self._watched[symbol].feed if symbol in self._watched else None
 
     def needs(self, symbol: Symbol) -> Need:

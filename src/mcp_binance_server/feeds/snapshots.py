@@ -55,7 +55,7 @@ class _Record:
 
 @dataclass(eq=False)
 class Troubles:
-    """Backoff per symbol. The first error causes no delay, and each further error a longer one."""
+    """Backoff per symbol. The first error causes no delay. Each further error causes a longer delay."""
 
     clock: Clock
     random: Random = field(default_factory=Random, repr=False)

@@ -82,7 +82,7 @@ class ProxyFailure(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class OutgoingProxies:
-    """Proxies by URL scheme, with `all` as the fallback. Hosts in NO_PROXY (`bypass`) have none."""
+    """Proxies by URL scheme, with `all` as the fallback. Hosts in NO_PROXY (`bypass`) are reached directly."""
 
     https: Proxy | None = None
     http: Proxy | None = None

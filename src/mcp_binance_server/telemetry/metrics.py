@@ -88,7 +88,7 @@ DESCRIPTIONS = {
     "orders": "Orders in the journal of this machine, by state; absent if trading is off",
     "orders_total": "Orders sent or held back by this process since the start, by the outcome first reported",
     "orders_denied_total": "Previews and orders refused since the start, by guard",
-    "confirmations_total": "Questions to users since the start, by answer; impossible: the question could not be shown",
+    "confirmations_total": "Questions to users since the start, by answer; impossible means not shown",
     "orders_unresolved": "Orders of this machine without a known outcome; NaN if the journal cannot be read",
     "trading_stopped": "1 while trading of any account is stopped, paper included; NaN if the journal cannot be read",
     "tasks": "Tasks of the event loop",

@@ -145,7 +145,7 @@ def _in_the_way(obstacles: Sequence[_Obstacle], distance: Decimal) -> list[_Obst
 
 
 def _one_bar(candles: Sequence[Candle]) -> Candle:
-    """Merge several bars into one. Its volumes are those of the first bar, because they are not used here."""
+    """Merge several bars into one. The volumes of the first bar are kept, because no caller reads them."""
     last = candles[-1]
     return replace(
         candles[0],

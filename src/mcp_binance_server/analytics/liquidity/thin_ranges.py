@@ -1,7 +1,7 @@
 """Thin ranges: runs of prices with hardly any volume, tested against a null model.
 
 Every random walk crosses some prices fast, so an empty range alone is not evidence. The null model shuffles the steps
-of the path. A range counts if it is wider than those of all shuffled paths.
+of the path. A range counts if it is wider than every range in every shuffled path.
 """
 
 from collections.abc import Iterable, Sequence

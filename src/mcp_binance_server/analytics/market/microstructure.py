@@ -43,7 +43,7 @@ class Recoveries(NamedTuple):
     depletions: int
 
     def shrunk(self, hour: "Recoveries") -> float | None:
-        """Return the recovered share, shrunk towards that of the hour. Return None if the hour had too few losses."""
+        """Return the recovered share, shrunk towards the hour's share. Return None if the hour had too few losses."""
         if hour.depletions < LEAST_DEPLETIONS:
             return None
         return shrunk_share(self.recovered, self.depletions, hour.recovered / hour.depletions)
@@ -161,9 +161,9 @@ def _rarity(verdict: EventVerdict) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """The health index with its parts, or the reason for none.
+    """The health index with its parts, or the reason why it is missing.
 
-    It also holds values that are shown next to the index and do not contribute to it.
+    Some values are shown next to the index and do not contribute to it.
     """
 
     rules: SymbolRules

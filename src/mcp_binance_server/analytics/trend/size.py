@@ -94,7 +94,7 @@ class NoOrder:
 
 @dataclass(frozen=True, slots=True)
 class SizeReport:
-    """The order or the reason for none, and the account used, if known."""
+    """The order, or the reason why there is no order, and the account if it is known."""
 
     verdict: SizedOrder | NoOrder
     funds: OwnFunds | None

@@ -206,7 +206,7 @@ def _price_members(request: Request) -> Members:
 def _not_live(request: Request) -> list[str]:
     spec, warnings = request.spec, list[str]()
     if request.profile:
-        warnings.append(f"not_live: {request.profile.settled.label} is in the picture and in the legend only.")
+        warnings.append(f"not_live: {request.profile.settled.label} is shown only in the picture and in the legend.")
     usual = Looks()
     kept = [
         each.encode_name
@@ -214,9 +214,9 @@ def _not_live(request: Request) -> list[str]:
         if each.name not in _HEEDED and getattr(spec.looks, each.name) != getattr(usual, each.name)
     ]
     if kept:
-        warnings.append(f"not_live: override {', '.join(kept)} changes the picture only.")
+        warnings.append(f"not_live: override {', '.join(kept)} changes only the picture.")
     if zone_of(spec.timezone) not in (UTC, None):
-        warnings.append(f"not_live: times are in UTC in the live chart, in {spec.timezone} in the picture.")
+        warnings.append(f"not_live: the live chart has times in UTC, and the picture in {spec.timezone}.")
     return warnings
 
 

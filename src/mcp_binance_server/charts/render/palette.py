@@ -207,7 +207,7 @@ def _added(one: int, other: int) -> int:
 
 
 def _nearest(left: int, up: int, corner: int) -> int:
-    """Return that of the three bytes which is nearest to left + up - corner."""
+    """Return left, up or corner: the byte that is nearest to left + up - corner."""
     # https://www.w3.org/TR/png-3/#9Filter-type-4-Paeth
     far_left, far_up = up - corner, left - corner
     if far_left >= 0:

@@ -46,7 +46,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The area between two plots. If it has two colours, the upper plot decides which one is used."""
+    """The area between two plots. If the band has two colours, the upper plot decides which colour is used."""
 
     upper: str
     lower: str

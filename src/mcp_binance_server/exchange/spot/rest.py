@@ -172,9 +172,10 @@ class SpotClient(SharedReads):
     async def closed_candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int
     ) -> Sourced[tuple[Candle, ...]]:
-        """Return the candles up to `until_ms`, the end of the last one; all are closed and will not change."""
+        """Return the candles up to `until_ms`, the end of the last candle. All are closed and will not change."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, "endTime": until_ms}
-        # Requests that end with a full minute are repeated during the next one, so their answers are shared for longer.
+        # Requests that end with a full minute are repeated during the next minute, so their answers are shared for
+        # longer.
         endpoint = KLINES if (until_ms + 1) % MINUTE_MS else CLOSED_KLINES
         return await self.shared(endpoint, params, list[KlineWire], _candles)
 

@@ -95,7 +95,8 @@ class ExecutionReportWire(msgspec.Struct):
         return Report(
             order=Order(
                 order_id=self.order_id,
-                # The event of a cancel or an amendment has an ID of its own. The order's ID is the original one.
+                # The event of a cancel or an amendment has a client ID of its own. The order's ID is in the field of
+                # the original ID.
                 client_order_id=word(self.original_client_order_id or self.client_order_id),
                 symbol=Symbol(word(self.symbol)),
                 side=word(self.side),

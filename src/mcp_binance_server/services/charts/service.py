@@ -149,7 +149,7 @@ class ChartingService:
             expires_at=f"{expires.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z",
             warnings=(
                 *image.warnings,
-                "kept_here: imageUrl is a resource of this server, kept for an hour; it is not a web address",
+                "kept_here: imageUrl is not a web address: this server keeps the picture for an hour as a resource",
             ),
         )
 
