@@ -45,7 +45,7 @@ def to_wire(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ChartWire:
-    """Convert a configuration to the service's dialect. It can be in either dialect or a mixture.
+    """Convert a configuration to the service's dialect. The configuration can be in either dialect or a mixture.
 
     Raises:
         InvalidChartConfig: lists every problem; a partial body is never returned.

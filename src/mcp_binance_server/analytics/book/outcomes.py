@@ -98,7 +98,7 @@ class FollowedSizes:
         return len(self._followed)
 
     def follow(self, found: StandingSize, step: float) -> None:
-        """Track a size in a bin of width `step`. A size that is tracked already changes only if it has grown."""
+        """Track a size in a bin of width `step`. The record of a tracked size changes only if the size has grown."""
         for each in self._followed:
             if each.side == found.side and each.low <= found.price < each.high:
                 if found.size > each.size:

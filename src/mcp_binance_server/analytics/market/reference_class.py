@@ -31,7 +31,7 @@ class ReferenceClass:
         return cls(f"tick {tick}, {_TRADES[bisect_right(TRADES_PER_MINUTE, trades_per_minute)]} trades a minute")
 
     def calls_usual(self, judgement: Judgement) -> bool:
-        """Return True if a score is usual for this class although it is not judged yet.
+        """Return True if a score that is not judged yet is usual for this class.
 
         An unknown class returns False.
         """

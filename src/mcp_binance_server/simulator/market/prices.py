@@ -11,7 +11,7 @@ from mcp_binance_server.simulator.market.listing import UNIT, Symbol
 from mcp_binance_server.simulator.market.noise import FULL, Lru, Temper, draws, shares, signed_unit
 
 KNOT_DAYS = 128
-UNIFORM = math.sqrt(3)  # gives a number drawn from [-1, 1) a standard deviation of 1
+UNIFORM = math.sqrt(3)  # factor that gives uniform numbers from [-1, 1) a standard deviation of 1
 
 LEADER = "BTC"
 FOLLOWING = 0.71
