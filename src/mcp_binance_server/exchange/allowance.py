@@ -25,7 +25,7 @@ class Allowance:
     clock: Clock
     ledger_id: str
     per_minute: int | Callable[[], int]
-    """Weight that can be spent in a minute; a callable is called each time, if the weight can change."""
+    """Weight that can be spent in a minute, or a function that returns the present weight."""
     patience_ms: int = 2_000
 
     @property

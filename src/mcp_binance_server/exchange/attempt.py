@@ -90,7 +90,7 @@ class Attempts:
     def reroute(self, endpoint: RestCall) -> bool:
         """Send public reads to the public data host from now on.
 
-        Return False for a signed call, without such a host, or if it is already in use.
+        Return False for a signed call, if there is no such host, or if that host is already in use.
         """
         if _is_signed(endpoint) or self._rerouted or self.network.public_data_url is None:
             return False

@@ -29,7 +29,7 @@ LONGEST_TURN_MS = 2_000
 
 @dataclass
 class Breaker:
-    """Circuit breaker of one host; a request that cannot be sent fails at once, with the time to wait."""
+    """Circuit breaker of one host. A request that cannot be sent fails at once; the error has the time to wait."""
 
     host: str
     clock: Clock

@@ -68,7 +68,7 @@ class Quotes:
     def mid_before(self, time_ms: int) -> float | None:
         """Return the mid price before a time.
 
-        A trade at that time changes only later quotes.
+        A trade at that time affects only later quotes.
         """
         for each in reversed(self._quotes):
             if each.time_ms < time_ms:

@@ -33,7 +33,7 @@ class ThinRange(NamedTuple):
     low: Price
     high: Price
     deviations: float
-    """The width in usual moves of the window."""
+    """The width, in units of the window's usual move."""
     spreads: float | None
     volume: float
     of_median: float
