@@ -116,7 +116,7 @@ async def test_the_set_up_line_is_that_of_the_configured_network(place: Place, n
         error = await refused(client)
 
     assert error.data["help_url"] == network.help_url
-    assert f"Create a key for {name} at {network.help_url}," in error.data["recovery_suggestion"]
+    assert f"Create a key for {name} at {network.help_url}. Then run" in error.data["recovery_suggestion"]
 
 
 async def test_a_key_the_host_does_not_know_is_told_from_one_it_does(place: Place) -> None:
