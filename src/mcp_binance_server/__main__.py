@@ -6,7 +6,7 @@ EXIT_INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line. Ctrl-C while it is imported ends the process without a traceback."""
+    """Run the command line. Ctrl-C during its import ends the process without a traceback."""
     try:
         from mcp_binance_server.cli.main import main as run  # noqa: PLC0415 - Ctrl-C during the import
     except KeyboardInterrupt:

@@ -178,7 +178,7 @@ async def app_on(
         trading = await _trading(stack, settings, upstream, hub, dialer)
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
-        # Build services without an account, so that code that forgets to set the caller cannot show one.
+        # Build the services without an account. Code that forgets to set the caller then has no account to show.
         account = AccountClient(caller, None) if trading is None else trading.reads
         accounts, preview = AccountService(account, client), PreviewService(client, market.directory, account)
         analysis = AnalysisService(market, client, SizeService(client, account, thresholds), thresholds)

@@ -1,4 +1,4 @@
-"""HTTP client with a total deadline and a size limit for responses, without compression and redirects. For any host."""
+"""HTTP client for any host, with a total deadline and a response size limit. Compression and redirects are off."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -63,7 +63,10 @@ def count_in(headers: Mapping[str, str], name: str) -> int | None:
 
 
 class _Shut(Exception):
-    """Wrapper that carries a gate's exception through the transport, which would otherwise handle it."""
+    """Wrapper that hides a gate's exception from the HTTP transport.
+
+    The transport would otherwise handle the exception.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -72,7 +75,10 @@ class _Shut(Exception):
 
 @dataclass(eq=False)
 class _Passage:
-    """State of a gate, which runs once, before the first byte of a write. A second request is blocked."""
+    """State of a gate. A gate is a callback that runs once, before the first byte of a write.
+
+    A second request is blocked.
+    """
 
     gate: Callable[[], Awaitable[None]]
     passed: bool = False
@@ -93,7 +99,7 @@ class _Passage:
 
 
 class Channel:
-    """HTTP client that opens on first use. Its TLS context takes longer than the rest of the start."""
+    """HTTP client that opens on first use, because its TLS context takes longer than the rest of the startup."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ class Clock(Protocol):
     async def sleep_until_ms(self, monotonic_ms: float) -> None:
         """Wait until a monotonic time, which can be infinity.
 
-        A test clock does not advance for this wait, so that tasks that only watch the time do not move it.
+        A test clock does not advance for this wait.
         """
         ...
 

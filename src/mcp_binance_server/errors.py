@@ -140,7 +140,7 @@ class RateLimited(AppError):
             said += f" Binance asked for a wait of {self.exchange_wait_secs} seconds and may refuse again."
         if self.concerns_one:
             said += (
-                f" You have used {self.own_weight} of request weight in this minute and this call needs more."
+                f" You have used a request weight of {self.own_weight} in this minute, and this call needs more."
                 f" Your guaranteed share is {self.weight_share}; the rest is reserved for other callers."
             )
         return said
@@ -187,17 +187,17 @@ class InvalidCredentials(AppError):
             return f"Set {self.setting} in the environment of this server and restart it"
         if self.likely_cause == NOT_LENT:
             return (
-                "Send your own key in X-Binance-Api-Key and X-Binance-Secret-Key, over TLS or on the server's machine; "
-                "operators: see docs/hosting.md, Whose account"
+                "Send your own key in X-Binance-Api-Key and X-Binance-Secret-Key, over TLS or on the server's machine. "
+                "Operators: see 'Whose account' in docs/hosting.md"
             )
         if self.masked_api_key != NOT_SET:
             return f"Verify credentials at {self.help_url} and ensure correct environment variables"
         variables = "BINANCE_API_KEY and BINANCE_SECRET_KEY"
         return (
-            f"Create a key{f' for {self.network}' if self.network else ''} at {self.help_url}, then run "
-            f"mcp-binance-server setup in a terminal, which stores and tests it; or set {variables} in the environment "
-            "of this server and restart it; over HTTP, send your own key in the headers X-Binance-Api-Key and "
-            "X-Binance-Secret-Key"
+            f"Create a key{f' for {self.network}' if self.network else ''} at {self.help_url}. Then run "
+            f"mcp-binance-server setup in a terminal: it stores and tests the key. Or set {variables} in the "
+            "environment of this server and restart it. Over HTTP, send your own key in the headers X-Binance-Api-Key "
+            "and X-Binance-Secret-Key"
         )
 
 
@@ -319,7 +319,7 @@ class RegionRestricted(ExchangeError):
     error_type: ClassVar[str] = "region_restricted"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     recovery_suggestion: ClassVar[str] = (
-        "Public market data has a second host; account calls have none. mcp-binance-server doctor lists what works"
+        "Public market data has a second host; account calls have none. Run mcp-binance-server doctor to test the hosts"
     )
 
     market: str | None = None
@@ -334,7 +334,7 @@ class RegionRestricted(ExchangeError):
         )
 
     def data(self) -> dict[str, Any]:
-        instead = {"recovery_suggestion": "Use the spot tools; no setting of this server changes this"}
+        instead = {"recovery_suggestion": "Use the spot tools: no setting of this server can lift this restriction"}
         return {**super().data(), **(instead if self.market else {})}
 
 

@@ -112,7 +112,7 @@ def engine_of(settings: Settings, clock: Clock, reserves: "Reserves | None" = No
 
 
 def round_key_of(settings: Settings, use: Literal["previews", "rounds"]) -> bytes | None:
-    """Return a key that all servers of a fleet share, derived for one use. Return None if no key file is set.
+    """Derive a key for one purpose from the key file that all servers of a fleet share. Return None if no file is set.
 
     Raises:
         SettingsError: the file cannot be used.

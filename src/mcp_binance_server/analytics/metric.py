@@ -77,7 +77,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class BaseRate:
-    """Frequency of scores as high in the symbol's own past: k of n minutes or windows, with a 95 % interval."""
+    """Frequency of scores at least as high in the symbol's history: k of n minutes or windows, with a 95 % interval."""
 
     k: int
     n: int
@@ -104,7 +104,7 @@ class Metric:
     """One field of an answer.
 
     Money, prices and quantities are text. A missing value always has a reason. A judged score also has its rank `p` in
-    the symbol's past and its base rate, or the reason why it is not judged yet.
+    the symbol's history and its base rate. A score that is not judged has the reason.
     """
 
     value: object

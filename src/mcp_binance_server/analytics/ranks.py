@@ -35,7 +35,7 @@ class Quartiles:
 def percentile_of(value: Decimal | None, past: Mapping[int, Decimal]) -> Percentile:
     """Rank a value among past values by time.
 
-    The past must not contain the value. Without a value only `n` and the times are set.
+    The past values must not contain the value itself. Without a value only `n` and the times are set.
     """
     n = len(past)
     share = None if value is None or n < LEAST_RANKED else mid_rank(value, tuple(past.values()))

@@ -14,7 +14,7 @@ from mcp_binance_server.analytics.metric import BaseRate, Confidence, NotJudged,
 
 # Eight hours in minutes.
 MOST_SCORES = 480
-# If p is at or below this, the confidence is `low`. A tool reports that, a page does not.
+# If p is at or below this, the confidence is `low`. Tools report a low confidence, and pages omit it.
 LOW_ALPHA = 0.05
 # A judgement that was unusual in more than 10 % of the last hour's minutes no longer reports single minutes.
 CHANGED_MINUTES = 60
@@ -37,7 +37,7 @@ class Judgement:
     """Result of the rank test for one score.
 
     `again` means that the previous minute was unusual too. Without `has_score` there is no score yet, because its
-    reference is unknown. The base rate counts past scores as high as this score or as the floor, whichever is higher.
+    reference is unknown. The base rate counts the past scores that reach both this score and the floor.
     """
 
     criterion: Criterion
@@ -87,7 +87,7 @@ class ScoreHistory:
         if spoke is None:
             self._spoke = array("b", bytes(len(self._scores)))
         if len(self._spoke) != len(self._scores):
-            raise ValueError(f"{len(self._scores)} scores and {len(self._spoke)} marks of those that spoke")
+            raise ValueError(f"{len(self._scores)} scores and {len(self._spoke)} unusual flags")
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -113,7 +113,7 @@ class ScoreHistory:
         return sum(each >= least for each in self._scores)
 
     def p(self, score: float) -> float:
-        """Return the share of minutes with a score as high. This minute counts."""
+        """Return the share of minutes with a score at least as high, this minute included."""
         return (1 + self.at_least(score)) / (len(self._scores) + 1)
 
     def judge(self, criterion: Criterion, score: float, *, again: bool = False) -> Judgement:

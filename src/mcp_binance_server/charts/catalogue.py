@@ -57,8 +57,8 @@ class BodyParameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaul
 class CatalogueStudy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One study with its inputs and overrides.
 
-    `api_name` is its name in the service's dialect, `name` in the tools' dialect. The keys of `input` and `override`
-    are those of the service.
+    `api_name` is its name in the service's dialect, and `name` in the tools' dialect. `input` and `override` have the
+    service's keys.
     """
 
     api_name: str

@@ -45,7 +45,7 @@ def to_wire(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ChartWire:
-    """Convert a configuration to the service's dialect. It can be in either dialect or a mixture.
+    """Convert a configuration to the service's dialect. The configuration can be in either dialect or a mixture.
 
     Raises:
         InvalidChartConfig: lists every problem; a partial body is never returned.
@@ -74,7 +74,7 @@ def read_chart(
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
 ) -> ReadChart:
-    """Read a whole configuration despite errors. `to_wire` and the validator decide what to do with the findings."""
+    """Read a whole configuration despite errors. The callers `to_wire` and the validator handle the findings."""
     findings = Findings()
     findings.unknown_keys(config, CHART_KEYS)
     symbol = read_symbol(config.get("symbol"), catalogue, findings)

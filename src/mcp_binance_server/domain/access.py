@@ -41,7 +41,7 @@ LOCAL = Visitor()
 """The only user of a local process, or any sender where authentication is off."""
 
 PARTY: ContextVar[str] = ContextVar("party", default="")
-"""Party that the current work counts for in limits: a token, a key, or else an address; "" is this process itself."""
+"""Party that the limits charge for the current work: a token, a key or an address. "" is this process itself."""
 
 
 @contextmanager
@@ -79,9 +79,9 @@ def _hashed(told: str) -> str:
 
 
 def client_of(remote_addr: str) -> str:
-    """Return the client behind an IP address. For IPv6 it is the /64 network.
+    """Return the client behind an IP address.
 
-    One IPv6 line can use a new address for each request.
+    For IPv6 this is the /64 network, because one subscriber can use a new address for each request.
     """
     try:
         address = ip_address(remote_addr)
@@ -98,7 +98,7 @@ def mask(key: str) -> str:
 
 
 def key_id(api_key: str) -> str:
-    """Return an ID for a key. It replaces the key in the operator's limits and in the order journal."""
+    """Return the ID that the operator's limits and the order journal use instead of the key."""
     digest = b32encode(sha256(_KEY_ID + api_key.encode()).digest()).decode()
     return f"k-{digest[:_KEY_ID_CHARACTERS].lower()}"
 

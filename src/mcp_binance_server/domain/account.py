@@ -117,7 +117,7 @@ class KeyRights:
                 self.withdrawals,
             ),
             (
-                "Any address may use this key: give it an IP access list with this machine's address",
+                "This key works from any IP address: restrict it to the address of this machine",
                 not self.ip_restricted,
             ),
         )

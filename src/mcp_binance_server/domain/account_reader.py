@@ -21,7 +21,7 @@ class AccountReader(Protocol):
         """Check, without a request, that there is an account to read.
 
         Raises:
-            InvalidCredentials: there is none, or the caller may not use the server's own key.
+            InvalidCredentials: there is no account, or the caller may not use the server's own key.
         """
         ...
 
@@ -40,10 +40,7 @@ class AccountReader(Protocol):
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
     ) -> Sourced[tuple[Order, ...]]:
-        """Return orders of any status, oldest first.
-
-        Without a start they are the newest orders, else the first orders from the start on.
-        """
+        """Return orders of any status, oldest first: the first ones from `start_ms` on, or else the newest ones."""
         ...
 
     async def order(
@@ -61,9 +58,9 @@ class AccountReader(Protocol):
         start_ms: int | None = None,
         end_ms: int | None = None,
     ) -> Sourced[tuple[Fill, ...]]:
-        """Return trades of the account, oldest first.
+        """Return trades of the account, oldest first. Without a filter these are the newest trades.
 
-        Without a filter they are the newest trades. The filters exclude each other: one order, a start, or an end.
+        Use at most one filter: an order, a start or an end.
         """
         ...
 
@@ -79,7 +76,7 @@ class TradesByCaller(Protocol):
 
 @runtime_checkable
 class ReaderByVisitor(Protocol):
-    """Read access to accounts that belong to visitors instead of keys."""
+    """Read access to accounts by visitor, for accounts without an API key."""
 
     def of_visitor(self, visitor: Visitor | None) -> AccountReader:
         """Return read access to a visitor's own account. Without a visitor there is no account."""

@@ -11,10 +11,10 @@ BoardField = Literal[
     "symbol", "base", "quote", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms",
     "bid", "ask", "mark", "index", "funding", "next_funding_ms", "marked_ms", "interval_hours", "underlying", "tick",
 ]  # fmt: skip
-"""Fields of a row. `funding` is the estimate for the settlement at `next_funding_ms`, one every `interval_hours`."""
+"""Fields of a row. `funding` is the estimated rate at `next_funding_ms`. Settlements are `interval_hours` apart."""
 
 FIELDS: tuple[BoardField, ...] = get_args(BoardField)
-# Separator that is in no text of the exchange: its names are words, its numbers digits.
+# Separator of the texts in a column. No name or number of the exchange contains a line feed.
 _BETWEEN = "\n"
 
 
@@ -37,8 +37,8 @@ class BoardRow:
 class Board:
     """All pairs of a market in columns. Each column is one text with a line per pair.
 
-    This needs a hundredth of the objects that rows would need. Only the fields that a query names are parsed as
-    numbers. Exact numbers are parsed only for the rows that are shown.
+    Columns need a hundredth of the objects that rows need. A query parses only the fields that it names. Exact numbers
+    are parsed only for the rows that are shown.
     """
 
     market: BoardMarket

@@ -24,7 +24,7 @@ _MULTIPLIERS = {"1M": Decimal(1_000_000)}
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One contract in the exchange's list. Its index is that of `pair`."""
+    """One contract in the exchange's list. Its index is the index of `pair`."""
 
     symbol: Symbol
     pair: str
@@ -50,7 +50,7 @@ class Contract:
 
     @property
     def multiplied(self) -> tuple[str, Decimal] | None:
-        """Base asset and multiplier as read from the name. They are valid only if the prices agree."""
+        """Base asset and multiplier according to the name. Check them against the prices before use."""
         found = _MULTIPLIED.match(self.base)
         if found is None:
             return None

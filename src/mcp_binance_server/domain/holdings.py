@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 KeyT = TypeVar("KeyT", bound=Hashable)
 Release = Callable[[], None]
 
-# With a lead of one item, the party that lost it could ask for it back.
+# Smallest lead that allows a reclaim. With a lead of one, two parties could reclaim the same item from each other
+# forever.
 LEAST_LEAD = 2
 
 
@@ -56,8 +57,8 @@ class Holdings(Generic[KeyT]):
     def surplus(self, asker: str, *, lead: int = LEAST_LEAD, among: Collection[KeyT] | None = None) -> KeyT | None:
         """Return the item to reclaim for a party: the oldest item of the party that holds most.
 
-        Return None if no party has enough more than the asker. A shared item is reclaimed only if each of its holders
-        has at least `lead` more items than the asker.
+        Return None if no party holds at least `lead` more items than the asker. A shared item is reclaimed only if each
+        of its holders has at least `lead` more items than the asker.
         """
         least = self._held[asker] + lead
         # Fast path: repeated requests without success should be cheap.

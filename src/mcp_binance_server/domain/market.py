@@ -33,7 +33,7 @@ class Sourced(Generic[ValueT]):
     host: str
     origin: Origin
     at_ms: int
-    """The exchange's time of the request: the value can be newer, never older."""
+    """The exchange's time at the request. The value is at least as new."""
 
     def holding(self, value: OtherT) -> "Sourced[OtherT]":
         """Return another value from the same source."""
@@ -69,7 +69,8 @@ class Ticker:
 class MarketView:
     """A ticker, the rules of its symbol, the host that answered, and the age of the data.
 
-    `reading` is set on pages that measure from one price. Then the ticker's last price is that price.
+    `reading` is set on pages that measure everything from one price. On these pages the ticker's last price is that
+    price.
     """
 
     ticker: Ticker
@@ -195,7 +196,7 @@ class CandleSeries:
         start_ms = period.start_ms or 0
         inside = [candle for candle in answered if candle.open_time_ms >= start_ms]
         if not inside:
-            # A period shorter than one candle lies within it. Return that candle.
+            # If the period is shorter than a candle, return the candle that contains it.
             inside = [candle for candle in answered[-1:] if candle.close_time_ms >= start_ms]
         kept = tuple(inside[-limit:])
         is_full = len(inside) == MOST_CANDLES and inside[0].open_time_ms > start_ms

@@ -11,7 +11,7 @@ Quantity = NewType("Quantity", Decimal)
 EXACT_DIGITS = 100
 _WIDE = Context(prec=EXACT_DIGITS)
 
-# In the order of the specification. All but USDT are valued at par if they have no market.
+# Stablecoins in the order of the specification. Without a market, each is valued at one USDT.
 STABLECOINS = ("USDT", "USDC", "FDUSD", "TUSD", "USDP", "DAI", "BUSD")
 
 ASSET_NAMES: Mapping[str, str] = MappingProxyType(

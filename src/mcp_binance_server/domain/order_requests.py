@@ -12,15 +12,15 @@ from mcp_binance_server.domain.symbols import Symbol
 Side = Literal["BUY", "SELL"]
 Kind = Literal["LIMIT", "MARKET", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT"]
 TermsKind = Literal[Kind, "OCO"]
-"""Kinds of orders in a request: a single order, or a pair where a fill of one cancels the other."""
+"""Kinds of orders in a request. OCO is a pair of orders: a fill of one order cancels the other."""
 TimeInForce = Literal["GTC", "IOC", "FOK"]
 ListShape = Literal["OCO", "OTO", "OTOCO", "OPO", "OPOCO"]
-"""The exchange's list types: a pair where one order ends the other (OCO), or an entry that starts others once filled.
+"""The exchange's list types. In an OCO, one order ends the other. In all others, the fill of an entry starts the exits.
 
-The sell quantity of an OTO is sent in advance; an OPO sells the quantity that the entry received.
+The exit quantity of an OTO is sent in advance. An OPO sells the quantity that the entry received.
 """
 Gate = Callable[[], Awaitable[None]]
-"""Awaited when the connection is up and nothing has been sent; if it raises, nothing is sent."""
+"""Callback that is awaited after the connection opens and before the first byte. If it raises, nothing is sent."""
 
 
 class Fate(Enum):

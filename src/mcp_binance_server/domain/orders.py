@@ -30,7 +30,10 @@ EXPIRY_WORDS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One order. `status`, `side` and `kind` are the exchange's words, because it adds new ones without notice."""
+    """One order.
+
+    `status`, `side` and `kind` are the exchange's words, because the exchange adds new words without notice.
+    """
 
     order_id: int
     client_order_id: str
@@ -62,7 +65,7 @@ class Order:
 
     @property
     def working_price(self) -> Price:
-        """Limit price, or the trigger price of an order without one. A market order has zero."""
+        """Limit price; without a limit price, the trigger price. A market order has zero."""
         return self.price or self.stop_price
 
     @property
@@ -121,7 +124,7 @@ class OpenOrders:
     def value_by_quote(self) -> dict[str, Decimal]:
         """Open value (price times remaining quantity) by quote asset. Orders of unlisted symbols are left out.
 
-        Only one of a pair can fill: the larger of both counts.
+        Of the two orders in an OCO pair only one can fill, so the larger value counts.
         """
         return self._summed(self.orders)
 
@@ -146,7 +149,7 @@ class OpenOrders:
 
     @property
     def unvalued(self) -> tuple[Order, ...]:
-        """Orders that no total contains: their symbol is not listed, or they have no price."""
+        """Orders missing from every total, because their symbol is not listed or they have no price."""
         return tuple(each for each in self.orders if each.symbol not in self.rules or not each.working_price)
 
 
@@ -193,7 +196,7 @@ class OneOrder:
 class OrderHistory:
     """Newest orders of the queried symbols, newest first.
 
-    `not_asked` and `failed` are the symbols missing from them.
+    `not_asked` and `failed` list the symbols whose orders are missing.
     """
 
     orders: tuple[Order, ...]

@@ -74,7 +74,9 @@ def read_period(start: Written | None, end: Written | None, now_ms: int) -> Peri
 
 
 def read_moment(written: Written, now_ms: int, *, edge: Edge = "start") -> int:
-    """Parse a time to milliseconds since 1970. For a whole day, week, month or year, return its `edge`.
+    """Parse a time to milliseconds since 1970.
+
+    For a whole day, week, month or year, return its start or its end, as `edge` says.
 
     Raises:
         InvalidArguments: the time has an unknown form.

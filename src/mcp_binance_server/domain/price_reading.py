@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from mcp_binance_server.domain.money import Price
 
-# If the last trade is more ticks than this outside bid and ask, it is out of date. Within this distance the book has
-# only just moved.
+# Largest distance in ticks of a current last trade from bid and ask. A larger distance means that the trade is out of
+# date.
 TICKS_OUTSIDE = 3
 LONGEST_AGE_MS = 60_000
 

@@ -21,7 +21,7 @@ class TakerRange:
     most: Price | None = None
 
     def edge(self, price: Price) -> Price | None:
-        """Return the end of the range that a price is beyond; None if the price is inside."""
+        """Return the bound that a price violates; None if the price is inside the range."""
         if self.least is not None and price < self.least:
             return self.least
         return self.most if self.most is not None and price > self.most else None
@@ -45,13 +45,13 @@ class PriceRangeRule:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePrice:
-    """Reference price of a symbol, which some filters compare with; None if the exchange has none for it."""
+    """Reference price of a symbol, and its price range rule. The exchange has neither for some symbols."""
 
     price: Price | None = None
     rule: PriceRangeRule | None = None
 
     def taker_range(self, side: Side) -> TakerRange:
-        """Return the range of a side; without a price or a rule the exchange enforces none."""
+        """Return the price range of a side. Without a price or a rule the range has no limits."""
         if self.price is None or self.rule is None:
             return ANY_RANGE
         down, up = (self.rule.bid_down, self.rule.bid_up) if side == "BUY" else (self.rule.ask_down, self.rule.ask_up)

@@ -78,7 +78,7 @@ class SymbolRules:
     base_places: int = 8
     quote_places: int = 8
     self_trade_modes: tuple[str, ...] = ()
-    """Self-trade prevention modes (an order meets another one of the same account), in the exchange's words."""
+    """Self-trade prevention modes, in the exchange's words. They apply if two orders of one account would match."""
     self_trade_default: str = ""
     allows: frozenset[Ability] = frozenset()
 
@@ -133,7 +133,7 @@ _BY_NAME = {fold(name).replace(" ", ""): asset for asset, name in ASSET_NAMES.it
 def suggest(text: str, table: SymbolTable | None) -> tuple[str, ...]:
     """Return up to three symbols that a text can mean, best guess first.
 
-    Without a table only symbols that the text itself makes likely are returned.
+    Without a table, only symbols that the text itself suggests are returned.
     """
     bare = fold(text[: 2 * LONGEST_SYMBOL]).translate(_WITHOUT_SEPARATORS)
     asset = _BY_NAME.get(bare, bare)

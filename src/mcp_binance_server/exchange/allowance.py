@@ -1,4 +1,4 @@
-"""Per-minute limits besides a host's weight budget: on numbers of requests, and on the weight spent by scans."""
+"""Per-minute limits on requests and on the weight of scans, in addition to a host's weight budget."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Allowance:
     clock: Clock
     ledger_id: str
     per_minute: int | Callable[[], int]
-    """Weight that can be spent in a minute; a callable is called each time, if the weight can change."""
+    """Weight that can be spent in a minute, or a function that returns the present weight."""
     patience_ms: int = 2_000
 
     @property

@@ -45,7 +45,7 @@ class Attempts:
     budget: Budget
     time: ServerTime
     time_call: RestCall = TIME
-    """The cheapest call of the host, which reads the weight used in a minute."""
+    """The host's cheapest call. Its answer reports the weight used in this minute."""
     silence_ms: int = 0
     """Time in which nothing is sent to a host that does not serve this location."""
     _rerouted: bool = field(default=False, init=False)
@@ -90,7 +90,7 @@ class Attempts:
     def reroute(self, endpoint: RestCall) -> bool:
         """Send public reads to the public data host from now on.
 
-        Return False for a signed call, without such a host, or if it is already in use.
+        Return False for a signed call, if there is no such host, or if that host is already in use.
         """
         if _is_signed(endpoint) or self._rerouted or self.network.public_data_url is None:
             return False

@@ -17,7 +17,7 @@ LOG = logging.getLogger(__name__)
 # All idle connections can be cut at once, and each fails only when it is used. So failures within 100 ms are no outage.
 FAILURES, LEAST_OUTAGE_MS = 3, 100
 BETWEEN_TRIES_MS = 1_000
-# Interval of checks whether the try of another process was answered.
+# Interval between two checks for the result of another process's try.
 BETWEEN_LOOKS_MS = 250
 TOLD_MS = 3_000
 # Ramp after an outage. The first second allows as many requests as there are connections, evenly spaced; each further
@@ -29,7 +29,7 @@ LONGEST_TURN_MS = 2_000
 
 @dataclass
 class Breaker:
-    """Circuit breaker of one host; a request that cannot be sent fails at once, with the time to wait."""
+    """Circuit breaker of one host. A request that cannot be sent fails at once; the error has the time to wait."""
 
     host: str
     clock: Clock
@@ -61,7 +61,7 @@ class Breaker:
     def failed(self, sent_ms: float, reason: str, *, by_proxy: bool = False) -> None:
         """Record a request that failed: without an answer, or with a server error.
 
-        `sent_ms` is the time of sending. With `by_proxy` the failure is that of a proxy, and the host was not reached.
+        `sent_ms` is the time of sending. `by_proxy` means that a proxy failed and the host was not reached.
         """
         if sent_ms < self._answered_ms:
             return  # the host has answered a later request

@@ -22,8 +22,8 @@ from mcp_binance_server.exchange.wire import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.state.engine import Grant, StateEngine
 
 # The smallest limit that Binance has ever published, used until exchangeInfo reports the true one. The exchangeInfo
-# call itself is booked under the usual limit. Even if nine tenths of the smallest limit are used up, its weight of 20
-# fits into the rest.
+# call itself is booked under the usual limit. Its weight of 20 still fits if nine tenths of the smallest limit are used
+# up.
 BOOTSTRAP_LIMIT, USUAL_LIMIT = 1_200, 6_000
 LONGEST_LEARNING_SECS = 5.0
 BAN_SECS = 120
@@ -122,7 +122,7 @@ class Budget:
                 await self.engine.report_weight(self.egress_id, used, minute=minute)
 
     async def relent(self) -> None:
-        """Record an answer that is not a rate limit: after the wait of a stop, it ends the stop."""
+        """Record an answer other than a rate limit error. If the wait of a stop is over, this answer ends the stop."""
         if self._after_stop.is_open and self.clock.monotonic_ms() >= self._stopped_until_ms:
             await self._after_stop.answered()
 
@@ -137,7 +137,7 @@ class Budget:
         """Stop all callers on this IP for the time that the exchange demands, at most ten minutes; return the error."""
         self._asked_until_ms = self.clock.monotonic_ms() + (self._asked_ms(refusal) or 0)
         left_ms = self._pause_ms(refusal)
-        # without the engine the stop holds in this process, and the engine learns of it later
+        # without the engine the stop applies to this process, and is passed to the engine later
         with suppress(EngineUnavailable):
             left_ms = await self.engine.stop_weight(self.egress_id, ms=left_ms, reason=f"HTTP {refusal.status}")
         self._note_stop(left_ms)
@@ -185,7 +185,7 @@ class Budget:
     def _limit_of(self, endpoint: RestCall) -> int:
         if not self._is_limit_known and endpoint.name == EXCHANGE_INFO.name:
             return self.usual_limit
-        # Background calls get half of the limit: the engine lets nine tenths be spent, and 9/10 of 5/9 are a half.
+        # Background calls get half of the limit. The engine allows nine tenths of a limit, and 9/10 of 5/9 is a half.
         return self.limit * 5 // 9 if endpoint.in_background else self.limit
 
     def _asked_ms(self, refusal: ExchangeRefusal) -> int | None:

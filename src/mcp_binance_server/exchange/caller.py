@@ -31,7 +31,7 @@ WireT = TypeVar("WireT")
 
 ATTEMPTS = 3
 BACKOFF_MS = 100
-# A sample with this round trip has an error of at most an eighth of a second, which is enough for a signature.
+# A sample with this round trip has an error of at most an eighth of a second. That is precise enough for a signature.
 GOOD_ROUND_TRIP_MS = 250
 TIME_SAMPLES = 3
 
@@ -56,7 +56,7 @@ class ExchangeCaller:
     others: OtherNetworks | None = None
     total_secs: float = 10.0
     market: Literal["perpetual"] | None = None
-    """Market that errors name, unless it is the spot market."""
+    """Market that is named in errors; None for spot."""
     random: Random = field(default_factory=Random, repr=False)
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, init=False, repr=False)
     network: Network = field(init=False)
@@ -154,7 +154,8 @@ class ExchangeCaller:
             body = await self.attempts.send(endpoint, params, principal)
         else:
             body = await self.attempts.send(endpoint, params)
-        # Counted back from now: a time taken before the request may be wrong, since the answer can correct the clock.
+        # Count back from now. A time that was taken before the request may be wrong, because the answer can correct the
+        # clock.
         at_ms = self.time.earliest_ms() - round(self.clock.monotonic_ms() - asked_at)
         if principal is not None:
             self.accepted.add(principal)

@@ -26,7 +26,7 @@ class Diagnosis:
     cause: LikelyCause | None
     explanation: str
     setting: str | None = None
-    """The setting that would make it work, if that is certain."""
+    """The setting and value with which the key works, if they are certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def diagnose(
     if refusal.code == BAD_SIGNATURE:
         return _signature(credentials)
     if refusal.code != REJECTED_KEY:
-        return None  # no code of Binance about keys: a guess would mislead
+        return None  # the code is not about keys, so a guess would mislead
     if _is_misformed(credentials):
         return _key_format()
     if (home := _foreign_home(network)) is not None:
@@ -115,8 +115,8 @@ def _foreign(network: Network, home: str) -> Diagnosis:
 def _of_another(network: Network, home: str) -> Diagnosis:
     return Diagnosis(
         "unknown_key_or_wrong_network",
-        f"This is a key of {home}, and BINANCE_NETWORK is {network.name}: {host_of(network.rest_url)} does not know "
-        f"it, {home} does. Set BINANCE_NETWORK={home}, or make a key for {network.name} at {network.help_url}.",
+        f"This key belongs to {home}, but BINANCE_NETWORK is {network.name}: {host_of(network.rest_url)} does not know "
+        f"this key, {home} does. Set BINANCE_NETWORK={home}, or make a key for {network.name} at {network.help_url}.",
         f"BINANCE_NETWORK={home}",
     )
 

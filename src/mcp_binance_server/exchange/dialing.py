@@ -102,7 +102,7 @@ class Pacer:
     async def wait(self, failures: int) -> None:
         """Wait until the next attempt is allowed; `failures` is the number of failed attempts in a row.
 
-        After forty failures the longest pause doubles with each further one, up to 30 s.
+        After forty failures, each further failure doubles the longest pause, up to 30 s.
         """
         if failures:
             longest = _longest_pause_ms(failures)

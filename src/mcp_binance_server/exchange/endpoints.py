@@ -110,7 +110,7 @@ class Network:
 
     @property
     def source(self) -> str:
-        """Name of the network for readers, or the host of its data if that is not Binance's real market."""
+        """Name of the network as shown to users. If mainnet has the address of another host, this is that host."""
         if self.name != MAINNET or self.simulated:
             return self.name
         addresses: dict[AddressOf, str | None] = {"rest_url": self.rest_url, "stream_url": self.stream_url}

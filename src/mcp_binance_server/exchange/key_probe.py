@@ -22,7 +22,7 @@ PROBE_SECS = 3.0
 
 REMEMBERED_MS = 600_000
 MOST_REMEMBERED = 256
-# Callers can send any key, so the probes of other networks are limited: invalid keys must not flood them.
+# Callers can send any key, so the probes are limited. Otherwise invalid keys could flood the other networks.
 MOST_A_MINUTE = 10
 MINUTE_MS = 60_000
 REACH_SECS = 3.0

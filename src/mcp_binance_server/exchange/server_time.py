@@ -8,8 +8,8 @@ from mcp_binance_server.clock import Clock
 REFRESH_MS = 30 * 60 * 1000
 # Largest difference at which two clocks count as equal.
 SLACK_MS = 300
-# The exchange took its time at an unknown moment of the round trip. So a quick answer is exact. A slow one is rough and
-# expires sooner.
+# The exchange took its time at an unknown moment of the round trip. So a quick answer gives an exact time. A slow
+# answer gives a rough time, which expires sooner.
 QUICK_MS = 250
 LONG_MS = 1000
 LONG_GOOD_FOR_MS = 60_000
@@ -76,8 +76,8 @@ class ServerTime:
         """Use the time of a stream event as a lower bound; return True if the event contradicts the estimate.
 
         One event can be invalid, so the estimate changes after two contradictions in a row, by the smaller difference.
-        Events travel for up to about a second: until the clock is read again, the latest value allows for it. Answers
-        to requests sent before the first contradiction are ignored, since they may have the old time.
+        An event can take about a second to arrive. Until the clock is read again, the latest value includes this
+        second. Answers to requests sent before the first contradiction are ignored, since they may have the old time.
         """
         now_ms = self.now_ms()
         if event_ms - now_ms <= REFUTED_MS:
@@ -123,7 +123,7 @@ class ServerTime:
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
         """Use an answer of the time endpoint; a slow one does not replace a better estimate.
 
-        Its time is taken as that of the middle of the round trip.
+        Its time is assumed to be the middle of the round trip.
         """
         trip_ms = answered_at_ms - asked_at_ms
         if (trip_ms > LONG_MS and not self.is_rough) or asked_at_ms < self._set_before_ms:

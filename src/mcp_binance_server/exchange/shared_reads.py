@@ -72,7 +72,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class SharedReads:
-    """Reads that are shared with equal ones in flight or just answered; the result names the host that answered."""
+    """Reads that share the answer of an equal read in flight, or just finished. The result names the host."""
 
     caller: ExchangeCaller
     engine: StateEngine
@@ -143,7 +143,7 @@ class SharedReads:
     async def clock_check(self) -> Sourced[ClockCheck]:
         """Compare the machine's clock with the exchange's, by one request.
 
-        The exchange's time is taken as that of the middle of the round trip.
+        The exchange's time is assumed to be the middle of the round trip.
         """
         clock = self.caller.clock
         asked_at = clock.monotonic_ms()

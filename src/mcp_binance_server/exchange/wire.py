@@ -99,7 +99,7 @@ def form_of(*kinds: str) -> re.Pattern[str]:
 
 
 def check_texts(form: re.Pattern[str], texts: Sequence[str]) -> None:
-    """Check all texts of a row by one match, which takes a tenth of the time of separate ones.
+    """Check all texts of a row by one match. This takes a tenth of the time of separate matches.
 
     Raises:
         ValueError: a text does not match.

@@ -158,7 +158,7 @@ class _Side:
 
     def prune(self, most: int | None) -> int:
         before = len(self.keys)
-        # If the market has left the bound, all levels near the market are beyond it. Then only the count limits them.
+        # If the market is beyond the bound, so are all levels near the market. Then only the count limits the levels.
         bound = self.bound if self.knows_best else None
         if most is not None and before > most:
             worst = _read(self.best(most)[-1]).price

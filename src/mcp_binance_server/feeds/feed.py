@@ -39,7 +39,7 @@ MOST_QUIET = 60
 # Prune regularly: levels beyond the known range are never removed by events and add up.
 PRUNE_SECONDS = 60
 MOST_LEVELS = 3_000
-# A known ID in an event this much newer: the exchange has reset its IDs, or the book's ID was far too high.
+# An event this much newer than the known data must have a new ID. If its ID is old, the exchange has reset its IDs.
 IDS_WENT_BACK_MS = 5_000
 # Request a new snapshot when a side has fewer known levels beyond its best price.
 LEAST_KNOWN = 250

@@ -30,14 +30,14 @@ BOOKS_A_SOCKET = 50
 # An open stream that is silent for this long belongs to a quiet symbol. Its book is synced without an event.
 QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
-# Minimum pause between reads of the exchange's clock: if events suggest an error, and if they prove one.
+# Minimum pauses between reads of the exchange's clock. The second one applies if events have refuted the estimate.
 DOUBT_MS, REFUTED_EVERY_MS = 60_000.0, 5_000.0
 
 Tell = Callable[[], None]
 """Callback for possibly new data of a symbol; brief, and it never raises."""
 
 LearnTime = Callable[[ClockDoubt], Awaitable[None]]
-"""Callback that reads the exchange's clock unless it is known well; a refuted clock is read in any case."""
+"""Callback that reads the exchange's clock if the estimate is rough or refuted."""
 
 
 class Source(Protocol):
@@ -94,8 +94,8 @@ class WatchedSymbol:
 class Hub:
     """Live market of one process. Nothing runs before the first reader.
 
-    At most `most` symbols are watched. At the limit, a symbol without readers is evicted. If there is none, the hub
-    evicts a symbol whose readers all hold more symbols than the new party.
+    At most `most` symbols are watched. At the limit, a symbol without readers is evicted. If every symbol has readers,
+    the hub evicts a symbol whose readers all hold more symbols than the new party.
     """
 
     url: str
@@ -180,7 +180,7 @@ class Hub:
                 watched.followers.remove(tell)
 
     def peek(self, symbol: Symbol) -> SymbolFeed | None:
-        """Return the feed of a watched symbol, or None. Never opens one."""
+        """Return the feed of a watched symbol, or None. It never opens a feed."""
         return self._watched[symbol].feed if symbol in self._watched else None
 
     def needs(self, symbol: Symbol) -> Need:
@@ -363,7 +363,7 @@ class Hub:
             self._tasks.start_soon(self._learn_time, self.learn_time, max(0.0, REFUTED_EVERY_MS - since_ms))
 
     async def _learn_time(self, learn_time: LearnTime, wait_ms: float) -> None:
-        """Read the exchange's clock. Retry if events have proved it wrong, because no later event may do so again."""
+        """Read the exchange's clock. If events have refuted the estimate, retry until a read succeeds."""
         try:
             await self.clock.sleep_ms(wait_ms)
             while True:

@@ -95,7 +95,7 @@ class LiquidationWatch:
                 tasks.cancel_scope.cancel()
 
     async def ask(self) -> LiquidationsHeard:
-        """Return the liquidations received so far. The first request opens the stream and gets none.
+        """Return the liquidations received so far. The first request opens the stream and gets an empty result.
 
         Raises:
             EngineUnavailable: another process may listen, but its data cannot be read.

@@ -11,7 +11,8 @@ from mcp_binance_server.domain.symbols import Symbol
 # A party keeps its symbols for this long after reading: switching back and forth would cost a snapshot each time.
 KEPT_MS = 60_000
 MOST_REMEMBERED = 64
-# Evictions for one party in a minute. Each costs a snapshot of weight 50; together a third of the snapshots' budget.
+# Evictions for one party in a minute. Each costs a snapshot of weight 50. Together they use a third of the weight
+# budget of snapshots.
 MOST_REPLACED = 20
 MINUTE_MS = 60_000
 # Number of levels that most answers need. A reader that needs no more can use the book of another process.
@@ -100,7 +101,8 @@ def to_stop(readers: Mapping[Symbol, Readers], asker: str, now_ms: float) -> Sym
     """Return the symbol to evict for a party, or None if no party is over its share.
 
     First choice is a symbol without readers that only the asking party or no party has used. Next is a symbol without
-    readers of a party that holds more. Last is a symbol with readers, of the largest holder; see `Holdings`.
+    readers that belongs to a party with more symbols. Last is a symbol with readers, of the largest holder; see
+    `Holdings`.
     """
     idle = sorted((each for each in readers if not readers[each].count), key=lambda each: readers[each].used_ms)
     held: Holdings[Symbol] = Holdings()

@@ -15,7 +15,7 @@ from mcp_binance_server.feeds.book import LocalBook
 
 # Used until a symbol's tick and lot size are known: bands are then in basis points only.
 NO_GRID = PriceGrid(0.0, 0.0)
-# Enough levels to reach beyond the band in a sparse book, which shows where the levels within 2 bps end.
+# Enough levels to reach beyond the band even in a sparse book. So the last level within 2 bps is known.
 LEAST_LEVELS = 200
 # The size of a snapshot. Further levels are only partly known.
 MOST_LEVELS = 1_000
@@ -68,7 +68,7 @@ class Quotes:
     def mid_before(self, time_ms: int) -> float | None:
         """Return the mid price before a time.
 
-        A trade at that time changes only later quotes.
+        A trade at that time affects only later quotes.
         """
         for each in reversed(self._quotes):
             if each.time_ms < time_ms:

@@ -55,7 +55,7 @@ class _Record:
 
 @dataclass(eq=False)
 class Troubles:
-    """Backoff per symbol. The first error causes no delay, and each further error a longer one."""
+    """Backoff per symbol. The first error causes no delay. Each further error causes a longer delay."""
 
     clock: Clock
     random: Random = field(default_factory=Random, repr=False)
@@ -122,7 +122,8 @@ class Snapshots:
     troubles: Troubles
     random: Random = field(default_factory=Random, repr=False)
     wanted_by: Callable[[Symbol], Iterable[str]] = field(default=lambda _symbol: (), repr=False)
-    """Callback that returns the parties that read a symbol; its snapshot waits in the queue of each party."""
+    """Callback that returns the parties that read a symbol. The snapshot waits in the queue of each of these parties.
+    """
     _pending: set[Symbol] = field(default_factory=set[Symbol], repr=False)
 
     def __post_init__(self) -> None:

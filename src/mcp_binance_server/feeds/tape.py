@@ -74,7 +74,7 @@ class _Hole:
 
 
 class Tape:
-    """Aggregate trades sorted by ID: at most `most`, and none older than `span_ms` before the newest one.
+    """Aggregate trades sorted by ID: at most `most`, and at most `span_ms` older than the newest trade.
 
     Trades can share a millisecond. The complete part therefore begins one millisecond after a trade whose predecessors
     are missing.

@@ -120,8 +120,8 @@ def compile_pattern(text: str) -> Pattern:
         raise PatternRefused(f"it has more than {MOST_SEGMENTS} parts")
     if any(part in {"", ".", ".."} for part in parts):
         raise PatternRefused("a part of it is empty, '.' or '..'")
-    # Every part ends in a slash, even the last one. Atomic groups keep the leftmost match between two **, which is as
-    # good as any other. So the regular expression never backtracks.
+    # Every part ends in a slash, even the last one. Atomic groups keep the leftmost match between two **. Another match
+    # would give the same result, so the regular expression never backtracks.
     runs = [""]
     for place, part in enumerate(parts, 1):
         if part == "**":

@@ -22,7 +22,7 @@ class Category:
     folder: tuple[str, ...] = ()
     patterns: tuple[str, ...] = DEFAULT_PATTERNS
     builtin: bool = False
-    """Whether documents that ship with the package belong to it; the user's roots come first."""
+    """Whether the category includes the package's own documents. The user's documents come first."""
 
 
 @dataclass(frozen=True, slots=True)

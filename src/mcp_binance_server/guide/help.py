@@ -78,7 +78,7 @@ def framed(documents: Sequence[Document]) -> Framed:
 
 
 def free_boundary(bodies: Sequence[str]) -> str:
-    """Return the default boundary, or the next one that starts no line of any body."""
+    """Return the first boundary that does not occur at the start of a line in a body."""
     # A common prefix counts as a match: careless parsers accept a longer line as the end of a part.
     alike = {
         line for body in bodies if BOUNDARY in body for line in body.split("\n") if line.startswith(f"--{BOUNDARY}")

@@ -71,7 +71,7 @@ def _version(path: Path) -> _Version:
 
 @dataclass(slots=True)
 class _Scan:
-    # One scan of all folders: what is left of its budget, and its findings so far.
+    # One scan of all folders: its remaining budget and its findings so far.
     clock: Clock
     before: Mapping[str, Mapping[str, Entry]]
     deadline_ms: float

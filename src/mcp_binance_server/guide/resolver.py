@@ -27,7 +27,7 @@ class Resolver:
     uri: str
 
     def resolve(self, address: GuideAddress) -> tuple[Entry, ...]:
-        """Return the documents of an address. An empty category or collection has none.
+        """Return the documents of an address. An empty category or collection has no documents.
 
         Raises:
             GuideError: the address names no document, or too many documents.
@@ -73,7 +73,7 @@ class Resolver:
     def document(self, name: str, doc_id: str) -> Entry:
         """Return the document with this ID.
 
-        It is the category's document, or else that of the collection's first category with such a document.
+        The category is searched first, then the categories of the collection in order.
         """
         places = self._places(name)
         found = next((entry for place in places if (entry := self._exact(place, doc_id))), None)

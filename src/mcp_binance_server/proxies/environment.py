@@ -19,7 +19,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.installation import with_extra
 
 PROXY_VARIABLES = HTTPS, HTTP, ALL, NO = "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"
-# Variables that some libraries use for some connections. They are not read here.
+# Proxy variables that this program ignores. Some libraries use them for some connections.
 UNREAD: Final = ("WSS_PROXY", "WS_PROXY", "SOCKS_PROXY")
 SYSTEM = "system settings"
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
@@ -82,7 +82,7 @@ class ProxyFailure(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class OutgoingProxies:
-    """Proxies by URL scheme, with `all` as the fallback. Hosts in NO_PROXY (`bypass`) have none."""
+    """Proxies by URL scheme, with `all` as the fallback. Hosts in NO_PROXY (`bypass`) are reached directly."""
 
     https: Proxy | None = None
     http: Proxy | None = None

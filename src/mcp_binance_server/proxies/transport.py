@@ -19,7 +19,7 @@ from mcp_binance_server.proxies.environment import (
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
 
-# Name of the event before the request headers are sent. A test checks it against the library.
+# The HTTP library's name for the event just before it sends the request headers. A test checks the name.
 FIRST_BYTE = "http11.send_request_headers.started"
 # Key of the request extension that holds the tunnel.
 TUNNEL = "mcp_binance_server.tunnel"

@@ -137,7 +137,8 @@ class GuideService:
         return await self._in_thread(run)
 
     async def _shared(self, asked: str, run: Callable[[], GuideContent]) -> GuideContent:
-        # Answers can be megabytes, so concurrent requests share one read. A request after its end starts a new read.
+        # Answers can be megabytes, so concurrent requests share one read. A request after the end of a read starts a
+        # new read.
         content = await self.flights.join(asked, lambda: self._in_thread(run), lock_ms=READ_MS)
         await self._pace.step()  # all waiting requests have been woken at once
         return content

@@ -80,8 +80,8 @@ class CrowdTrade(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class ReferenceOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Reference price and price range of a symbol, in place of the earlier ones.
 
-    A price of None means that the symbol has none now. Without `price` it is the average of the last minutes, and
-    without `rule` there is no price range. `ever` is false for a symbol that never had a reference price.
+    A price of None means that the symbol has none now. Without `price`, the reference price is the average of the last
+    minutes. Without `rule`, there is no price range. `ever` is false for a symbol that never had a reference price.
     """
 
     symbol: str

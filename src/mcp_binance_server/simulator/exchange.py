@@ -24,7 +24,7 @@ from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
 
 WEIGHT_LIMIT = 6000
 REMEMBERED_REQUESTS = 20_000
-REMEMBERED_EVENTS = 6_000  # in 100 ms buckets of the largest crowd
+REMEMBERED_EVENTS = 6_000  # encoded events of the last buckets, enough for the largest crowd
 LARGEST_CROWD = 1_500
 
 

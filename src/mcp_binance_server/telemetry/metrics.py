@@ -28,7 +28,7 @@ class Gauges:
     """Values that are measured at each scrape."""
 
     upstream_weight_used: Mapping[str, float]
-    """By ledger, like the next field, which counts since the start."""
+    """By weight budget. The next field has the same keys, and counts since the start."""
     upstream_weight_local_total: Mapping[str, float]
     upstream_hosts_down: int
     sessions: int
@@ -50,7 +50,7 @@ class Gauges:
     orders: Mapping[str, float]
     """By state, if trading is on."""
     orders_total: Mapping[str, float]
-    """By outcome; like the next two fields, a count since the start."""
+    """By outcome. This field and the next two count since the start."""
     orders_denied_total: Mapping[str, float]
     """By guard."""
     confirmations_total: Mapping[str, float]
@@ -83,12 +83,12 @@ DESCRIPTIONS = {
     "board_reads": "Boards requested since the start",
     "board_fetches": "Boards fetched from Binance by this process since the start",
     "scan_series": "Candle series that screens needed since the start, by outcome",
-    "scan_waiting": "Screens not yet complete: their candles are read within a share of the weight",
+    "scan_waiting": "Market screens that are still reading candles",
     "rows_dropped": "Invalid rows dropped from Binance's lists since the start",
     "orders": "Orders in the journal of this machine, by state; absent if trading is off",
     "orders_total": "Orders sent or held back by this process since the start, by the outcome first reported",
     "orders_denied_total": "Previews and orders refused since the start, by guard",
-    "confirmations_total": "Questions to users since the start, by answer; impossible: the question could not be shown",
+    "confirmations_total": "Questions to users since the start, by answer; impossible means not shown",
     "orders_unresolved": "Orders of this machine without a known outcome; NaN if the journal cannot be read",
     "trading_stopped": "1 while trading of any account is stopped, paper included; NaN if the journal cannot be read",
     "tasks": "Tasks of the event loop",
@@ -111,7 +111,7 @@ TOTAL = "_total"
 class Totals(Collector):
     """Collector of counters that are stored elsewhere.
 
-    The library's Counter would also claim the name of the orders gauge.
+    The library's Counter cannot be used, because it also reserves the name of the orders gauge.
     """
 
     moment: Gauges | None = None

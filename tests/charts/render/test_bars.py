@@ -271,9 +271,9 @@ def test_what_a_page_cannot_draw_is_said() -> None:
     spec = replace(TALL, timezone="America/New_York", looks=looks, studies=(study("Volume Profile Visible Range"),))
 
     assert answer(prepared(spec))["warnings"] == [
-        "not_live: VPVR 24 70 is in the picture and in the legend only.",
-        "not_live: override showInvertScale, priceRange changes the picture only.",
-        "not_live: times are in UTC in the live chart, in America/New_York in the picture.",
+        "not_live: VPVR 24 70 is shown only in the picture and in the legend.",
+        "not_live: override showInvertScale, priceRange changes only the picture.",
+        "not_live: the live chart has times in UTC, and the picture in America/New_York.",
     ]
     assert answer(prepared(TALL))["warnings"] == []
 

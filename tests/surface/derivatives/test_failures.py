@@ -18,7 +18,7 @@ async def test_a_part_that_fails_is_named_and_the_rest_is_told(place: FuturesPla
     result = await place.client.call_tool("get_derivatives", {"symbol": PLAIN})
 
     told, text = result.structured_content, text_of(result)
-    assert [each.partition(":")[0] for each in told["missing"]] == ["past of open interest", "past of the basis"]
+    assert [each.partition(":")[0] for each in told["missing"]] == ["history of open interest", "history of the basis"]
     assert all(f"Missing: {each}" in text for each in told["missing"])
     assert told["open_interest"]["change_contracts"] == {"1h": None, "24h": None, "7d": None}
     assert told["basis"]["percentile"] is None

@@ -65,9 +65,9 @@ async def test_without_a_key_every_page_says_how_to_set_one_up(place: Place, pag
         "network": "testnet",
         "reason": "no API key is configured",
         "recovery_suggestion": (
-            "Create a key for testnet at https://testnet.binance.vision/, then run mcp-binance-server setup in a "
-            "terminal, which stores and tests it; or set BINANCE_API_KEY and BINANCE_SECRET_KEY in the environment of "
-            "this server and restart it; over HTTP, send your own key in the headers X-Binance-Api-Key and "
+            "Create a key for testnet at https://testnet.binance.vision/. Then run mcp-binance-server setup in a "
+            "terminal: it stores and tests the key. Or set BINANCE_API_KEY and BINANCE_SECRET_KEY in the environment "
+            "of this server and restart it. Over HTTP, send your own key in the headers X-Binance-Api-Key and "
             "X-Binance-Secret-Key"
         ),
         "error_type": "invalid_credentials",
@@ -116,7 +116,7 @@ async def test_the_set_up_line_is_that_of_the_configured_network(place: Place, n
         error = await refused(client)
 
     assert error.data["help_url"] == network.help_url
-    assert f"Create a key for {name} at {network.help_url}," in error.data["recovery_suggestion"]
+    assert f"Create a key for {name} at {network.help_url}. Then run" in error.data["recovery_suggestion"]
 
 
 async def test_a_key_the_host_does_not_know_is_told_from_one_it_does(place: Place) -> None:

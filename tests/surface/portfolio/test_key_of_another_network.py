@@ -78,7 +78,7 @@ async def test_the_setting_that_helps_is_named(world: World) -> None:
 
     assert error.data["likely_cause"] == "unknown_key_or_wrong_network"
     assert error.data["setting"] == "BINANCE_NETWORK=testnet"
-    assert error.data["explanation"].startswith("This is a key of testnet, and BINANCE_NETWORK is mainnet: ")
+    assert error.data["explanation"].startswith("This key belongs to testnet, but BINANCE_NETWORK is mainnet: ")
     assert error.data["recovery_suggestion"].startswith("Set BINANCE_NETWORK=testnet ")
 
 

@@ -24,7 +24,7 @@ from support.workers import wait_for
 
 MAINNET = replace(NETWORKS["mainnet"], rest_url=NETWORK.rest_url, public_data_url=None, stream_url=None)
 WITHDRAW = "THIS KEY CAN WITHDRAW YOUR MONEY: 'Enable Withdrawals' is ticked"
-ANYWHERE = "Any address may use this key: give it an IP access list"
+ANYWHERE = "This key works from any IP address: restrict it"
 LOGGER = "mcp_binance_server.exchange.spot.account"
 
 

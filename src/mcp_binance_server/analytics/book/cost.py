@@ -16,7 +16,7 @@ TAKER_FEE_BPS = 10
 
 
 class CheapSize(NamedTuple):
-    """Depth within 2 bps of the mid, and size at the touch, in quote units. Both are of the smaller side."""
+    """Depth within 2 bps of the mid, and size at the best price, in quote units. The smaller side counts for each."""
 
     time_ms: int
     cheap: float
@@ -28,7 +28,7 @@ class CheapSize(NamedTuple):
 class MarketOrderCost:
     """The half spread, and the minimum sizes of the last `seconds` seconds.
 
-    With `seconds` of 0 the sizes are those of one book. `dollars` is the price of a quote unit.
+    With `seconds` of 0 the sizes come from a single book. `dollars` is the price of a quote unit.
     """
 
     mid: float

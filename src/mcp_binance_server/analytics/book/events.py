@@ -1,7 +1,7 @@
 """Order book events at single prices within a minute: suspected iceberg orders, and large size that came and went.
 
-Books without order ids show only the net change of a message. Other orders in the same tenth of a second blur it.
-Many events are missed, and the intent behind an event is unknown.
+Books without order ids show only the net change of a message. Other orders in the same tenth of a second distort this
+change. Many events are missed, and the intent behind an event is unknown.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,7 +18,8 @@ MOST_PEAKS = 3
 LEAST_EQUAL = 2
 MOST_REFILLED = 3
 
-# A size is tracked from this share of its side on. It came and went if it was withdrawn nearly untraded within seconds.
+# Smallest share of its side from which a size is tracked. A size came and went if it was withdrawn within seconds,
+# nearly untraded.
 LEAST_SHARE = 0.01
 LIFE_MS = 3_000
 GONE_SHARE = 0.9
@@ -107,7 +108,10 @@ class Refills:
         return Refilled(rank, side, price, refills, -peak, place.executed, place.beyond)
 
     def _alike(self, ordered: list[float], peak: float) -> int:
-        """Count additions of this size and of its small multiples. Return 0 unless two have exactly this size."""
+        """Count additions of this size and of its small multiples.
+
+        Return 0 unless two additions have exactly this size.
+        """
         slack = max(self._lot, ALIKE * peak) * (1 + _ROUNDING)
         counts = [
             bisect_right(ordered, peaks * peak + slack) - bisect_left(ordered, peaks * peak - slack)
@@ -168,5 +172,5 @@ class Passing:
 
 
 def came_and_went(passed: Iterable[PassedSize]) -> float:
-    """Return the score: the sum of the second to fifth largest shares. A single one is ordinary."""
+    """Return the score: the sum of the second to fifth largest shares. A single large share is ordinary."""
     return sum(each.share for each in [*passed][1:])

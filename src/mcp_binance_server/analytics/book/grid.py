@@ -9,7 +9,7 @@ BookSide = Literal["bid", "ask"]
 SIDES: tuple[BookSide, BookSide] = ("bid", "ask")
 
 _BPS = 10_000
-# Minimum width, in ticks, of a band given in basis points. A narrower band would hold only the touch.
+# Minimum width, in ticks, of a band given in basis points. A narrower band would hold only the best price.
 BAND_TICKS = 3
 
 

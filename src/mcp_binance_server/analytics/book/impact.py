@@ -99,7 +99,7 @@ def kyle_lambda(
 ) -> KyleLambda:
     """Fit moves of the mid to signed volume by least squares. Each interval gives one pair."""
     n = len(signed_volumes)
-    if n < max(minimum, 3):  # a line through two points has no residuals to estimate its error from
+    if n < max(minimum, 3):  # with two points the error of the slope cannot be estimated
         return KyleLambda(None, None, None, None, n, why_null="insufficient_events")
     middle_volume, middle_move = fmean(signed_volumes), fmean(moves)
     pairs = [(v - middle_volume, move - middle_move) for v, move in zip(signed_volumes, moves, strict=True)]
@@ -127,7 +127,7 @@ def amihud(returns: Sequence[float], quote_volumes: Sequence[float], *, minimum:
 def illiquidity(days: Sequence[Candle], *, minimum: int = DEFAULTS.amihud_min_n) -> IlliquidityRank:
     """Compute the illiquidity of whole days, oldest first.
 
-    The first day only provides the previous close of the second.
+    The first day only provides the previous close for the second day.
     """
     moves = [abs(float(day.close) / float(before.close) - 1) for before, day in pairwise(days)]
     volumes = [float(day.quote_volume) for day in days[1:]]

@@ -1,4 +1,4 @@
-"""Microprice: the mid plus its expected move, given the sizes at the touch. It is used only if it beats the mid."""
+"""Microprice: the mid plus its expected move, from the sizes at the best prices. It is used if it beats the mid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NoMicroprice = Literal["not_fitted", "no_gain"]
 
 
 class TouchMoment(NamedTuple):
-    """The mid at the end of a second, and the share of the bid in the size at the touch."""
+    """The mid at the end of a second, and the share of the bid in the size at the best prices."""
 
     time_ms: int
     mid: float
@@ -32,7 +32,7 @@ class TouchMoment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Microprice:
-    """Fitted adjustments of the mid in price, by the bid's share of the touch.
+    """Fitted price adjustments of the mid, by the bid's share of the size at the best prices.
 
     Without a fit `why_null` says why the weighted mid is used instead.
     """
@@ -43,7 +43,7 @@ class Microprice:
     why_null: NoMicroprice | None = None
 
     def at(self, mid: float, lean: float) -> float | None:
-        """Return the microprice of a touch, or None if there is no fit that beats the mid."""
+        """Return the microprice for a best bid and ask. Return None if no fit beats the mid."""
         return None if self.why_null else mid + self.adjustments[_state(lean)]
 
 

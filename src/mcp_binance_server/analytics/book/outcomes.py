@@ -7,8 +7,8 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.standing import StandingSize, bin_edges
 
-# Distance from the touch, in bins, that counts as near. Sizes there trade more often. A bin is half a basis point, or
-# one tick if that is wider.
+# Distance from the best price, in bins, that counts as near. Sizes there trade more often. A bin is half a basis point,
+# or one tick if that is wider.
 NEAR_BINS = 20
 # A size is gone if less than this share remains. It was traded if at least this share of the removal was traded.
 HALF = 0.5
@@ -21,7 +21,7 @@ SizeBetween = Callable[[BookSide, float, float], float | None]
 
 
 class LeftSize(NamedTuple):
-    """A standing size that is gone: whether it was near the touch, and whether most of it was traded."""
+    """A standing size that is gone: whether it was near the best price, and whether most of it was traded."""
 
     is_near: bool
     was_traded: bool
@@ -38,7 +38,7 @@ class TradedInto(NamedTuple):
 class StandingOutcomes:
     """Newest outcomes of standing sizes.
 
-    Sizes near and far from the touch have separate rows of one byte per outcome.
+    Sizes near the best price and far from it have separate rows, with one byte per outcome.
     """
 
     __slots__ = ("_far", "_near")
@@ -54,7 +54,10 @@ class StandingOutcomes:
         del row[:-MOST_OUTCOMES]
 
     def like(self, distance: int) -> TradedInto | None:
-        """Return the outcomes of sizes as near or as far as this distance in bins. Return None for fewer than five."""
+        """Return the outcomes of near or of far sizes, depending on a distance in bins.
+
+        Return None for fewer than five.
+        """
         row = self._near if distance < NEAR_BINS else self._far
         if len(row) < LEAST_OUTCOMES:
             return None
@@ -95,7 +98,7 @@ class FollowedSizes:
         return len(self._followed)
 
     def follow(self, found: StandingSize, step: float) -> None:
-        """Track a size in a bin of width `step`. A size that is tracked already changes only if it has grown."""
+        """Track a size in a bin of width `step`. The record of a tracked size changes only if the size has grown."""
         for each in self._followed:
             if each.side == found.side and each.low <= found.price < each.high:
                 if found.size > each.size:

@@ -126,7 +126,7 @@ def cost_of(
 class BookView:
     """A book at one moment, from a stream or from a request.
 
-    `no_feed` is the reason why no stream will follow.
+    `no_feed` is the reason why the symbol will not be streamed.
     """
 
     rules: SymbolRules

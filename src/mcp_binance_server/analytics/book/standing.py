@@ -1,4 +1,4 @@
-"""Large standing size: size that stays in the book, by distance from the touch, compared with its usual amount."""
+"""Large standing size: size that stays in the book, and is unusual for its distance from the best price."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -127,7 +127,7 @@ def _binned(side: BookSide, levels: Levels, step: float) -> dict[int, float]:
 
 
 class StandingProfile:
-    """Mean size at each distance from the touch, over the minutes of one symbol. Depth depends on the distance."""
+    """Mean size at each distance from the best price, over the minutes of one symbol. Depth depends on the distance."""
 
     __slots__ = ("_means", "minutes")
 

@@ -111,7 +111,8 @@ def settlements(payments: Sequence[FundingPayment], now_ms: int) -> list[Funding
 def funding_interval(rule: FundingRule | None, settled: Sequence[FundingPayment]) -> FundingInterval:
     """Return the funding interval.
 
-    Its source is the exchange's rule, or else the last two settlements, or else the usual interval.
+    The first source that has the interval is used: the exchange's rule, the last two settlements, or the usual
+    interval.
     """
     if rule is not None:
         return FundingInterval(rule.interval_hours, "exchange")

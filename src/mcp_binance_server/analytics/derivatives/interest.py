@@ -30,7 +30,7 @@ class InterestChange:
 class InterestReport:
     """Open interest now: contracts times mark price, each with its own time. Changes end at the hourly row `stamp_ms`.
 
-    Open interest drifts, so its newest value is often its highest. The percentile of its change finds unusual moves.
+    Open interest drifts, so its newest value is often its highest. Unusual moves show in the percentile of the change.
     """
 
     contracts: Decimal

@@ -13,7 +13,8 @@ MINUTE_MS = 60_000
 WINDOW_MS = 60 * MINUTE_MS
 # The stream sends a heartbeat once a second. Time in a longer gap between messages was not observed.
 LONGEST_GAP_MS = 5_000
-# Maximum age and lead of an event. An event outside this range would hide later events.
+# Maximum age of an event, and maximum lead over the clock. Other events are rejected: a wrong time would hide later
+# events.
 EARLIEST_MS, LATEST_MS = 10 * MINUTE_MS, MINUTE_MS
 ZERO = Decimal(0)
 

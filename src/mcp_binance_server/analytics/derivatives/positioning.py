@@ -15,7 +15,7 @@ DAY_HOURS = 24
 class ShareReport:
     """The newest long share from 0 to 1, the long/short ratio, and the share's 24-hour change in percentage points.
 
-    One percentile ranks the share, the other its 24-hour change. Both are among the hours received.
+    One percentile ranks the share, and the other ranks its 24-hour change. Both compare with the hours received.
     """
 
     long_share: Decimal | None

@@ -1,4 +1,4 @@
-"""Report on one perpetual by sections, and the reads that failed."""
+"""Report on one perpetual in sections, with the reads that failed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

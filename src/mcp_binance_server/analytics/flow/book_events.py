@@ -1,7 +1,7 @@
 """Order flow imbalance: size that quote changes add to the bid minus size that they add to the ask.
 
-The unit is the queue: the mean size at the touch. Base units would mean little to a reader (Cont, Kukanov and Stoikov
-2014).
+The unit is the queue: the mean size at the best prices. Base units would mean little to a reader (Cont, Kukanov and
+Stoikov 2014).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 
 WINDOW_SECONDS = 10
-# The floor is 0, so only the rank counts: pure chance also creates imbalance that moves the mid.
+# Only the rank counts, so the floor is 0. No floor would help, because chance also creates imbalance that moves the
+# mid.
 QUEUES = Criterion("ofi", floor=0.0, alpha=0.02, least=40, unit="windows")
 # One hour of windows, and a t-statistic that chance seldom reaches.
 IMPACT_WINDOWS = 360
@@ -43,12 +44,12 @@ class QuoteState(NamedTuple):
 
     @property
     def lean(self) -> float:
-        """Share of the bid in the size at the touch, 0.5 if both sides are empty."""
+        """Share of the bid in the size at the best prices, 0.5 if both sides are empty."""
         return self.bid_quantity / (2 * self.size) if self.size else 0.5
 
 
 class TouchSecond(NamedTuple):
-    """One second of quotes: the mid at its end, and the sums of imbalance and touch size over its changes."""
+    """One second of quotes: the mid at its end, and the sums of imbalance and best-price size over its changes."""
 
     time_ms: int
     mid: float
@@ -58,7 +59,7 @@ class TouchSecond(NamedTuple):
 
 
 class QueueWindow(NamedTuple):
-    """A window of ten seconds: its imbalance in queues, and the move of the mid since the second before it."""
+    """A window of ten seconds: its imbalance in queues, and the move of the mid since the second before the window."""
 
     queues: float
     move: float

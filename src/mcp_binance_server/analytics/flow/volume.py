@@ -47,7 +47,7 @@ class SignedFlow:
 class LargeTrades:
     """Trades of a window whose value reaches a high percentile of earlier trades.
 
-    `of_window` means that there were too few earlier trades, so the percentile is that of the window itself. Then
+    `of_window` means that there were too few earlier trades. Then the percentile comes from the window itself, and
     `expected` is None.
     """
 

@@ -33,7 +33,7 @@ class Buckets(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vpin:
-    """Mean imbalance of the last buckets, and the share `p` of the week's values that were as high."""
+    """Mean imbalance of the last buckets, and the share `p` of the week's values that were at least as high."""
 
     value: float | None
     p: float | None

@@ -7,7 +7,7 @@ from mcp_binance_server.analytics.score_history import Criterion
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.periods import Candle
 
-# With 66 past windows, an alpha of 5 % allows rank 3 of 67. With fewer windows the steps are coarser, so a larger
+# With 66 past windows, an alpha of 5 % allows rank 3 of 67. With fewer windows fewer ranks are possible, so a larger
 # imbalance is needed.
 MOST_WINDOWS = 66
 ONE_SIDED = Criterion("flow", floor=0.10, alpha=0.05, least=40, unit="windows")

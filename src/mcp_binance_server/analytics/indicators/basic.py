@@ -114,7 +114,7 @@ def atr(candles: Sequence[Candle], n: int) -> Line:
 def macd(values: Sequence[float], fast: int = 12, slow: int = 26, signal: int = 9) -> Macd:
     """Return the MACD: the fast EMA minus the slow EMA.
 
-    TA-Lib starts both EMAs at the first bar of the slow one, so early bars differ.
+    TA-Lib starts both EMAs at the first bar of the slow EMA, so early bars differ.
     """
     both = [
         (a, b) for a, b in zip(ema(values, fast), ema(values, slow), strict=True) if a is not None and b is not None

@@ -73,7 +73,7 @@ def _exponential(n: float, bar: float) -> Seed:
 
 def _macd_seeds(given: Arguments) -> dict[str, Seed]:
     longest, signal = max(given["fast"], given["slow"]), given["signal"]
-    # The signal is an average of an average. The slower average decides.
+    # The signal is an average of an average. Report the seed of the slower one, because it lasts longer.
     later = _exponential(max(longest, signal), longest + signal - 1)
     return {"macd": _exponential(longest, longest), "signal": later, "histogram": later}
 

@@ -64,7 +64,7 @@ def bars_of(candles: Sequence[Candle]) -> list[Any]:
 def window(candles: Sequence[Candle], now_ms: int, *, pages: int = 1) -> Sequence[Candle]:
     """Return the newest 999 closed bars and the open one.
 
-    The number of closed bars is fixed, so the open bar changes no value at a closed bar.
+    The number of closed bars is fixed, so that values at closed bars do not depend on the open bar.
     """
     still_open = bool(candles) and candles[-1].close_time_ms >= now_ms
     return candles[-(pages * ONE_REQUEST - 1 + still_open) :]

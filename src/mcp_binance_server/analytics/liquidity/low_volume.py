@@ -17,7 +17,7 @@ class LowVolumeRange(NamedTuple):
 
 
 def low_volume_ranges(profile: VolumeProfile, percentile: int) -> tuple[LowVolumeRange, ...]:
-    """Return the runs of bins below a percentile of all bins, from low to high. Every profile has some."""
+    """Return the runs of bins below a percentile of all bins, from low to high. Every profile has such runs."""
     volumes = [float(each.volume) for each in profile.bins]
     if not volumes:
         return ()

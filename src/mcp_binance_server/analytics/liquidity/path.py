@@ -1,4 +1,4 @@
-"""Price path with its volume, as few pieces that are fast to shuffle."""
+"""Price path with its volume, reduced to few pieces so that it can be shuffled fast."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

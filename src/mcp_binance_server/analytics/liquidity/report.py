@@ -37,7 +37,7 @@ class StandingReport:
     """Verdict on large standing sizes in the last whole minute.
 
     Without a verdict there is either progress or a reason. `changed` means that unusual sizes were frequent within the
-    hour. Then a single one is no exception.
+    hour. Then a single unusual size means little.
     """
 
     verdict: EventVerdict | None = None
@@ -143,7 +143,7 @@ class LiquidityReport:
 def costs_of(book: BookSnapshot, *, is_dollar: bool) -> Costs:
     """Compute the cost of round amounts.
 
-    In a quote asset other than a dollar they are powers of ten that the book can fill.
+    If the quote asset is not a dollar, the amounts are powers of ten that the book can fill.
     """
     mid = top_of_book(book.bids, book.asks).mid
     held_bids = sum(float(each.price * each.quantity) for each in book.bids)

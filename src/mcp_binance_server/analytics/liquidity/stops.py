@@ -24,7 +24,8 @@ LEAST_BARS = 6
 JOINED = (1, 3, 12, 48)
 
 LEAST_TICKS, LEAST_SPREADS = 3, 2
-# If an obstacle ends this close to the distance, the stop is placed slightly beyond it.
+# If an obstacle ends this close to the stop, as a share of the distance, the stop is placed slightly beyond the
+# obstacle.
 NEAR = Decimal("0.25")
 BEYOND = Decimal("0.002")
 
@@ -144,7 +145,7 @@ def _in_the_way(obstacles: Sequence[_Obstacle], distance: Decimal) -> list[_Obst
 
 
 def _one_bar(candles: Sequence[Candle]) -> Candle:
-    """Merge several bars into one. Its volumes are those of the first bar, because they are not used here."""
+    """Merge several bars into one. The volumes of the first bar are kept, because no caller reads them."""
     last = candles[-1]
     return replace(
         candles[0],

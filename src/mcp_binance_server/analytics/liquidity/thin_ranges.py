@@ -1,7 +1,7 @@
 """Thin ranges: runs of prices with hardly any volume, tested against a null model.
 
 Every random walk crosses some prices fast, so an empty range alone is not evidence. The null model shuffles the steps
-of the path. A range counts if it is wider than those of all shuffled paths.
+of the path. A range counts if it is wider than every range in every shuffled path.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,11 +33,11 @@ class ThinRange(NamedTuple):
     low: Price
     high: Price
     deviations: float
-    """The width in usual moves of the window."""
+    """The width, in units of the window's usual move."""
     spreads: float | None
     volume: float
     of_median: float
-    """The volume of its bins relative to as many median bins."""
+    """Volume of the range, relative to the volume of the same number of median bins."""
 
     def contains(self, price: Price) -> bool:
         return self.low <= price < self.high
@@ -58,7 +58,8 @@ class ThinRanges:
     """The ranges found, from low to high. None means not judged, and `why_null` is the reason.
 
     `widest` is the widest run of thin bins in usual moves, found or not. Of `shuffles` shuffled paths, `as_wide` had a
-    run as wide. Shuffling stops at the first of them, so a found range has 59 shuffles and 0 as wide.
+    run at least as wide. Shuffling stops at the first such path. So a range that is found has 59 shuffles, and
+    `as_wide` is 0.
     """
 
     found: tuple[ThinRange, ...] | None

@@ -38,7 +38,7 @@ class KyleLine:
     def residual(self, minute: MinuteFlow) -> float:
         """Return the shortfall of a move from the usual move for its flow, in standard deviations.
 
-        It is 0 without one.
+        A move without a shortfall has 0.
         """
         flow, move = minute
         if abs(flow) < self.large or self.slope <= 0:
@@ -103,7 +103,8 @@ class FlowAnswers:
     def residuals(self) -> list[float]:
         """Return the residual of each minute from a fit to all other minutes.
 
-        A minute in its own fit would hide itself. A minute without large flow has a residual of 0.
+        A fit that includes the minute itself would hide an unusual minute. A minute without large flow has a residual
+        of 0.
         """
         pairs = self._pairs()
         sums, large = _Sums.of(pairs), _large(pairs)

@@ -1,7 +1,7 @@
-"""Scores that calm markets of a class do not exceed in 99 of 100 minutes. They are used while a market's past is short.
+"""Scores that calm markets of a class exceed in only one of 100 minutes.
 
-Written by benchmarks/calibration/classes.py. If several kinds of markets share a class, the lowest of their 99th
-percentiles counts.
+They are used while a market's history is short. Written by benchmarks/calibration/classes.py. If several kinds of
+markets share a class, the lowest of their 99th percentiles counts.
 """
 
 from collections.abc import Mapping

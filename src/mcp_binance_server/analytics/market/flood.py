@@ -1,4 +1,4 @@
-"""Message floods: many more book changes in ten seconds than usual, without as many more trades."""
+"""Message floods: far more book changes in ten seconds than usual, while trades increase much less."""
 
 from array import array
 from collections.abc import Sequence

@@ -30,7 +30,7 @@ class TakerFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchReport:
-    """One book: touch, depth within 10 bps, and the size that a market order can fill cheaply."""
+    """One book: best prices, depth within 10 bps, and the size that a market order can fill cheaply."""
 
     top: TopOfBook
     band: BandImbalance
@@ -42,7 +42,7 @@ class TouchReport:
 
 
 def touch_of(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
-    """Describe the touch of a book that was just read."""
+    """Describe the best prices and the depth of a book that was just read."""
     bids, asks = view.snapshot.bids, view.snapshot.asks
     top = top_of_book(bids, asks)
     return TouchReport(

@@ -17,13 +17,13 @@ WORDS: tuple[HealthWord, ...] = ("Usual", "Thin", "Strained", "Broken")
 EDGES = (80.0, 60.0, 40.0)
 # Hysteresis: the word changes only if the score passes its edge by this margin.
 MARGIN = 8.0
-# A word is kept for a minute. Only a Usual or Thin book that stays broken changes sooner. A fall passes Strained on its
-# way, and after Strained no further change is needed within the minute. Thin must last before it is reported.
+# Seconds. A word is kept for a minute. Only a change from Usual or Thin to Broken comes sooner. Thin must last before
+# it is reported.
 STANDS_S, THIN_LASTS_S = 60, 25
 BROKEN_BELOW, BROKEN_LASTS_S = 20.0, 5
 MEAN_S = 5
 FALL_HALF_S, RISE_HALF_S = 5.0, 30.0
-# Parts count only if less than one second in 25 was as bad. Their score is never below the last of these values.
+# A part lowers the score only if fewer than one second in 25 was as bad. The last value is the lowest score of a part.
 _BEGINS, _SLACK, _LEAST_PART = 0.05, 0.01, 0.02
 # Beyond the worst 2 % of the hour, the distance of the depth below its 10 % quantile counts as well.
 _RARE, _TENTH, _STEEPNESS, _LEAST_DEPTH = 0.02, 0.1, 1.5, 0.05
@@ -109,8 +109,8 @@ def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict
 class SteadyWord:
     """The word of a score, updated every second.
 
-    It changes at most once a minute, because clients poll every few seconds. Only the break of a Usual or Thin book is
-    reported sooner.
+    It changes at most once a minute, because clients poll every few seconds. Only a change from Usual or Thin to Broken
+    is reported sooner.
     """
 
     __slots__ = ("_broken_s", "_differs_s", "_stood_s", "word")

@@ -51,7 +51,7 @@ class HealthScale:
 class LastHour:
     """Rolling columns of the last hour, in single precision.
 
-    They follow slow changes of a book, which are not a lack of health.
+    They follow slow changes of a book, so that these do not count as a lack of health.
     """
 
     __slots__ = ("_health", "_stress")

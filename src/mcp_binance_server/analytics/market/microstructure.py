@@ -43,7 +43,7 @@ class Recoveries(NamedTuple):
     depletions: int
 
     def shrunk(self, hour: "Recoveries") -> float | None:
-        """Return the recovered share, shrunk towards that of the hour. Return None if the hour had too few losses."""
+        """Return the recovered share, shrunk towards the hour's share. Return None if the hour had too few losses."""
         if hour.depletions < LEAST_DEPLETIONS:
             return None
         return shrunk_share(self.recovered, self.depletions, hour.recovered / hour.depletions)
@@ -93,8 +93,8 @@ def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
 class AnomalyReport:
     """The last whole minutes of a market, and its stress now. Without a stream only the reason is set.
 
-    `changed` names the judgements that were often unusual within the hour. Their single minutes are no exception.
-    `reference` is the class of similar markets. It can only suppress findings.
+    `changed` names the judgements that were often unusual within the hour. A single unusual minute of these means
+    little. `reference` is the class of similar markets. It can only suppress findings.
     """
 
     rules: SymbolRules
@@ -161,9 +161,9 @@ def _rarity(verdict: EventVerdict) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """The health index with its parts, or the reason for none.
+    """The health index with its parts, or the reason why it is missing.
 
-    It also holds values that are shown next to the index and do not contribute to it.
+    Some values are shown next to the index and do not contribute to it.
     """
 
     rules: SymbolRules
@@ -186,7 +186,10 @@ class HealthReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketPart:
-    """The page's data on the book. `day_volatility`, per minute, is read only for the deepest analysis."""
+    """The page's data on the book. `day_volatility` is a volatility per minute.
+
+    It is read only for the deepest analysis.
+    """
 
     book: TouchReport
     flow: TakerFlow | None

@@ -133,7 +133,10 @@ class MinuteReader:
                     self._refills.add(side, price, quantity, was, float(shown.get(price, was)))
 
     def _worth_reading(self, side: BookSide, levels: WrittenLevels) -> WrittenLevels:
-        """Return the levels that are large or tracked. At most one in fifty is, so one pass checks them all."""
+        """Return the levels that are large or tracked.
+
+        At most one level in fifty is, so a single pass checks all levels.
+        """
         least, watched = self._least[side], self._watched[side]
         if watched and not watched.isdisjoint(map(_WRITTEN_PRICE, levels)):
             return [each for each in levels if float(each[1]) >= least or each[0] in watched]

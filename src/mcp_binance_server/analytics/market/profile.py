@@ -238,7 +238,7 @@ class ProfileReport:
 
     @property
     def percent_from_poc(self) -> float | None:
-        """Distance of the price from the point of control, in percent of the latter."""
+        """Distance of the price from the point of control, in percent of the point of control."""
         poc = self.profile.poc
         return None if poc is None or self.price is None else float((self.price - poc) / poc * 100)
 

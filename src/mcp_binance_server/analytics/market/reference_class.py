@@ -1,7 +1,7 @@
 """Classes of similar markets by tick and number of trades, for a symbol with a short past.
 
-A class only suppresses. If a score is usual for the class, it stays not judged. A class never makes a finding, and it
-does not change ranks or base rates.
+A class can only suppress a finding: a score that is usual for the class is not judged. A class never adds a finding,
+and it does not change ranks or base rates.
 """
 
 from bisect import bisect_right
@@ -31,7 +31,7 @@ class ReferenceClass:
         return cls(f"tick {tick}, {_TRADES[bisect_right(TRADES_PER_MINUTE, trades_per_minute)]} trades a minute")
 
     def calls_usual(self, judgement: Judgement) -> bool:
-        """Return True if a score is usual for this class although it is not judged yet.
+        """Return True if a score that is not judged yet is usual for this class.
 
         An unknown class returns False.
         """

@@ -36,12 +36,11 @@ LEAST_OF_MINUTE = 0.25
 CRITERIA: dict[JudgementName, Criterion] = {
     "hidden_size": Criterion("hidden_size", 3.0, ALPHA, LEAST),
     "absorption": Criterion("absorption", 2.0, ALPHA, LEAST),
-    # With alpha 0.02 it was unusual in 2.0 % of 2,400 calm minutes. Alpha 0.016 is one in 63, so 62 past minutes are
-    # needed.
+    # An alpha of 0.02 reported 2.0 % of 2,400 calm minutes, which is too many. An alpha of 0.016 needs 62 past minutes.
     "came_and_went": Criterion("came_and_went", 0.10, 0.016, 62),
     "flood": Criterion("flood", log(2), ALPHA, LEAST),
     "standing_size": Criterion("standing_size", 0.05, ALPHA, LEAST),
-    # With a floor of 4 it was unusual in 2.2 % of calm minutes.
+    # A floor of 4 reported 2.2 % of calm minutes, which is too many.
     "stress": Criterion("stress", 5.0, ALPHA, LEAST),
 }
 EVENTS: tuple[EventName, ...] = ("hidden_size", "absorption", "came_and_went", "flood", "standing_size")

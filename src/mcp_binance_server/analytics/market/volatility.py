@@ -100,7 +100,7 @@ def asset_volatility(
     if len(returns) >= thresholds.vol_min_n:
         annual, edges = annualise(stdev(returns), DAY_MINUTES), thresholds.vol_edges
         # No state is stored. The present class is found by replaying these closes day by day in rolling windows.
-        # Comparing only with the class of the day before would make the class change as often as without a margin.
+        # A comparison with only the class of the day before would make the margin useless.
         first, *later = _rolling_yearly(returns, thresholds.vol_min_n)
         place = CLASSES.index(volatility_class(first, edges=edges))
         for value in (*later, annual):

@@ -29,7 +29,7 @@ def in_units(money: Decimal) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """A purchased quantity, or what remains of it, with its cost."""
+    """The unsold part of a purchased quantity, with its cost."""
 
     quantity: Decimal
     cost: Decimal

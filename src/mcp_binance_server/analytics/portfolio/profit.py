@@ -182,8 +182,8 @@ def _unvalued(ledger: ProfitLedger, legs: _Legs) -> None:
 def _exchange(ledger: ProfitLedger, legs: _Legs, value: Decimal | None, charge: Decimal) -> None:
     """Remove the asset given and add the asset received.
 
-    A fee in a third asset changes the cost or the proceeds of the base asset. If that is a stablecoin, it changes those
-    of the quote asset.
+    A fee in a third asset changes the cost or the proceeds of the base asset. If the base asset is a stablecoin, the
+    quote asset changes instead.
     """
     came, gave = (legs.base, legs.quote) if legs.fill.is_buyer else (legs.quote, legs.base)
     amounts = {legs.base: legs.base_amount, legs.quote: legs.quote_amount}

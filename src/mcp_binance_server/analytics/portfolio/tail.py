@@ -20,10 +20,10 @@ _OUTSIDE = 0.025
 
 @dataclass(frozen=True, slots=True)
 class TailRange:
-    """95 % bootstrap intervals of VaR and ES. They contain the true value less often than that.
+    """95 % bootstrap intervals of VaR and ES. They contain the true value in fewer than 95 % of cases.
 
-    With 89 days of GARCH(1,1) with t(4) shocks, the interval of VaR contained it in 64 to 75 % of the series and that
-    of ES in 39 to 57 %. With independent normal days it was 90 and 74 %.
+    This was measured on series of 89 days. For GARCH(1,1) with t(4) shocks, VaR was inside its interval in 64 to 75 %
+    of the series, and ES in 39 to 57 %. For independent normal days these shares were 90 % and 74 %.
     """
 
     var_low: float

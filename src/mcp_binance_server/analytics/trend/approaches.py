@@ -61,7 +61,7 @@ def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
 def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
     """Return the hold rate of 200 arbitrary prices, spread evenly over the range.
 
-    Each of them counts only from some bar on, like a real level.
+    Like a real level, each price counts only from a certain bar on.
     """
     low, high = min(each.low for each in bars), max(each.high for each in bars)
     held = n = 0
@@ -74,7 +74,7 @@ def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
 
 
 def strength(found: Approaches, usual: float) -> float:
-    """Return the hold rate of a level minus that of arbitrary prices, shrunk towards zero."""
+    """Return the hold rate of a level minus the hold rate of arbitrary prices, shrunk towards zero."""
     return shrunk_share(found.held, found.n, usual) - usual
 
 

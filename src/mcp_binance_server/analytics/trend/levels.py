@@ -13,7 +13,7 @@ from mcp_binance_server.domain.symbols import SymbolRules
 Rule = Literal["24h_range", "atr"]
 TargetRule = Literal["range", "R1", "multiple", "least"]
 
-# Minimum distances from the entry. Within them the noise of one book would decide a trade.
+# Minimum distances from the entry. At smaller distances the noise of one book would decide a trade.
 LEAST_TICKS, LEAST_SPREADS = 3, 2
 NO_SPREAD = Decimal(0)
 

@@ -1,4 +1,4 @@
-"""Order size: the smallest of all limits: risk, money, exposure, depth, and exchange rules."""
+"""Order size: the smallest quantity that the limits of risk, money, exposure, depth and the exchange allow."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ class NoOrder:
 
     why: WhyNoOrder
     rule: str = ""
-    """The rule or status behind the reason, if any; for `below_minimum`, value or quantity."""
+    """The rule or status behind the reason, if any. For `below_minimum` it is "value" or "quantity"."""
     bound: SizeLimit | None = None
     exposure: Decimal | None = None
     """The share of equity already in the asset, if its ceiling is reached."""
@@ -94,7 +94,7 @@ class NoOrder:
 
 @dataclass(frozen=True, slots=True)
 class SizeReport:
-    """The order or the reason for none, and the account used, if known."""
+    """The order, or the reason why there is no order, and the account if it is known."""
 
     verdict: SizedOrder | NoOrder
     funds: OwnFunds | None

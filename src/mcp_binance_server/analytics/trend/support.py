@@ -23,7 +23,7 @@ from mcp_binance_server.domain.periods import Candle
 
 Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH", "VAL", "round number"]
 
-# Minimum distance in ticks. At any ATR, a closer level is at the price itself.
+# Minimum distance of a level from the price, in ticks. A closer level is at the price itself, whatever the ATR.
 LEAST_TICKS = 3
 ROUND = (1, 2, 5)
 

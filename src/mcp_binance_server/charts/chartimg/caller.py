@@ -90,7 +90,7 @@ class ChartImgCaller:
             except ChartLimitReached:
                 if failure is None:
                     raise
-                break  # report the earlier failure: it says more than the missing slot for a retry
+                break  # report the earlier failure, because it is the cause of the retry
             pause_ms = self._pause_ms(failure, retry, until_ms)
             if pause_ms is None:
                 break

@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 STALE_MS = 30 * 24 * 60 * 60 * 1000
-# Milliseconds without a new fetch after a failure. Forced reads wait as well.
+# Milliseconds without a new fetch after a failure. This pause also applies to forced reads.
 PAUSE_MS = 60 * 1000
 
 

@@ -106,7 +106,7 @@ class PacedTurns:
             self._next_ms = max(self._next_ms, now) + step_ms
 
     def _dismiss_one(self, asks: str) -> None:
-        """Evict the last request of the party with the longest queue. In a tie, evict that of the asking party."""
+        """Evict the last request of the party with the longest queue. In a tie, evict a request of the asking party."""
         most = max(self._queues, key=lambda party: (len(self._queues[party]), party == asks))
         last = self._queues[most][-1]
         last.is_refused = True

@@ -40,7 +40,7 @@ class PlanInUse:
 class PlanMemory:
     """Plan limits learned from the service's answers and kept for a day.
 
-    Learned limits override the settings. Without a key no plan binds.
+    Learned limits override the settings. Without a key no plan limit applies.
     """
 
     clock: Clock
@@ -52,7 +52,7 @@ class PlanMemory:
     _good_until_ms: float = field(default=0, init=False)
 
     def learn(self, refusal: str) -> bool:
-        """Learn the limit named by a refusal. Return False if it names none."""
+        """Learn the limit named by a refusal. Return False if the refusal names no limit."""
         size, parameters = _RESOLUTION.search(refusal), _PARAMETERS.search(refusal)
         if size is None and parameters is None:
             return False

@@ -103,7 +103,7 @@ def read_compare(value: object, findings: Findings) -> list[str] | None:
         if pair is None or pair.perpetual:
             findings.error(
                 f"compare[{place}]",
-                f"{shown(each)} cannot be compared; only spot pairs of Binance can, such as BINANCE:ETHUSDT",
+                f"{shown(each)} cannot be compared: compare takes spot pairs of Binance, such as BINANCE:ETHUSDT",
             )
         else:
             read.append(f"BINANCE:{pair.symbol}")

@@ -28,7 +28,7 @@ LOCAL_ONLY: Final = "1s"
 _WRITTEN: Final = re.compile(r"(?P<count>[0-9]{0,4})(?P<unit>[a-zA-Z]?)")
 _MINUTES_A_DAY: Final = 1440
 
-# With a named range the service chooses the interval itself. ALL has no form with two times.
+# With a named range the service chooses the interval itself. ALL cannot be written as two times.
 EVERYTHING: Final = "ALL"
 TO_DATE: Final = {"DTD": "1D", "WTD": "1W", "MTD": "1M", "YTD": "1Y"}
 _SPAN: Final = re.compile(r"(?P<count>[0-9]{1,5})(?P<unit>[DWYdwyM])")

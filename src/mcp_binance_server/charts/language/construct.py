@@ -146,7 +146,7 @@ def _interval(reading: SentenceReader, said: Understood) -> tuple[str, bool]:
     for asked in said.studies:
         if asked.unit and OFFERED.get(f"1{asked.unit}") != OFFERED[said.interval]:
             other = f"{quoted(asked.said)} is not a number of {said.interval} bars"
-            reading.warn("ma_unit_mismatch", f"{other}; its number is used as {said.interval} bars")
+            reading.warn("ma_unit_mismatch", f"{other}; the length is counted in {said.interval} bars")
     return said.interval, True
 
 

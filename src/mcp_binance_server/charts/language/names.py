@@ -112,7 +112,7 @@ _FIATS: Final = {
 }  # fmt: skip
 
 RENAMED: Final = {"MATIC": "POL", "FTM": "S", "RNDR": "RENDER"}
-# Words for quote assets, as in "in sats" or "in dollars". Alone they have another meaning or none.
+# Words for quote assets, as in "in sats" or "in dollars". Without "in" they mean something else, or nothing.
 QUOTE_WORDS: Final = {
     "sats": "BTC", "sat": "BTC", "satoshis": "BTC", "dollars": "USD", "dollar": "USD", "us dollars": "USD",
     "us dollar": "USD", "usd": "USD", "tether": "USDT", "bucks": "USD", "try": "TRY",

@@ -58,7 +58,7 @@ NUMBERS: Final = {
 }  # fmt: skip
 VAGUE: Final = frozenset({"couple of", "couple", "a couple of", "few", "a few", "several"})
 
-# Units and their words. The single letter m means minutes, M means months.
+# Units and their words. The single letter m means minutes, and M means months.
 UNITS: Final = {
     "s": ("s", "sec", "secs", "second", "seconds"),
     "m": ("m", "min", "mins", "minute", "minutes"),

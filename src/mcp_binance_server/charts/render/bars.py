@@ -33,7 +33,7 @@ _PAIRS: Final = {
     "body": ("up", "down"), "border": ("border_up", "border_down"), "wick": ("wick_up", "wick_down"),
     "fill": ("fill_top", "fill_bottom"), "base_fill": ("base_fill_up", "base_fill_down"),
 }  # fmt: skip
-_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # parts of one style only
+_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # parts that only one style has
 # Switches that the page supports, or that have a warning of their own.
 _HEEDED: Final = ("volume", "main_pane", "style")
 
@@ -184,7 +184,7 @@ def _plot_member(request: Request, view: StudyView, look: PlotLook) -> Members:
         "is_volume": is_volume,
         "colours": [(volume_ink(each) if is_volume else each).css for each in look.colours],
         "width": look.width,
-        "repaints": moves or bool(ahead),  # values in the future are only in the whole answer
+        "repaints": moves or bool(ahead),  # values in the future are sent only in the whole answer
         **({"offset": len(ahead), "ahead": ahead} if ahead else {}),
     }
 
@@ -206,7 +206,7 @@ def _price_members(request: Request) -> Members:
 def _not_live(request: Request) -> list[str]:
     spec, warnings = request.spec, list[str]()
     if request.profile:
-        warnings.append(f"not_live: {request.profile.settled.label} is in the picture and in the legend only.")
+        warnings.append(f"not_live: {request.profile.settled.label} is shown only in the picture and in the legend.")
     usual = Looks()
     kept = [
         each.encode_name
@@ -214,9 +214,9 @@ def _not_live(request: Request) -> list[str]:
         if each.name not in _HEEDED and getattr(spec.looks, each.name) != getattr(usual, each.name)
     ]
     if kept:
-        warnings.append(f"not_live: override {', '.join(kept)} changes the picture only.")
+        warnings.append(f"not_live: override {', '.join(kept)} changes only the picture.")
     if zone_of(spec.timezone) not in (UTC, None):
-        warnings.append(f"not_live: times are in UTC in the live chart, in {spec.timezone} in the picture.")
+        warnings.append(f"not_live: the live chart has times in UTC, and the picture in {spec.timezone}.")
     return warnings
 
 

@@ -194,7 +194,7 @@ class Canvas:
         return not any(box.meets(text.box, gap) for text in self.texts)
 
     def crossed(self, box: Box) -> int:
-        """Count the lines that cross a box. Only clipped lines count: those of series and drawings."""
+        """Count the lines that cross a box. Only clipped lines count, which are the lines of series and drawings."""
         return sum(
             box.crossed_by(start, end)
             for stroke in self.strokes

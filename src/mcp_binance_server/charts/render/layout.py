@@ -108,9 +108,9 @@ def _between(starts: Sequence[float], heights: Sequence[float], top: float, bott
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The columns of the bars.
+    """Pixel columns of the bars.
 
-    Centres lie in the middle of a pixel. The width of a body is odd, or two pixels.
+    The centre of a bar is in the middle of a pixel, so the width of a body is odd, or two pixels.
     """
 
     centres: list[float]

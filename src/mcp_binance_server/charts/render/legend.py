@@ -214,7 +214,7 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
 
 
 def study_row(request: Request, view: StudyView, room: float) -> Row:
-    """Return the name of a study and those of its last values that fit."""
+    """Return the name of a study, and as many of its last values as fit."""
     return _row(request, study_entry(request, view), room)
 
 

@@ -31,7 +31,7 @@ class Tag:
 class Note:
     """A label inside the plot, with its own background.
 
-    `places` are candidates (left edge, baseline). The one that covers the fewest lines is used.
+    `places` are candidates (left edge, baseline). The candidate that covers the fewest lines is used.
     """
 
     text: str

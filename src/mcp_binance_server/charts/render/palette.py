@@ -1,7 +1,8 @@
-"""Conversion of the rasteriser's PNG to one with a palette, about half the size.
+"""Conversion of the rasteriser's PNG to a PNG with a palette, which is about half the size.
 
-The rasteriser writes four bytes a pixel and a filter for each row. Most of a chart is flat, so a row is decoded by its
-changes: runs of pixels that the filter predicts are copied at once, and sums of colours are remembered.
+The rasteriser writes four bytes for each pixel, and a filter for each row. Most of a chart has flat colour, so only the
+changes in a row are decoded. Runs of pixels that the filter predicts are copied at once, and sums of colours are
+cached.
 """
 
 from __future__ import annotations
@@ -12,27 +13,28 @@ import zlib
 from array import array
 
 MOST_COLOURS = 256
-LEVEL = 6  # 9 takes seven times as long for a tenth less
+LEVEL = 6  # level 9 takes seven times as long and saves a tenth
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _RGBA = b"\x08\x06\x00\x00\x00"  # 8 bits, red green blue alpha, not interlaced
 _INDEXED = b"\x08\x03\x00\x00\x00"
 _LOW, _HIGH, _EVEN = 0x7F7F7F7F, 0x80808080, 0xFEFEFEFE
 _UP = 2  # the filter that predicts the pixel above
-_BLANK = 0  # the colour left of a row and above the picture
+_BLANK = 0  # the colour assumed to the left of each row and above the picture
 _CHANGED = bytes([0]) + bytes([1]) * 255
 
-# Rows sampled for the frequency of colours: one in four of the legend, whose digits must stay sharp, one in 16 below.
+# The frequency of colours is counted in a sample of rows. It has every fourth row of the legend, so that digits stay
+# sharp, and every 16th row below.
 _LEGEND_ROWS = 100
 _LEGEND_STEP, _STEP = 4, 16
 
-# Colours that differ by fewer levels in every channel are merged; FAR if more than 256 remain.
+# Colours that differ by less than NEAR in every channel are merged. If more than 256 colours remain, FAR is used.
 NEAR, FAR = 9, 13
 EXACT = 40  # frequent colours that are never merged
 _STEPS = (0, -1, 1)
 _AROUND = tuple((red << 10) + (green << 5) + blue for red in _STEPS for green in _STEPS for blue in _STEPS)
 
-# `typing`, `dataclasses` and `collections.abc` would cost a small picture a tenth of its time.
+# Importing `typing`, `dataclasses` and `collections.abc` would take a tenth of the time of a small picture.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,9 +43,9 @@ if TYPE_CHECKING:
 
 
 def with_palette(png: bytes) -> bytes:
-    """Return the picture with a palette: exact with up to 256 colours, else with the rarer ones merged.
+    """Return the picture with a palette. With more than 256 colours, rare colours are merged with similar ones.
 
-    A translucent picture, one of another format, and one that would not shrink are returned as they are.
+    A picture that is translucent, has another format, or would not shrink is returned unchanged.
     """
     header, pixels = (b"".join([data for kind, data in _chunks(png) if kind == each]) for each in (b"IHDR", b"IDAT"))
     if header[8:] != _RGBA or sys.byteorder != "little":
@@ -52,7 +54,7 @@ def with_palette(png: bytes) -> bytes:
     picture = _Decoder(width)
     try:
         rows = picture.rows(zlib.decompress(pixels), height)
-    except OverflowError:  # more colours than a row can number
+    except OverflowError:  # more colours than fit into 16 bits
         return png
     if not picture.opaque:
         return png
@@ -80,7 +82,10 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 class _Decoder:
-    """Rows of colour numbers, in order of appearance, from filtered rows of RGBA."""
+    """Decoder of filtered RGBA rows.
+
+    A decoded row holds a number per pixel; colours are numbered in order of appearance.
+    """
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -140,7 +145,7 @@ class _Decoder:
         edges = b""
         at = changed.find(1)
         while at >= 0:
-            # Left of here the row is equal to the one above, so the pixel above is the prediction.
+            # Left of this pixel the row equals the row above, so the prediction is the pixel above.
             x = at // 4
             corner = above[x]
             row[x] = left = sums.get(given[x] << 16 | corner) or self._sum(given[x], corner)
@@ -151,7 +156,7 @@ class _Decoder:
                     if residual:
                         left = sums.get(residual << 16 | left) or self._sum(residual, left)
                     elif not x & 7:
-                        # A run of one colour under another one: find its end at once.
+                        # Both rows have a run of one colour: find the end of the run at once.
                         edges = edges or _edges(above)
                         ends = (edges.find(1, 2 * x) + 2) // 2, changed.find(1, 4 * x) // 4
                         end = min([each for each in ends if each > x], default=width)
@@ -180,7 +185,7 @@ class _Decoder:
 
     def _mix(self, key: tuple[int, int, int, int]) -> int:
         residual, left, up, corner = key
-        # All three are opaque: a translucent pixel before would end in a picture that stays as it is.
+        # Assume that all three are opaque. A picture with a translucent pixel is returned unchanged anyway.
         red, green, blue = map(_nearest, self.channels[left], self.channels[up], self.channels[corner])
         predicted = red | green << 8 | blue << 16 | 255 << 24
         self._mixed[key] = number = self._number(_added(predicted, residual))
@@ -202,7 +207,7 @@ def _added(one: int, other: int) -> int:
 
 
 def _nearest(left: int, up: int, corner: int) -> int:
-    """Return the one of three bytes that is nearest to left + up - corner."""
+    """Return left, up or corner: the byte that is nearest to left + up - corner."""
     # https://www.w3.org/TR/png-3/#9Filter-type-4-Paeth
     far_left, far_up = up - corner, left - corner
     if far_left >= 0:
@@ -221,13 +226,13 @@ def _nearest(left: int, up: int, corner: int) -> int:
 
 
 def _edges(row: Row) -> bytes:
-    """Return two bytes a pixel that are zero if the pixel to its right is of the same colour."""
+    """Return two bytes for each pixel. They are zero if the next pixel to the right has the same colour."""
     stored = int.from_bytes(row.tobytes(), "little")
     return (stored ^ (stored >> 16)).to_bytes(2 * len(row), "little").translate(_CHANGED)
 
 
 def _by_frequency(rows: list[Row], colours: int) -> list[int]:
-    """Return the numbers of all colours, the most frequent ones of a sample of the rows first."""
+    """Return the numbers of all colours, sorted by their frequency in a sample of the rows."""
     counts = [0] * colours
     for row in rows[:_LEGEND_ROWS:_LEGEND_STEP] + rows[_LEGEND_ROWS::_STEP]:
         for number in row:
@@ -236,14 +241,14 @@ def _by_frequency(rows: list[Row], colours: int) -> list[int]:
 
 
 def _merged(channels: Sequence[bytes], numbers: Sequence[int], *, near: int = NEAR) -> tuple[list[int], list[int]]:
-    """Return up to 256 colours to keep, and the place of each colour among them.
+    """Return up to 256 colours to keep, and for each colour its index among them.
 
-    The first colours, those of fills and texts, are exact. Another is merged into a kept one that is near in every
-    channel, else kept. If there are too many, more are near.
+    The first colours are those of fills and texts, and stay exact. A later colour is merged into a kept colour that is
+    near in every channel. If there is none, the later colour is kept too. If too many remain, the distance grows.
     """
     kept: list[int] = []
     places = [0] * len(channels)
-    cells: dict[int, list[int]] = {}  # places by cell of the colour space, whose side is `near`
+    cells: dict[int, list[int]] = {}  # indices of kept colours by cell of the colour space; a cell is `near` wide
     for number in numbers:
         red, green, blue = channels[number]
         cell = (red // near << 10) + (green // near << 5) + blue // near
@@ -271,7 +276,7 @@ def _closest(red: int, green: int, blue: int, colours: Iterable[bytes]) -> int:
 
 
 def _indexed(rows: Iterable[Row], places: Sequence[int]) -> Iterator[bytes]:
-    """Return the rows of a PNG, each with its filter; a row equal to the one above is a row of zeros."""
+    """Yield the rows of a PNG, each after its filter byte. A row that equals the row above is written as zeros."""
     tables = [bytes(places[at : at + 256]).ljust(256, b"\0") for at in range(0, len(places), 256)]
     masks = [bytes(255 * (each == block) for each in range(256)) for block in range(len(tables))]
     above: Row | None = None

@@ -118,7 +118,7 @@ class ChartSpec:
     width: int = 1200
     height: int = 675
     bars: int = USUAL_BARS
-    decimals: int | None = None  # decimals of the tick size; None uses those of the candles' prices
+    decimals: int | None = None  # decimals of the tick size; with None the candles' prices decide
     timezone: str = "Etc/UTC"
     as_of_ms: int | None = None  # a last bar that closes after this time is unfinished
     studies: tuple[StudySpec, ...] = ()

@@ -74,7 +74,7 @@ def columns_of(candles: Sequence[Candle]) -> Columns:
 
 
 def heikin_ashi(bars: Columns) -> Columns:
-    """Convert to Heikin-Ashi bars: averages that give a trend one colour."""
+    """Convert to Heikin-Ashi bars: averaged bars, which keep their colour during a trend."""
     opens, highs, lows, closes = list[float](), list[float](), list[float](), list[float]()
     for opened, high, low, close in zip(bars.opens, bars.highs, bars.lows, bars.closes, strict=True):
         mean = (opened + high + low + close) / 4

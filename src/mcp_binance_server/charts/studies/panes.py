@@ -28,7 +28,7 @@ def _limits(upper: float, lower: float) -> tuple[Level, ...]:
 
 def _stochastic(candles: Sequence[Candle], given: Inputs) -> Lines:
     smooth, d = given.whole("smooth"), given.whole("d")
-    # The catalogue exchanges the labels of TradingView's two defaults. Taken literally, %D would hide %K.
+    # The catalogue swaps the labels of TradingView's two defaults. Taken literally, %D would hide %K.
     if (d, smooth) == (1, 3):
         smooth, d = 1, 3
     got = oscillators.smoothed_stochastic(candles, given.whole("k"), smooth, d)

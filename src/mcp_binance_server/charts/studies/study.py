@@ -15,7 +15,8 @@ Unit = Literal["price", "volume", "number"]
 
 SOURCES = ("open", "high", "low", "close", "hl2", "hlc3", "ohlc4")
 LONGEST = 1000
-FADED = 3.31  # multiple of the length: 1 for the first value, then 2.31 until (1 - 2/(n+1))^(2.31 n) is about 0.01
+# Multiple of the length: 1 until the first value, then 2.31 until its weight (1 - 2/(n+1))^(2.31 n) is about 0.01.
+FADED = 3.31
 RECURSIVE = 250  # bars after which recursive averages agree, whatever their first value
 
 
@@ -45,7 +46,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The area between two plots. If it has two colours, the upper plot decides which one is used."""
+    """The area between two plots. If the band has two colours, the upper plot decides which colour is used."""
 
     upper: str
     lower: str

@@ -1,4 +1,4 @@
-"""Table of the futures calls in use; none of them can be signed.
+"""Table of the futures calls in use. A futures call cannot be signed.
 
 Weights: https://developers.binance.com/docs/derivatives/usds-margined-futures
 """

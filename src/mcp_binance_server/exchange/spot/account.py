@@ -173,7 +173,7 @@ class AccountClient:
         return self.principal
 
     def venue(self, host: str) -> Venue:
-        """Return the network that answered: that of a known host, otherwise the configured one."""
+        """Return the network of the host that answered. For an unknown host, return the configured network."""
         network = self.caller.network
         return Venue(home_of(host) or network.source, host, network.simulated)
 

@@ -68,8 +68,8 @@ class Directory:
         """Return the rules of the symbol in a caller's text.
 
         Raises:
-            InvalidSymbol: the exchange has no such symbol, or the text cannot be one; in the second case no request is
-                sent.
+            InvalidSymbol: the exchange has no such symbol, or the text cannot be a symbol. In the second case no
+                request is sent.
         """
         folded = fold(text)
         if is_plausible(folded):

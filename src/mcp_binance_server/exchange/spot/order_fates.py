@@ -34,8 +34,8 @@ LONGEST_QUOTE = 120
 DUPLICATE = "an order with this id is open already"
 UNREADABLE_SUCCESS = "Binance accepted it, but the answer could not be read: it may have been executed"
 
-# A code that is in neither table proves nothing, whatever the status. Among them are -1033 (COMP_ID_IN_USE) and -1035
-# (LOGGED_OUT): they are about FIX sessions, and the documentation does not say whether an order was accepted.
+# A code outside both tables proves nothing, whatever the status. Examples are -1033 (COMP_ID_IN_USE) and -1035
+# (LOGGED_OUT) of FIX sessions: the documentation does not say whether an order was accepted.
 REFUSED_CODES: Mapping[int, str] = MappingProxyType(
     {
         -1002: "the key may not do this",

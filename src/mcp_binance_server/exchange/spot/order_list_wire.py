@@ -77,7 +77,7 @@ def _of(body: bytes, symbol: str, client_list_id: str, statuses: frozenset[str])
         wire = msgspec.json.decode(body, type=OrderListWire)
     except UNREADABLE:
         return None
-    # A list without an ID of its own is none: its orders would pass for single ones.
+    # Refuse a list without an ID, because its orders would look like single orders.
     is_it = (wire.symbol, wire.list_client_order_id) == (symbol, client_list_id) and wire.order_list_id != NO_LIST
     return wire if is_it and wire.list_order_status in statuses else None
 

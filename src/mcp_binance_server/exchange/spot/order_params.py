@@ -97,7 +97,7 @@ def replacement_params(replacement: Replacement, cancel_id: str, self_trade: str
 def amendment_params(amendment: Amendment) -> Params:
     """Return the parameters of a reduced quantity.
 
-    They repeat the order's client ID as the new one; otherwise the exchange would assign another ID.
+    They send the order's client ID as the new client ID. Otherwise the exchange would assign another ID.
     """
     target = amendment.target
     params: Params = {"symbol": target.symbol} | named(target)

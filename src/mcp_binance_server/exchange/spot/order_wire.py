@@ -76,7 +76,7 @@ class OrderStateWire(BinanceWire):
 class AnsweredWire(OrderStateWire, kw_only=True):
     """Common fields of the answers to an order and to a cancel.
 
-    All values are known, unlike some of old orders in queries.
+    All values are known; a query of old orders lacks some.
     """
 
     transact_time: EpochMs
@@ -103,7 +103,7 @@ class PlacedWire(AnsweredWire, kw_only=True):
 
 
 class CancelledWire(AnsweredWire, kw_only=True):
-    """The answer to a cancel; its `clientOrderId` is that of the cancel, and the time of the order is missing."""
+    """The answer to a cancel. Its `clientOrderId` is the ID of the cancel, and it lacks the time of the order."""
 
     orig_client_order_id: str
 

@@ -66,7 +66,8 @@ from mcp_binance_server.exchange.wire import (
 LOG = logging.getLogger(__name__)
 
 RECV_WINDOW_MS = 2_000
-# `Read` returns the outcome of a success, or None if the answer is not plausible; `Judge` that of an error answer.
+# `Read` returns the outcome of a success answer, or None if the answer is not plausible. `Judge` returns the outcome of
+# an error answer.
 Read = Callable[[bytes], Outcome | None]
 Judge = Callable[[ExchangeRefusal, bytes], Outcome]
 

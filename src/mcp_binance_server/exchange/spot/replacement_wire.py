@@ -53,7 +53,7 @@ class HalfRefusedWire(BinanceWire):
 
 
 class AmendedOrderWire(OrderStateWire, kw_only=True):
-    """An amended order; here two fields have other names than in other answers."""
+    """An amended order. Two of its fields have other names than in all other answers."""
 
     orig_client_order_id: str
     orig_qty: Amount | msgspec.UnsetType = msgspec.field(name="qty")

@@ -114,7 +114,7 @@ class SpotClient(SharedReads):
 
     async def price_range(self, symbol: Symbol) -> PriceRangeRule | None:
         """Return the price range rule of a symbol; None if it has none."""
-        # In a tuple: a cached meaning is never None.
+        # Use a tuple, because None cannot be cached.
         told = await self.shared(
             EXECUTION_RULES, {"symbol": symbol}, ExecutionRulesWire, lambda told: (told.price_range(symbol),)
         )
@@ -124,7 +124,7 @@ class SpotClient(SharedReads):
         """Return the reference price of a symbol with its price range, which has no effect without the price.
 
         Raises:
-            AppError: as every read; ExchangeUnavailable if it takes longer than its readers wait for it.
+            AppError: as with every read, with ExchangeUnavailable also for an answer after `REFERENCE_SECS`.
         """
         try:
             with anyio.fail_after(REFERENCE_SECS):
@@ -172,9 +172,10 @@ class SpotClient(SharedReads):
     async def closed_candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int
     ) -> Sourced[tuple[Candle, ...]]:
-        """Return the candles up to `until_ms`, the end of the last one; all are closed and will not change."""
+        """Return the candles up to `until_ms`, the end of the last candle. All are closed and will not change."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, "endTime": until_ms}
-        # Requests that end with a full minute are repeated during the next one, so their answers are shared for longer.
+        # Requests that end with a full minute are repeated during the next minute, so their answers are shared for
+        # longer.
         endpoint = KLINES if (until_ms + 1) % MINUTE_MS else CLOSED_KLINES
         return await self.shared(endpoint, params, list[KlineWire], _candles)
 

@@ -320,7 +320,10 @@ class _Link:
             await self.changed.wait()
 
     async def _catch_up(self) -> bool:
-        """Send one request that brings the subscriptions closer to the wanted ones; return False if none is needed."""
+        """Send one request that brings the subscriptions closer to the wanted state.
+
+        Return False if no request is needed.
+        """
         wanted, held = self._socket.names, self._subscribed
         for method, names in (("SUBSCRIBE", wanted - held), ("UNSUBSCRIBE", held - wanted)):
             if batch := sorted(names)[:NAMES_A_MESSAGE]:

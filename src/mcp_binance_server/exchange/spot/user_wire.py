@@ -86,7 +86,7 @@ class ExecutionReportWire(msgspec.Struct):
     expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
 
     def __post_init__(self) -> None:
-        # Unlike in other messages, a quantity of zero is real here, and the executed quantity must not exceed it.
+        # Here a quantity of zero is a real value, unlike in other messages. The executed quantity must not exceed it.
         if not quantity(self.traded) <= quantity(self.executed) <= quantity(self.quantity):
             raise ValueError("more was traded than executed, or more executed than ordered")
 
@@ -95,7 +95,8 @@ class ExecutionReportWire(msgspec.Struct):
         return Report(
             order=Order(
                 order_id=self.order_id,
-                # The event of a cancel or an amendment has an ID of its own. The order's ID is the original one.
+                # The event of a cancel or an amendment has a client ID of its own. The order's ID is in the field of
+                # the original ID.
                 client_order_id=word(self.original_client_order_id or self.client_order_id),
                 symbol=Symbol(word(self.symbol)),
                 side=word(self.side),

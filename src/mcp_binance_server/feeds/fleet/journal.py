@@ -167,7 +167,7 @@ def decode_want(data: bytes) -> FollowRequest:
 class Thread:
     """Read position of a follower.
 
-    An older page or one of an earlier leader is refused, and a skipped page is detected.
+    It refuses old pages and pages of an earlier leader, and detects skipped pages.
     """
 
     __slots__ = ("_number", "_token", "refused")

@@ -135,7 +135,7 @@ class Leader:
 
 
 class ReceiptTime:
-    """Clock with the exchange's time. While an older event is handled, it runs some milliseconds behind."""
+    """Clock of the exchange's time. It can be set back for the handling of an older event."""
 
     __slots__ = ("_ago_ms", "_time")
 

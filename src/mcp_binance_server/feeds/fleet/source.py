@@ -26,7 +26,7 @@ from mcp_binance_server.state.engine import Lease, Leases
 
 LOG = logging.getLogger(__name__)
 
-# Each process waits for a random time, so that they do not retry at the same moment.
+# Longest random pause before a retry. It keeps the processes from retrying at the same moment.
 PAUSE_MS = 200
 
 
@@ -237,7 +237,7 @@ class FleetSource:
                     await self._fleet.clock.sleep_ms(CRASH_PAUSE_MS)
 
     async def _hear_wants(self) -> None:
-        """Keep the symbols that other processes read, and send them the book on request."""
+        """Keep the symbols that other processes read. Send the book to these processes on request."""
         while True:
             with suppress(EngineUnavailable):
                 async with self._fleet.engine.subscribe(self._wants) as wants:

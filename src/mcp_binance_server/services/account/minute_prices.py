@@ -61,8 +61,8 @@ class MinutePrices:
     async def read(self, wanted: Iterable[tuple[str, int]], table: SymbolTable, most_calls: int) -> PastPrices:
         """Return the known prices of the moments. If the calls do not suffice, the newest moments have priority.
 
-        An asset without a market against USDT has no price here. A route over a third asset would combine two closes,
-        and neither would come from the trade.
+        An asset without a market against USDT has no price here. A price by way of a third asset would combine closes
+        of two markets, and the trade was in neither of them.
 
         Raises:
             RateLimited: the rate limit allows no request now.

@@ -30,7 +30,7 @@ from mcp_binance_server.services.gathering import gather
 
 ReadT = TypeVar("ReadT")
 MarketOrders = Callable[[Collection[str]], Awaitable[Collection[str]]]
-"""Selection of the IDs of orders that were placed here as market orders."""
+"""Function that returns the given order IDs that were placed here as market orders."""
 
 # Type and time in force of a market order at the exchange.
 SENT_AS = ("LIMIT", "IOC")
@@ -45,8 +45,7 @@ QUOTES = (*STABLE, "BTC", "ETH", "BNB")
 class OrdersService:
     """Orders of one principal. A missing key is reported before any request is sent.
 
-    An order that was placed here as MARKET is listed as MARKET: the exchange has it as a limit order with its worst
-    price.
+    A market order that was placed here is listed as MARKET. At the exchange it is a limit order at its worst price.
     """
 
     client: AccountReader
@@ -106,9 +105,9 @@ class OrdersService:
     async def fills(
         self, texts: Sequence[str], limit: int, start: Written | None = None, end: Written | None = None
     ) -> AccountFills:
-        """Return a page of the account's trades on some symbols: the newest, or with `start` the first from then on.
+        """Return a page of the account's trades on some symbols: the newest ones, or the first ones from `start` on.
 
-        One call per symbol is enough: the first trades overall are among the first trades of each symbol.
+        One call per symbol is enough, because the first trades overall are among the first trades of each symbol.
 
         Raises:
             InvalidArguments: the period is malformed.
@@ -177,7 +176,8 @@ class OrdersService:
         )
 
     async def _fills_of(self, symbol: Symbol, period: Period) -> Sourced[tuple[Fill, ...]]:
-        # The exchange accepts both times only within one day. So send the start alone and apply the end here.
+        # The exchange refuses a start and an end that are more than a day apart. So send only the start, and apply the
+        # end here.
         end_ms = period.end_ms if period.start_ms is None else None
         return await self._asked(lambda: self.client.fills(symbol, MOST_ROWS, start_ms=period.start_ms, end_ms=end_ms))
 

@@ -53,7 +53,7 @@ class PreviewService:
         book, reference = depth.required(), told.value or NO_REFERENCE
         touch = Touch.of(book.value, reference.price)
         if touch.is_crossed:
-            raise ExchangeUnavailable(reason="the order book it sent is crossed")
+            raise ExchangeUnavailable(reason="it sent a crossed order book")
         verdict = kept_to(rules, intent, check(rules, intent, touch))
         account = _with_free(await self._account(), released)
         if account is not None:

@@ -1,4 +1,4 @@
-"""Profit computed from the account's own trades, which are read back as far as the limits below allow."""
+"""Profit of an account, computed from its trades. The limits below bound the number of trades that are read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ class ProfitService:
     async def of(self, valued: ValuedAccount, named: Sequence[str] = (), since_ms: int = 0) -> AccountProfit:
         """Return the profit of an account that was just valued.
 
-        It is computed from the trades on the account's pairs and on the `named` pairs, with
-        `since_ms` only from the trades since then.
+        It is computed from the trades on the account's pairs and on the `named` pairs. With `since_ms`, earlier trades
+        are left out.
 
         Raises:
             InvalidSymbol: a named pair does not exist.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.domain.orders import Fill
 
-# Most rows of one answer. The weight does not depend on the number of rows.
+# Maximum number of rows in an answer. The weight does not depend on the number of rows.
 MOST_ROWS = 1000
 
 
@@ -28,7 +28,7 @@ def cut_page(found: Sequence[Sequence[Fill]], limit: int, *, forward: bool) -> T
     holds all trades of its last millisecond. Only a millisecond with more trades than the limit makes a page longer.
     """
     rows = sorted((fill for each in found for fill in each), key=oldest_first, reverse=not forward)
-    # A full answer may lack more trades of that pair, even trades in the millisecond of its last row.
+    # After a full answer the pair may have more trades, even in the millisecond of the last row.
     ends = {each[-1 if forward else 0].time_ms for each in found if len(each) >= MOST_ROWS}
     known = next((place for place, fill in enumerate(rows) if fill.time_ms in ends), len(rows))
     cut = min(limit, known)

@@ -1,4 +1,4 @@
-"""Cheap size of a market order. It depends on the current book, the seconds before, and the quote asset's value."""
+"""Cost of a market order, from the current book, the seconds before, and the quote asset's value."""
 
 from mcp_binance_server.analytics.book.cost import MarketOrderCost, market_order_cost
 from mcp_binance_server.domain.money import STABLECOINS

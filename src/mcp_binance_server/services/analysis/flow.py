@@ -1,4 +1,4 @@
-"""Order flow of takers: from candles and REST at first, then from the live trades once they cover the window."""
+"""Order flow of takers, from the live trades if they cover the window, and otherwise from REST requests."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -78,7 +78,7 @@ class OrderFlowService:
             return replace(report.required(), vpin=led.required())
 
     async def signal(self, text: str, window_minutes: int) -> FlowReport:
-        """Measure the last minutes, with the reference levels for a trade."""
+        """Measure the order flow of the last minutes, and the reference levels for a trade."""
         async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
             report, traded, touch, quoted = await gather(
                 lambda: self._report(watch, window_minutes * MINUTE_MS),

@@ -36,7 +36,7 @@ KYLE_MS = 900_000
 
 @dataclass(frozen=True, slots=True)
 class QuoteFlow:
-    """The imbalance of the last ten seconds, in base units and in queues."""
+    """Order flow imbalance of the last ten seconds. `queues` compares it with the last hour."""
 
     ofi: OrderFlowImbalance
     states: tuple[QuoteState, ...]

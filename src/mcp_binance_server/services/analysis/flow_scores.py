@@ -18,7 +18,7 @@ from mcp_binance_server.services.analysis.tape_window import (
 )
 
 MINUTE_MS = 60_000
-# Time step for the past of a window. Within a step, repeated requests use the cache.
+# Time step of the earlier windows. Within a step, repeated requests use the cache.
 STEP_MS = 300_000
 VPIN_STEP_MS = 900_000
 WEEK_MS = 7 * 86_400_000

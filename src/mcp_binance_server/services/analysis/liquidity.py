@@ -86,7 +86,10 @@ class LiquidityService:
     async def thin_ranges(
         self, text: str, minutes: int, percentile: int | None, *, side: StopSide = "long", horizon_ms: int = DAY_MS
     ) -> ThinRangeReport:
-        """Find price ranges with little past trading. Large resting sizes in the book also count for the stop."""
+        """Find price ranges with little past trading.
+
+        The stop also takes large resting orders of the book into account.
+        """
         async with self.live.watching(text) as watch:
             quoted, traded, noise = await gather(
                 lambda: self.live.quoted(watch), lambda: self._traded(watch, minutes), lambda: self._noise(watch)
@@ -193,7 +196,10 @@ class LiquidityService:
         return _TradedNow(profile, path, window, coverage, len(trades), source, flow)
 
     def _judge(self, watch: Watch, traded: _TradedNow, quoted: Quoted) -> ThinRanges:
-        """Compare a window with its shuffles, or return the cached result. This is the most expensive step here."""
+        """Compare a window with random shuffles of it, or return the cached result.
+
+        This is the most expensive step here.
+        """
         key = watch.rules.symbol, traded.window, traded.source, quoted.spread
         made = self._judged.get(key)
         if made is not None:

@@ -75,7 +75,7 @@ class SizeService:
         return SizeReadings(book, account.value, orders.value, prices.value, missing)
 
     async def size(self, view: MarketView, outlook: Outlook, read: SizeReadings | None) -> SizeReport:
-        """Size the trade of the first rule, or return why there is no order.
+        """Size the trade by the levels of the 24-hour range, or return why there is no order.
 
         preview_order accepts each size that is returned here.
         """

@@ -17,7 +17,7 @@ NEWEST: Final = 3
 FRESH_MS: Final = 1_000
 KEPT_MS: Final = 5 * 60_000
 MOST_SERIES: Final = 32
-# Most candles in the cache. A candle takes about a kilobyte.
+# Maximum number of candles in the cache. A candle takes about a kilobyte.
 MOST_KEPT: Final = 32_000
 LONGEST_MS: Final = 60_000
 

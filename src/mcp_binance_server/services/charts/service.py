@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# If only these fields have problems, only chart-img.com can draw the chart.
+# Fields that the local renderer can refuse while chart-img.com accepts them.
 _SERVICE_ONLY: Final = frozenset({"symbol", "interval"})
 
 
@@ -149,7 +149,7 @@ class ChartingService:
             expires_at=f"{expires.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z",
             warnings=(
                 *image.warnings,
-                "kept_here: imageUrl is a resource of this server, kept for an hour; it is not a web address",
+                "kept_here: imageUrl is not a web address: this server keeps the picture for an hour as a resource",
             ),
         )
 

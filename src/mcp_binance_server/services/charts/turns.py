@@ -7,7 +7,7 @@ from mcp_binance_server.charts.errors import ChartNotDrawn
 from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 from mcp_binance_server.state.flight import Flights
 
-# Longer than fifty pictures in a row take. A longer wait is refused.
+# Limit of waiting for a turn. Fifty pictures in a row take less time.
 LONGEST_WAIT_SECS: Final = 30.0
 # Limit of waiting, loading and drawing together, in ms, with a margin.
 LONGEST_MS: Final = 90_000

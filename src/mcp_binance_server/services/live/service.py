@@ -32,7 +32,7 @@ Status = Literal["ok", "degraded", "error"]
 # Levels per side, as many as the cheapest depth call returns. The levels of a live book cost nothing.
 CHEAP_LEVELS = 100
 DEEP_LEVELS = 1_000
-# The portfolio requests the same count, so that both share an answer: 90 whole days and the current day.
+# 90 whole days and the current day. The portfolio requests the same number of candles, so that both share an answer.
 DAILY_ROWS = 91
 
 

@@ -48,7 +48,7 @@ async def candles_before(
 
 @dataclass(frozen=True, slots=True)
 class AskedIndicator:
-    """A requested indicator with its arguments. `anchor` is the time at which it restarts."""
+    """A requested indicator with its arguments. The indicator restarts with each `anchor`, such as each day."""
 
     indicator: Indicator
     arguments: Mapping[str, float]
@@ -90,7 +90,9 @@ class AskedIndicator:
 async def read_indicators(
     market: MarketService, text: str, interval: Interval, written: Sequence[str], last_n: int
 ) -> Observation[IndicatorReading]:
-    """Compute the last values of indicators in a caller's spelling. Each value is independent of the others.
+    """Compute the last values of indicators in a caller's spelling.
+
+    A value does not depend on the other requested indicators.
 
     Raises:
         InvalidArguments: an indicator is unknown, its numbers are out of range, or its anchor is too far away.

@@ -23,14 +23,15 @@ ANSWER_MS = 8_000
 # Time in ms after which a scan is dropped if no client polls it.
 WANTED_MS = 60_000
 AT_A_TIME = 8
-# Most running scans of one party. One more scan drops the party's oldest scan.
+# Maximum number of running scans of one party. One more scan drops the party's oldest scan.
 MOST_UNDER_WAY = 4
 LONGEST_TURN_SECS = 30.0
 LONGEST_MS = 24 * 60 * 60 * 1000
 DOLLARS = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "DAI", "USD1", "BUSD", "USD"})
 DOLLAR_VOLUME = 1_000_000.0
 MOST_NAMED = 8
-# Most cached reports. Most clients send equal questions. A client with a thousand questions gains nothing.
+# Maximum number of cached reports. Clients often send equal questions. More entries would only serve one client with
+# many different questions.
 MOST_MOVERS = 16
 
 
@@ -72,7 +73,7 @@ class ScanService:
         return len(self._under_way)
 
     async def scan(self, question: ScanQuestion) -> ScanReport:
-        """Judge every pair of the question. Eight seconds and the scans' share of the weight limit how many are judged.
+        """Judge the pairs of a question: as many as eight seconds and the weight limit of scans allow.
 
         Raises:
             InvalidArguments: no pair is traded against that asset.

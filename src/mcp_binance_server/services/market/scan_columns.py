@@ -33,7 +33,8 @@ SERIES_WEIGHT = 2
 SETTLING_MS = 3_000
 INTEREST_MS = 300_000
 INTEREST_HOURS = 30
-# Fewer than three thousand pairs times four intervals. No client needs all of them at once.
+# Maximum number of cached series. Up to 12,000 exist (3,000 pairs with four intervals), but never all of them are
+# needed at once.
 MOST_AT_HAND = 8_000
 SeriesOutcome = Literal["fetched", "shared", "limited", "failed"]
 """Requested from the exchange; shared with an earlier request; over the limit of that minute; not answered."""

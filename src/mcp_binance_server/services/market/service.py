@@ -1,4 +1,4 @@
-"""Prices, trades, candles and symbols. They come from a stream if one has them."""
+"""Prices, trades, candles and symbols. They are read from a stream if possible."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace

@@ -32,7 +32,7 @@ class RequestCounter:
         self._used += 1
         self.total += 1
         if self._used > self.limit:
-            # Binance does not document its answer, so this one has the code of an exceeded weight limit.
+            # Binance does not document its answer, so this answer has the code of an exceeded weight limit.
             told = f"Too many requests; current limit is {self.limit} requests per 5 minutes."
             raise refusals.Refusal(-1003, told, status=429)
 

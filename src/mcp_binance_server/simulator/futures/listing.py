@@ -170,7 +170,7 @@ def contract_on(symbol: Symbol, name: str, *, multiplier: int = 1, plan: Funding
         quote=symbol.quote,
         spot=symbol,
         multiplier=multiplier,
-        # A contract on a thousand units of a cheap asset has a tick that is finer in proportion to its price.
+        # A contract on a thousand units of a cheap asset has a finer tick, in proportion to its price.
         tick=symbol.tick if multiplier == 1 else symbol.tick * multiplier // 100,
         lot=symbol.lot * FLOW // multiplier,
         delivery_ms=FOREVER_MS,

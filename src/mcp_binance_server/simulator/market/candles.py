@@ -8,9 +8,9 @@ from mcp_binance_server.simulator.market.noise import draws, shares, signed_unit
 LEAST_LOTS = 200  # per side and minute
 LEAST_AGGREGATES = 10  # per minute: open, high, low, close, and three more per side
 
-# A side's value must be at least range/ROOM away from its extremes, which are all lots at the low and all at the high.
-# The parts of a candle keep this bound if the whole does. It lets each minute have trades at its open, high, low and
-# close.
+# Limit on the value of each side. The extremes of a value are all lots at the low, and all lots at the high. The value
+# must be at least range/ROOM away from both. Then each minute can have trades at its open, high, low and close. If a
+# candle keeps this limit, so do its parts.
 ROOM = 10
 
 

@@ -146,7 +146,7 @@ def _size(draw: int) -> int:
 
 
 class Reel:
-    """A loop with formatted levels, and the number of IDs used after each step."""
+    """A loop with formatted levels, and the number of update IDs used up to the end of each step."""
 
     def __init__(self, loop: Loop, unit: Symbol) -> None:
         self.loop = loop

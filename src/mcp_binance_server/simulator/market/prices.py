@@ -11,11 +11,11 @@ from mcp_binance_server.simulator.market.listing import UNIT, Symbol
 from mcp_binance_server.simulator.market.noise import FULL, Lru, Temper, draws, shares, signed_unit
 
 KNOT_DAYS = 128
-UNIFORM = math.sqrt(3)  # gives a number drawn from [-1, 1) a standard deviation of 1
+UNIFORM = math.sqrt(3)  # factor that gives uniform numbers from [-1, 1) a standard deviation of 1
 
 LEADER = "BTC"
 FOLLOWING = 0.71
-WICK = 0.16  # share of an asset's daily volatility; an hour then has the range of a random walk
+WICK = 0.16  # share of an asset's daily volatility; with it an hour has the same range as a random walk
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

@@ -42,7 +42,8 @@ class Mood(NamedTuple):
 
 
 BTC_STORM, BTC_CALM, BTC_NOISE = 0.052, 0.0115, 0.03
-# These values keep each volatility class away from its limits at any hour of the day. So do the names of the draws.
+# These values keep each volatility class away from its limits at any hour of the day. The names of the random draws
+# were chosen for the same reason.
 MOODS: Mapping[str, Mood] = {"ETH": Mood(0.034, 0.016, 0.7), "BNB": Mood(0.019, 0.010, 0.7)}
 # Share of a day's move by which an hour's range extends beyond its open and close. The last day is exact.
 RESTLESS, RESTLESS_NOISE = 0.002, 0.03

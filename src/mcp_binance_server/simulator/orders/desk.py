@@ -72,7 +72,7 @@ class OrderDesk:
         self.accepted: list[Accepted] = []
         self.received = Received()
         self.engine_delay_ms = 0.0
-        """Milliseconds from receipt to engine; the recvWindow is checked again after them."""
+        """Delay in milliseconds between receipt and engine. The recvWindow is checked again after this delay."""
         self.visible_after_ms = 0
         """Milliseconds for which GET order does not find a new order."""
         self.cancel_tells_list = True
@@ -157,7 +157,7 @@ class OrderDesk:
         return average
 
     def settled(self, account: Account, wanted: Wanted, now_ms: int) -> Wanted:
-        """Return an order with its quantity and price: an amount of quote and a peg follow from the book.
+        """Return an order with its quantity and price. The book converts an amount of the quote asset, or a peg.
 
         Raises:
             Refusal: the book is too thin for that.
@@ -227,7 +227,7 @@ class OrderDesk:
             self.engine.execute(order, match, levels, now_ms)
 
     def cancel_all(self, account: Account, symbol: str, cancel_id: str, now_ms: int) -> list[Order]:
-        """Cancel every open order of a symbol and return one of each list, and each order without a list.
+        """Cancel every open order of a symbol. Return each order without a list, and one order of each list.
 
         Raises:
             Refusal: none is open.

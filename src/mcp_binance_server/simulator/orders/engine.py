@@ -97,7 +97,7 @@ class OrderEngine:
         self.follow_up(one.at_ms)
 
     def _activate(self, order: LiveOrder, now_ms: int) -> None:
-        """Match a triggered order; one whose price is only known now expires if the account cannot pay for it."""
+        """Match a triggered order. An order whose price is only known now expires if the account cannot pay."""
         if order.wanted.peg is not None:
             price = self.pegged(order.wanted, order.wanted.peg, now_ms)
             if price is None:
@@ -126,7 +126,7 @@ class OrderEngine:
         return best if not peg.limit else min(best, peg.limit) if wanted.buys else max(best, peg.limit)
 
     def quantity_for(self, order: LiveOrder, quote: int, now_ms: int) -> int:
-        """Return the quantity that an amount of the quote asset buys, or must be sold for it, at this time."""
+        """Return the quantity to buy or to sell for an amount of the quote asset, at this time."""
         last = self.crowd.last(order.wanted.symbol, now_ms)
         if not last:
             return 0
@@ -340,7 +340,7 @@ def triggered(wanted: Wanted, price: int) -> bool:
 
 
 def _worth(match: Match, value: int) -> int:
-    """Return the quantity of a match up to a value, which is a price times a quantity."""
+    """Return the quantity of a match up to a value (price times quantity)."""
     quantity = 0
     for step in match.steps:
         taken = min(step.traded, value // step.price)

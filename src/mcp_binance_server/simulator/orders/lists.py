@@ -16,7 +16,10 @@ class WantedList:
     others: tuple[Wanted, ...]
     """The pair of an OCO, or the pending orders; in a pair the stop loss comes first."""
     pays: bool = False
-    """Whether the pending orders sell what the working order buys (OPO); they then have no quantity of their own."""
+    """Whether the pending orders sell the bought amount of the working order (OPO).
+
+    Then they have no quantity of their own.
+    """
 
     @property
     def orders(self) -> tuple[Wanted, ...]:

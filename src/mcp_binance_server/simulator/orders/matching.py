@@ -1,7 +1,7 @@
 """Price-time matching with integer prices and quantities.
 
 The accounts' orders share a book with the simulated market (the crowd), whose levels are passed in with every match.
-The market's quantity at an order's price when the order arrives is ahead of it (`ahead`). Later quantity is behind it.
+When an order arrives, the market's quantity at its price is ahead of it (`ahead`). Later quantity is behind the order.
 """
 
 from collections.abc import Iterable, Iterator
@@ -104,7 +104,10 @@ class MatchingBook:
 
     orders: dict[int, Resting] = field(default_factory=dict[int, Resting])
     _used: dict[tuple[bool, int], Level] = field(default_factory=dict[tuple[bool, int], Level])
-    """The crowd's quantity by side and price, and the part already taken; void once the crowd shows another one."""
+    """The crowd's quantity by side and price, and the part already taken.
+
+    An entry is void if the crowd's quantity changes.
+    """
 
     def side(self, *, buys: bool) -> list[Resting]:
         """Return one side in the order of matching."""

@@ -13,7 +13,7 @@ from mcp_binance_server.simulator.orders.crowd_view import CrowdView
 
 AVERAGED_MINUTES = 5
 BUCKET_MS = 1_000
-# Symbols that have a reference price and a rule at first; Binance does not have them for all symbols either.
+# Symbols that start with a reference price and a rule. At Binance, too, only some symbols have them.
 FOLLOWED = ("BTCUSDT", "ETHUSDT")
 
 
@@ -34,7 +34,7 @@ class PriceRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         down, up = self.bid_limit_mult_down, self.bid_limit_mult_up
         if not buys:
             down, up = self.ask_limit_mult_down, self.ask_limit_mult_up
-        # The range holds its ends: both are rounded inwards.
+        # The range includes its ends, so both are rounded inwards.
         least = None if down is None else -int(-reference * Decimal(down) // 1)
         return least, None if up is None else int(reference * Decimal(up) // 1)
 

@@ -29,7 +29,7 @@ class ShownOrders:
         self._past.clear()
 
     def publish(self, symbol: Symbol, orders: Iterable[Resting], at_ms: int) -> None:
-        """Update the orders in the public book. A change takes effect only after the events that have been sent."""
+        """Update the orders in the public book. A change appears only in events that are sent later."""
         standing: dict[Place, int] = {}
         for order in orders:
             place = (order.buys, order.price // symbol.tick)

@@ -1,4 +1,7 @@
-"""Endpoints for all contracts: exchangeInfo, the tickers, premiumIndex and fundingInfo; and the depth of one."""
+"""Endpoints for all contracts: exchangeInfo, the tickers, premiumIndex and fundingInfo.
+
+It also has depth, for one contract.
+"""
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.futures.funding import INTEREST

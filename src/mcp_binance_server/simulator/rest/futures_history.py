@@ -112,7 +112,7 @@ def interest_history(call: FuturesCall) -> object:
 def ratio_of(kind: RatioKind) -> Callable[[FuturesCall], object]:
     """Return the handler of one of the three long/short ratios.
 
-    All three name their fields after accounts.
+    All three have field names about accounts.
     """
 
     def ratio(call: FuturesCall) -> object:

@@ -198,7 +198,7 @@ def _do(endpoint: Endpoint, call: Call) -> tuple[Answer, bool]:
     except refusals.Refusal as refusal:
         if refusal.data is None:
             raise
-        answer = refused(refusal)  # a part of the request may have been executed, and a fault can hide that too
+        answer = refused(refusal)  # a part of the request may have been executed: a fault can hide this answer too
         return replace(answer, headers=answer.headers | call.headers), False
     call.params.finish()
     return replace(json_answer(body), headers=call.headers), not endpoint.costs(body)

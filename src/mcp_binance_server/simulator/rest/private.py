@@ -177,7 +177,7 @@ def allocations(call: Call) -> object:
 
 
 def my_filters(call: Call) -> object:
-    """Answer myFilters: those of the symbol; the accounts have none of their own."""
+    """Answer myFilters with the filters of the symbol. Accounts have no filters of their own."""
     name = call.symbol().name
     record = next(record for record in call.exchange.listing.records if record["symbol"] == name)
     exchange_filters = call.exchange.listing.document["exchangeFilters"]

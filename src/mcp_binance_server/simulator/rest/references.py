@@ -20,7 +20,7 @@ def reference_price(call: Call) -> object:
 
 
 def calculation(call: Call) -> object:
-    """Answer referencePrice/calculation; a price set by hand is an external one."""
+    """Answer referencePrice/calculation. A price that was set by hand counts as external."""
     symbol, references = call.symbol(), call.exchange.orders.engine.references
     status = call.status()
     if status is not None and symbol.status != status:

@@ -106,7 +106,7 @@ def book_ticker(call: Call) -> object:
 
 
 def average_price(call: Call) -> object:
-    """Answer avgPrice: the average of the last five minutes. Without trades in them, it is the last price."""
+    """Answer avgPrice: the average of the last five minutes. If there were no trades, it is the last price."""
     symbol = call.symbol()
     history = call.market.history(symbol)
     last = call.market.last(symbol, call.now_ms)

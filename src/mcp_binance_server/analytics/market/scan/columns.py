@@ -92,7 +92,7 @@ class InterestColumns:
 def series_columns(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> SeriesColumns:
     """Compute the columns of one series.
 
-    The running candle is ignored. So are the candles before an invalid one.
+    The running candle and all candles before an invalid candle are ignored.
     """
     bars = closed_bars(rows, now_ms, interval_ms)
     if not bars:
@@ -139,7 +139,7 @@ def interest_columns(points: Sequence[InterestPoint], now_ms: int) -> InterestCo
 
 
 def closed_bars(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> list[SeriesLine]:
-    """Return the newest closed candles by time, without duplicates, back to the last invalid one."""
+    """Return the newest closed candles by time, without duplicates, back to the last invalid candle."""
     closed = [row for row in rows if row[0] + interval_ms <= now_ms]
     times = [row[0] for row in closed]
     if times != sorted(set(times)):
@@ -152,7 +152,10 @@ def closed_bars(rows: Sequence[SeriesLine], now_ms: int, interval_ms: int) -> li
 
 
 def change_percent(now: float | None, before: float | None) -> float | None:
-    """Return the difference of two prices in percent of the second. It is None if one is missing or not positive."""
+    """Return the difference of two prices in percent of the second price.
+
+    It is None if a price is missing or not positive.
+    """
     if now is None or before is None or not (now > 0 and before > 0):
         return None
     return _finite(100 * (now - before) / before)

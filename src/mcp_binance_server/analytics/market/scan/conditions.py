@@ -33,7 +33,7 @@ GRAMMAR = "column[@15m|1h|4h|1d] then < <= > or >= then a decimal number, such a
 _SPACES = " \t"
 _SPACE = f"[{_SPACES}]*"
 _COLUMN = rf"([A-Za-z0-9_.]+){_SPACE}(?:@{_SPACE}([A-Za-z0-9]*))?"
-# Without an exponent and with this length a number is finite, and its text is its exact value.
+# A number of this length without an exponent is finite, and its text is exact.
 _CONDITION = re.compile(rf"{_SPACE}{_COLUMN}{_SPACE}([<>]=?){_SPACE}([+-]?[0-9]{{1,18}}(?:\.[0-9]{{1,18}})?){_SPACE}")
 _REFERENCE = re.compile(rf"{_SPACE}{_COLUMN}{_SPACE}")
 

@@ -229,7 +229,10 @@ class Screen:
         ]
 
     def value(self, place: int, ref: ColumnRef) -> float | None:
-        """Return the value of a pair in a column. It is None if there is none or it was not read yet."""
+        """Return the value of a pair in a column.
+
+        It is None if the pair has no value, or if the value was not read yet.
+        """
         step = step_of(ref)
         if step is None:
             return self.numbers.values(ref.column)[place]

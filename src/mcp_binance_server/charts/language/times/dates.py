@@ -1,4 +1,4 @@
-"""Dates, months, quarters and years in a text. Without a year the latest one that has begun is meant."""
+"""Dates, months, quarters and years in a text. A date without a year is the latest such date in the past."""
 
 import re
 from calendar import monthrange

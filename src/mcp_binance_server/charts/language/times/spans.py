@@ -73,7 +73,7 @@ class Counted:
 
 
 def read_counted(found: re.Match[str], text: str) -> Counted | None:
-    """Read one match of COUNTED. The single letter m means minutes, M means months."""
+    """Read one match of COUNTED. The single letter m means minutes, and M means months."""
     word, unit = text[found.start("unit") : found.end("unit")], UNIT_OF[found["unit"]]
     count = int(found["count"]) if found["count"].isdigit() else NUMBERS[found["count"]]
     if len(word) == 1:

@@ -86,7 +86,7 @@ def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
 
 
 def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) -> bool:
-    """Return True if labels right of the levels cover fewer bars than labels left of them."""
+    """Return True if labels to the right of the levels cover fewer bars than labels to the left."""
     area, stage, reach = sketch.stage.area, sketch.stage, 120
     covered = [len(rows) * (left - reach < area.left), len(rows) * (right + reach > area.right)]
     for x, high, low in zip(stage.grid.centres, stage.bars.highs, stage.bars.lows, strict=False):

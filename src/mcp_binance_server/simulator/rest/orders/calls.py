@@ -150,7 +150,7 @@ def answer_of(order: Order, executions: list[Execution], response: str) -> dict[
         "selfTradePreventionMode": order.self_trade,
     }
     if order.released_ms == -1 and order.quantity == ZERO:
-        del body["origQty"]  # the order sells what its working order buys
+        del body["origQty"]  # the order sells the amount that its working order buys
     if response == "FULL":
         body["fills"] = [_fill(one) for one in executions if one.kind == "TRADE"]
     if order.stop_price != ZERO:
