@@ -1,1 +1,1 @@
-"""State that processes share: values, leases, channels, single flights, the weight budget, and limited places."""
+"""State that processes share: values, leases, channels, one production per key, the weight budget, limited places."""

@@ -38,7 +38,7 @@ class _Queue(AsyncIterator[bytes]):
 
 
 class Channels:
-    """Bounded queues per channel. `dropped` counts the messages that slow subscribers lost."""
+    """A bounded queue per subscriber. `dropped` counts the messages that slow subscribers lost."""
 
     def __init__(self) -> None:
         self.dropped = 0

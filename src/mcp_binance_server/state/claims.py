@@ -1,7 +1,7 @@
-"""Claims that an account's processes make before they send: each order once, charged to every limit.
+"""Claims, which reserve an order and charge it to every limit before any process of the account sends it.
 
-Amounts are whole numbers. Windows use the time that callers pass, which is exchange time. An amount belongs to its
-claim: a claim reported twice counts once. A returned amount is a total, never an increment.
+Amounts are whole numbers. Windows use exchange time, which callers pass. An amount belongs to its claim, so a claim
+that is reported twice counts once. A refund is given as a total, never as an increment.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from typing import Literal
 
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
-# Retention of an ended claim and of a day's usage, in ms.
+# Retention of an ended claim, and of a day's usage, in ms.
 KEEP_MS = 2 * DAY_MS
-# Retention of a claim without an end, in ms after the claim. An order can stay open for a long time.
+# Retention of a claim that never ended, in ms. An order can stay open for a long time.
 OPEN_KEEP_MS = 90 * DAY_MS
 
 Window = Literal["day", "minute", "open"]
@@ -23,8 +23,8 @@ Verdict = Literal["claimed", "held", "full", "alike", "unsettled", "stopped", "l
 class LimitPart:
     """Charge of a claim to one limit: of a day, of the last minute, or of the open claims.
 
-    For a minute and for open claims, the number of claims counts, not their amounts. With `most` None, the charge is
-    counted but not limited. With `returns`, the unused rest is refunded when the claim ends.
+    The limits of a minute and of open claims count claims, not amounts. With `most` None, the charge is counted but not
+    limited. With `returns`, the unused rest is refunded when the claim ends.
     """
 
     name: str
@@ -49,9 +49,10 @@ class ClaimRoom:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, made once under its name. It conflicts with alike claims and with unsettled claims of its line.
+    """A claim, made once under its name.
 
-    A claim that passes stops is refused only by a stop that does not allow exits.
+    It conflicts with claims of equal `alike`, and with unsettled claims of equal `line`. With `passes_stop`, only a
+    stop that does not allow exits refuses it.
     """
 
     name: str
@@ -72,9 +73,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimNews:
-    """State of a claim. News with a lower rank than the known state is old and does not replace it.
+    """State of a claim.
 
-    `given` is the total refund of each part that returns. `over_ms` is the end of the claim, None while it is open.
+    A state with a lower rank is older and does not replace the known state. `given` is the total refund of each part.
+    `over_ms` is the end of the claim, None while it is open.
     """
 
     name: str
@@ -87,7 +89,7 @@ class ClaimNews:
 
 @dataclass(frozen=True, slots=True)
 class AccountStop:
-    """Reason and start of a stop. During a stop, an account claims nothing."""
+    """Reason and start of a stop. A stopped account claims nothing."""
 
     why: str
     since_ms: int
@@ -96,11 +98,11 @@ class AccountStop:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Answer to a claim. It is true if the claim belongs to the caller.
+    """Answer to a claim, which is true if the claim belongs to the caller.
 
-    The verdict `held` comes with the value of the first claimant. `full` comes with the name and the usage of the part.
-    `alike` and `unsettled` come with the other claim's name, `stopped` with the stop. `lost` means that the engine does
-    not know the account's usage. `gone` means that the claim does not exist, or is past the requested step.
+    With the verdict `held`, the answer has the value of the first claimant; with `full`, the name and the usage of the
+    limit; with `alike` and `unsettled`, the name of the other claim; with `stopped`, the stop. `lost` means that the
+    engine does not know the account's usage. `gone` means that the claim does not exist, or is past the requested step.
     """
 
     verdict: Verdict
@@ -115,7 +117,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class AccountBook:
-    """State of an account in the engine: whether it can claim, the day's usage, and the claims that still matter."""
+    """State of an account in the engine: whether it can claim, the usage of the day, the claims that still count."""
 
     is_open: bool
     stop: AccountStop | None

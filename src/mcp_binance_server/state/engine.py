@@ -24,7 +24,7 @@ Refusal = Literal["", "budget", "share", "stopped", "forgotten"]
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Right of one owner to write under a name. `token` is a fencing token that rises with every new holder."""
+    """Right of one owner to write under a name. `token` is a fencing token, which increases with every new holder."""
 
     name: str
     owner: str
@@ -44,15 +44,12 @@ class Fenced(Enum):
 class Grant:
     """Answer to a request for weight. It is true if the call can be sent.
 
-    `used` is the count of the minute that decided. `retry_ms` is 0 if the weight is granted. Otherwise it is the exact
-    time after which the minute or the stop that refused no longer counts.
-
-    `forgotten` means that the engine was emptied and does not know the minute's cost. One caller a second gets it with
-    a `retry_ms` of 0. This caller asks the exchange for its count and reports it with `recall_weight`. Other callers
-    ask again after `retry_ms`, or sooner.
-
-    With `share`, the party has spent `own` of this minute and can count on `share`. The remaining weight is reserved
-    for other parties.
+    `used` is the weight of the minute that decided. `retry_ms` is 0 if the weight is granted. Otherwise it is the exact
+    time until the minute or stop that refused ends. `forgotten` means that the engine was emptied and does not know the
+    minute's cost. One caller a second gets `forgotten` with a `retry_ms` of 0: it asks the exchange for the count and
+    reports it with `recall_weight`. Other callers ask again after `retry_ms`, or sooner. With `share`, the party (a
+    caller with a share of its own) has spent `own` of this minute and can count on `share`. The remaining weight is
+    reserved for other parties.
     """
 
     granted: bool
@@ -62,7 +59,7 @@ class Grant:
     share: int = 0
     own: int = 0
     is_local: bool = False
-    """Whether the engine was away and this process spent weight that was promised for this case."""
+    """Whether the weight came from promises to this process, because the engine was away."""
 
     def __bool__(self) -> bool:
         return self.granted
@@ -72,9 +69,9 @@ class Grant:
 class Admission:
     """Answer to a request for a place in a pool.
 
-    `count` is the number of members, and `retry_ms` the wait for a free place. `evicted` is the member that was
-    evicted for the new one, mostly "". `take_share` can refuse although places are free. Then it also sets `own`, the
-    party's number of places, and `share`, its guaranteed number.
+    `count` is the number of members, and `retry_ms` the wait for a free place. `evicted` is the member that lost its
+    place to the new member, mostly "". `take_share` can refuse although places are free. It then also sets `own`, the
+    party's number of places, and `share`, the party's guaranteed number.
     """
 
     admitted: bool
@@ -87,7 +84,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Reserves:
-    """Shares of the ceiling that lower classes of calls must leave to higher ones, in percent.
+    """Percentages of the ceiling that lower classes of calls must leave to higher classes.
 
     Cancels count as orders. A server that only reads sets `order_percent=0`. A server without credentials uses
     `none()`.
@@ -132,7 +129,7 @@ class EngineTime(Protocol):
     def now_ms(self) -> int:
         """Return engine time in UTC milliseconds.
 
-        It is equal for every process. A jump of the wall clock does not affect it.
+        All processes get the same time, also after a jump of the wall clock.
         """
         ...
 
@@ -141,7 +138,7 @@ class Values(EngineTime, Protocol):
     """Values with TTLs, shelves of values, shared production of values, and logs."""
 
     async def get(self, key: str) -> bytes | None:
-        """Return the last value put, or None after its TTL. There is no order across keys."""
+        """Return the value that was put last, or None after its TTL. Different keys have no order."""
         ...
 
     async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
@@ -155,8 +152,8 @@ class Values(EngineTime, Protocol):
     async def shelve(self, shelf: str, key: str, value: bytes, *, ttl_ms: int, most_bytes: int) -> None:
         """Store a value until its TTL on a shelf, a group of values with a total limit of `most_bytes`.
 
-        If the limit is passed, the values that expire first are evicted. A value that is put again counts once, with
-        the new TTL. A value larger than the whole shelf is not stored.
+        If the limit is passed, the values that expire first are evicted. A value stored again counts once, with the new
+        TTL. A value larger than the whole shelf is not stored.
         """
         ...
 
@@ -175,9 +172,9 @@ class Values(EngineTime, Protocol):
 
         The value is stored as `put` does, with a TTL from its production. `ttl_ms=0` shares it without storing it.
 
-        All waiting callers get the producer's value or its error. Errors are not stored. One kind of error reaches only
-        the producer: an error that concerns the producer alone, because its share is used up. Then another waiting
-        caller produces. Cancelling one caller, even the first, disturbs no other.
+        All waiting callers get the producer's value or error. Errors are not stored. If the producer's own share is
+        used up, only the producer gets this error, and another waiting caller produces. Cancelling one caller, even the
+        first, disturbs no other.
 
         Other callers trust a production for `lock_ms`. Then one of them starts a second production, and the first still
         runs to its end. So `produce` must bound itself, and `lock_ms` should be longer than that bound.
@@ -191,8 +188,8 @@ class Values(EngineTime, Protocol):
         """Append an entry if the log ends at `after`, in one atomic step.
 
         Otherwise return the entries that follow `after`. `tag` has 32 characters and identifies the entry among all
-        entries ever written. The log as a whole is kept until its TTL. Each entry or snapshot restarts the TTL. A log
-        that was lost starts empty and contains no earlier mark.
+        entries ever written. The TTL applies to the whole log. Each entry or snapshot restarts it. A log that was lost
+        starts empty and contains no earlier mark.
         """
         ...
 
@@ -216,8 +213,8 @@ class Leases(EngineTime, Protocol):
         """Acquire or renew a lease. Return None while another owner holds it.
 
         At most one owner is live per name. A renewal by the live owner keeps the token and restarts the TTL. Every
-        other grant has a token higher than any before it under this name. This includes a grant to the same owner after
-        its TTL or release. It also holds if the engine lost its memory in between, because the token is max(last + 1,
+        other grant has a higher token than all earlier grants of this name, even a grant to the same owner after the
+        TTL or a release. This is true even if the engine lost its memory in between, because the token is max(last + 1,
         engine time). Names are a small fixed set, because the last token of each is kept forever.
         """
         ...
@@ -231,7 +228,7 @@ class Leases(EngineTime, Protocol):
 
         If a channel is named, publish it too. Both happen in one atomic step. STALE means that a newer token exists.
         LOST means that the engine was emptied and knows no token for the name. STALE and LOST change nothing and
-        publish nothing. The token decides, not the TTL. So a holder must watch its own deadline.
+        publish nothing. The token decides, not the TTL, so a holder must check its own deadline.
         """
         ...
 
@@ -261,12 +258,12 @@ class WeightBudget(Protocol):
         """Charge one call to the minute of exchange time `now_ms`, before it is sent. Weight is never refunded.
 
         The grants of one exchange minute never exceed floor(0.9 * limit), as long as clock error and travel time
-        together stay within 1,000 ms. Closer than that to the edge of a minute, both minutes are charged and both must
-        have room.
+        together stay within 1,000 ms. Within this time of a minute's edge, both minutes are charged and both must have
+        room.
 
         Public calls leave the unused reserves of private calls and orders. Private calls leave the unused reserve of
-        orders. Nothing is granted during a stop. A refusal charges nothing. A cost above the maximum of its class is
-        never granted.
+        orders. During a stop nothing is granted. A refused call is not charged. A cost above the maximum of its class
+        is never granted.
 
         The weight for a kind of call is divided among the parties that asked in this minute or the one before, and one
         more party that may still come: see `state.weight`. While there is room, a party that asked in the minute before
@@ -277,8 +274,7 @@ class WeightBudget(Protocol):
 
         A read that passes the exchange's limit as its `local_limit` can be granted while the engine is away. It uses
         weight promised to this process before: at most a hundredth of the limit per minute, and never more than a tenth
-        for all processes together. This is in addition to the engine's own grants. During a known stop it is not
-        granted.
+        for all processes together. This weight is in addition to the engine's own grants. A known stop also stops it.
         """
         ...
 
@@ -294,9 +290,9 @@ class WeightBudget(Protocol):
         ...
 
     async def recall_weight(self, ip: str, used: int, *, minute: int) -> None:
-        """Raise the count as `report_weight` does, and trust it.
+        """Raise the count like `report_weight`.
 
-        The exchange's count includes the forgotten weight of that minute.
+        From then on the count is complete, because the exchange's count includes the forgotten weight.
         """
         ...
 
@@ -313,14 +309,13 @@ class Places(EngineTime, Protocol):
     ) -> Admission:
         """Give a place until its TTL if fewer than `cap` are taken. Places past their TTL are freed first.
 
-        Live members never exceed the cap. A current member is admitted again, even above the cap. It keeps its place,
-        and its TTL restarts.
+        Live members never exceed the cap. A current member keeps its place, even above the cap, and its TTL restarts.
 
         If all places are taken, a party with at least two places fewer than the largest holder gets one of that
         holder's places. The holder's member whose TTL ends first is evicted in the same atomic step. If a channel is
         named, this member is published there. So a party with fewer than floor(cap / parties) places is never refused.
-        Places without a party ("") are neither evicted nor evict others. A member keeps the party that it came in with,
-        even in an engine that was emptied.
+        Places without a party ("") are never evicted and evict no others. A member keeps its first party, even in an
+        engine that was emptied.
         """
         ...
 
@@ -332,9 +327,9 @@ class Places(EngineTime, Protocol):
         A party can have floor(cap / (parties + 1)) places. `parties` counts the current holders, including this party.
         The one additional share is for a new party.
 
-        A party gets more places if the unspent shares of the other parties and the reserve stay free. The reserve is
-        `newcomers` places less those that new parties hold. Beyond half of `newcomers`, a party always leaves this
-        reserve free. Up to that half, every party is admitted while there is a place. Without a party nothing is
+        A party gets more places only if the unused shares of the other parties and the reserve stay free. The reserve
+        is `newcomers` places minus the places that new parties hold. Beyond half of `newcomers`, a party always leaves
+        this reserve free. Up to that half, every party is admitted while there is a place. Without a party nothing is
         divided, but the place counts.
         """
         ...
@@ -342,7 +337,7 @@ class Places(EngineTime, Protocol):
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
         """Restart the TTL of a place.
 
-        Return False if the member is not inside or has expired; it then gets no place.
+        Return False if the member has no place or has expired. It does not get a new place.
         """
         ...
 
@@ -363,17 +358,17 @@ class Claims(Protocol):
     ) -> Reservation:
         """Claim a name and charge every limit of an account, in one atomic step, or change nothing.
 
-        A claimed name stays claimed for 48 hours after its end, or for 90 days without an end. Other callers get its
-        value. Otherwise the verdict is the first of these that applies: `lost` if the account was not opened in this
-        memory, `stopped`, `full` for the first part without room, `full` for the room of its group, `alike` for an
-        alike claim less than `alike_ms` older, `unsettled` for an unsettled claim of its line.
+        A claimed name stays claimed for 48 hours after its end, or for 90 days without an end. Later callers get the
+        value of the first. Otherwise the verdict is the first of these that applies. `lost`: the account was not opened
+        in this memory. `stopped`: the account is stopped. `full`: a limit, or the room of the claim's group, is used
+        up. `alike`: an alike claim is less than `alike_ms` older. `unsettled`: a claim of the same line is unsettled.
         """
         ...
 
     async def depart(self, account: str, news: ClaimNews) -> Reservation:
         """Mark a claim as departing. The claim must be unchanged, and the account open and not stopped.
 
-        `gone` means that the claim does not exist or has newer news. Then its order must not be sent.
+        `gone` means that the claim does not exist or has newer news. The order must then not be sent.
         """
         ...
 
@@ -391,14 +386,14 @@ class Claims(Protocol):
         """Count the claims that the engine does not know, regardless of the limits. Store the state of all claims.
 
         With a lease, the account is open from then on, in this memory of the engine. The lease's token must be the
-        newest of its name. Otherwise the result is STALE or LOST as for `put_fenced`, and nothing is changed.
+        newest of its name. Otherwise nothing is changed, and the result is STALE or LOST as for `put_fenced`.
         """
         ...
 
     async def account_book(self, account: str, *, now_ms: int, since_ms: int) -> AccountBook:
-        """Return the state of an account, with the values of the claims that still matter, oldest first.
+        """Return the state of an account, with the values of the claims that still count, oldest first.
 
-        These are the open claims, those that ended at `since_ms` or later, and those of the last minute.
+        These are open claims, claims that ended at `since_ms` or later, and claims of the last minute.
         """
         ...
 
@@ -411,8 +406,8 @@ class Claims(Protocol):
     ) -> AccountStop | None:
         """Refuse claims and departures until the account is resumed; return the stop with the first reason.
 
-        A stop that allows exits still takes claims that pass stops; a later one that does not replaces it. Return None,
-        without a stop, if `since_ms` is not after the last resume.
+        A stop that allows exits accepts claims with `passes_stop`. A later stop that does not allow exits replaces it.
+        Return None, without a stop, if `since_ms` is not after the last resume.
         """
         ...
 
@@ -429,7 +424,7 @@ class StateEngine(Values, Leases, WeightBudget, Places, Claims, Protocol):
         ...
 
     async def close(self) -> None:
-        """Stop every task and subscription of the engine and wait for them. No other method is called after.
+        """Stop every task and subscription of the engine and wait for them. No other method is called afterwards.
 
         A running `single_flight` ends with `EngineUnavailable`. An iterator of `subscribe` ends after its queued
         messages.

@@ -37,7 +37,7 @@ class Expiring(Generic[K, V]):
         return entry.value if entry is not None and entry.deadline > now else None
 
     def left(self, key: K, now: float) -> float:
-        """Return the remaining time of an entry, or 0 if there is none."""
+        """Return the remaining time of an entry, or 0 if there is no entry."""
         entry = self._entries.get(key)
         return max(0.0, entry.deadline - now) if entry is not None else 0.0
 
@@ -87,7 +87,7 @@ class _Shelved:
 
 
 class ValueShelf:
-    """Values with deadlines and a total limit in bytes. A value can be evicted before its deadline."""
+    """Values with deadlines and a total limit in bytes. Values can be evicted before their deadlines."""
 
     def __init__(self) -> None:
         self._held: dict[str, _Shelved] = {}

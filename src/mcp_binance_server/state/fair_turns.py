@@ -1,4 +1,7 @@
-"""Turns for work with few slots. Parties get them in round-robin order, however much work each has waiting."""
+"""Turns for work with few slots.
+
+Waiting parties get turns in round-robin order, independent of the amount of their work.
+"""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -11,22 +14,22 @@ from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, PartyUse, RemoteUsage
 
 MOST_WAITING: Final = 30
-# Time in ms for which the last slot is reserved for other parties after their last request.
+# Time in ms for which the last slot is reserved for other parties, counted from their last request.
 KEPT_FREE_MS: Final = 60_000
 LONGEST_REST_MS: Final = 2_000.0
 
 
 @dataclass(eq=False)
 class FairTurn:
-    """A piece of work: waiting in the queue of every party that wants it, in progress, or over."""
+    """A piece of work. It waits in the queue of every party that wants it, is in progress, or has ended."""
 
     name: str
     wanted_by: set[str] = field(default_factory=set[str])
     party: str | None = None
-    """The party whose turn it uses; None while it waits."""
+    """The party whose turn the work uses; None while it waits."""
     begun_ms: float = 0.0
     gives_way: bool = False
-    """Whether it runs at low priority, because its party has more work waiting while others ask."""
+    """Whether the work runs at low priority, because its party has more work waiting while other parties ask."""
     is_over: bool = False
     begun: anyio.Event = field(default_factory=anyio.Event)
 
@@ -36,14 +39,13 @@ class FairTurn:
 
 
 class FairTurns:
-    """Slots for `at_a_time` pieces of work, given to the parties in round-robin order.
+    """Slots for `at_a_time` pieces of work, given to the parties (callers) in round-robin order.
 
-    A party that has a slot does not get the last one while others have recently asked. So an occasional party starts at
-    once, however much work another party has waiting. A party should have at most `most_waiting` pieces of work
-    waiting. This process itself has no limit.
-
-    `elsewhere` has the reports of other processes. While other parties ask in any of them, a party with work in several
-    processes rests after each turn. So it has about one slot in all processes together.
+    While other parties have recently asked, the last slot is not given to a party that already has a slot. So an
+    occasional party starts at once, even if a busy party has much work waiting. A party should have at most
+    `most_waiting` pieces of work waiting; this process itself has no limit. `elsewhere` contains the reports of other
+    processes. While other parties ask in any process, a party with work in several processes pauses after each turn. So
+    it uses about one slot in all processes together.
     """
 
     def __init__(self, clock: Clock, *, at_a_time: int, most_waiting: int = MOST_WAITING) -> None:
@@ -72,7 +74,10 @@ class FairTurns:
         return turn
 
     def join(self, name: str) -> None:
-        """Queue another party's waiting work for the current party too. The first turn of either party starts it."""
+        """Queue another party's waiting work for the current party too.
+
+        The first turn of either party starts the work.
+        """
         turn = self._waiting.get(name)
         if turn is not None and self.has_room():
             self._enqueue(turn)
@@ -91,7 +96,7 @@ class FairTurns:
             raise
 
     def end(self, turn: FairTurn) -> None:
-        """End a turn and start the next one. A second call has no effect."""
+        """End a turn and start the next turn. A second call has no effect."""
         if not turn.is_over:
             turn.is_over = True
             if turn.party is not None:

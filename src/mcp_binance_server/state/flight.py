@@ -1,4 +1,4 @@
-"""One production per key within a process, shared by all waiting callers."""
+"""One production per key within a process. All callers that wait share its result."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,10 @@ class _Flight(Generic[ValueT]):
 
     @property
     def failed_for_one(self) -> bool:
-        """Whether the failure concerns only the caller that started the production, and not the waiting callers."""
+        """Whether the failure concerns only the caller that started the production.
+
+        Waiting callers then do not get it.
+        """
         error = None if self.task.cancelled() else self.task.exception()
         return isinstance(error, AppError) and error.concerns_one
 
@@ -31,7 +34,7 @@ class _Flight(Generic[ValueT]):
             raise EngineUnavailable(operation="single_flight")
         error = self.task.exception()
         if error is not None:
-            # Each raise would append to the shared traceback. So start each from the producer's own traceback.
+            # Each raise would append to the shared traceback, so start from the producer's own traceback.
             raise error.with_traceback(self.traceback)
         return self.task.result()
 
@@ -39,7 +42,7 @@ class _Flight(Generic[ValueT]):
 class Flights(Generic[ValueT]):
     """Productions in progress.
 
-    Each production is a task of its own. So cancelling a caller cancels no production and no other caller.
+    Each production is a task, so cancelling a caller cancels neither the production nor other callers.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -49,17 +52,17 @@ class Flights(Generic[ValueT]):
         self._closed = False
 
     def is_under_way(self, key: str) -> bool:
-        """Return True if another caller has started a production that a new caller would wait for."""
+        """Return True if a production is in progress that a new caller would wait for."""
         flight = self._newest.get(key)
         return flight is not None and flight.trusted_until > self._clock.monotonic_ms()
 
     async def join(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> ValueT:
-        """Wait for the current production while it is trusted. Otherwise start one."""
+        """Wait for the production in progress while it is trusted. Otherwise start a new production."""
         while (flight := self._newest.get(key)) is not None:
             left_ms = flight.trusted_until - self._clock.monotonic_ms()
             if left_ms <= 0:
                 break
-            # The timeout only wakes this caller. The clock decides whether the trust has ended.
+            # The timeout only wakes this caller. The clock decides whether to trust the production.
             await asyncio.wait((flight.task,), timeout=left_ms / 1000)
             if flight.task.done() and not flight.failed_for_one:
                 return flight.landed()
@@ -68,7 +71,10 @@ class Flights(Generic[ValueT]):
         return flight.landed()
 
     def begin(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> None:
-        """Start a production without a waiting caller, unless one is in progress. A failure is not reported."""
+        """Start a production without a waiting caller, unless a production is in progress.
+
+        Its failure is not reported.
+        """
         if key not in self._newest:
             self._launch(key, produce, lock_ms)
 

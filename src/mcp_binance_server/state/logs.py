@@ -18,8 +18,8 @@ class LogMark:
 class LogPart:
     """The entries after a mark, and the end of the log.
 
-    `is_whole` means that the mark is not in this log: the log was trimmed since, or it is another log. Then the entries
-    follow the snapshot, or the start of the log if there is no snapshot.
+    `is_whole` means that the mark is not in this log, because the log was trimmed or replaced. The entries then follow
+    the snapshot, or the start of the log if there is no snapshot.
     """
 
     end: LogMark

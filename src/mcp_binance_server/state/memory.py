@@ -1,6 +1,6 @@
 """State engine of one process: dicts and a monotonic clock.
 
-There are no locks, because everything runs on one event loop and no decision awaits.
+No locks are needed, because everything runs on one event loop and no decision awaits.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -56,7 +56,7 @@ class MemoryEngine:
         self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
 
     async def start(self) -> None:
-        """Do nothing, because dicts are always ready."""
+        """Return at once, because dicts are always ready."""
 
     async def close(self) -> None:
         self._channels.close()
@@ -104,7 +104,7 @@ class MemoryEngine:
         now = self._clock.monotonic_ms()
         held = self._leases.get(name, now)
         if held is None:
-            # Start from the time, so that after a restart no token is below the tokens of the previous process.
+            # Start from the time, so that tokens after a restart are higher than before.
             token = max(self._newest_tokens.get(name, 0) + 1, self.now_ms())
             self._newest_tokens[name] = token
         elif held.owner == owner:
@@ -153,7 +153,7 @@ class MemoryEngine:
             return value
 
         async def produce_and_keep() -> bytes:
-            # A caller that stopped trusting an earlier production can get here after a later one has finished.
+            # A caller that no longer trusts an earlier production can get here after a later production has finished.
             made = self._values.get(key, self._clock.monotonic_ms())
             if made is None:
                 made = await produce()

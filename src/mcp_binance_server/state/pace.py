@@ -1,4 +1,4 @@
-"""Limit on long work in one round of the event loop, and the order of the waiting parties."""
+"""Limit on long work per round of the event loop, and the order of the waiting parties."""
 
 import asyncio
 from collections import Counter, deque
@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterator
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.domain.holdings import LEAST_LEAD
 
-# CPU time of a round for long work, in ms. The rest of the round is for all other tasks.
+# CPU time per round for long work, in ms. The rest of the round is for other tasks.
 ROUND_MS = 4.0
-# Most steps woken for one round. After a round that was used up, fewer are woken. A step that finds its round used up
-# keeps its place.
+# Most steps that a round wakes. After a round that used up its time, fewer steps are woken. A step that wakes too late
+# in the round keeps its place.
 MOST_WOKEN = 16
-# Factor for the pause after a round of long work. The pause is as long as the round, or this many times the round's
-# excess over `ROUND_MS` if that is longer. It ends early if other tasks need less. A loop accepts one connection a
-# round. Without the pause, the last of two hundred connections would wait for as many steps.
+# Factor for the pause after a round of long work. The pause is as long as the round, or this multiple of the time
+# beyond `ROUND_MS` if that is longer. The pause ends early if other tasks need less. A loop accepts one connection per
+# round; without the pause, the last of two hundred connections would wait for as many steps.
 GIVES_WAY = 4.0
 IDLE_MS = 0.25
 
@@ -38,7 +38,7 @@ class _WaitingStep:
 
 
 class LoopWatch:
-    """Detector of event loop rounds since its creation. In a new round, other tasks may have been woken too."""
+    """Detector of rounds of the event loop since its creation. A new round may also have woken other tasks."""
 
     __slots__ = ("_noticed", "_noticing")
 
@@ -50,7 +50,7 @@ class LoopWatch:
         self._noticed = True
 
     def has_gone_round(self) -> bool:
-        """Return True if the loop has begun a new round, and stop watching."""
+        """Return True if the loop has begun a new round. Stop watching."""
         self._noticing.cancel()
         return self._noticed
 
@@ -58,8 +58,8 @@ class LoopWatch:
 class LoopPace:
     """Limit on long work in one round of the event loop. Further steps wait, and the parties take turns.
 
-    A round is measured in `spent_ms`, which is CPU time. Elapsed time would be wrong: while other processes are busy,
-    it passes without work in this process.
+    A round is measured in `spent_ms`, which is CPU time. Elapsed time would be wrong, because it passes without work in
+    this process while other processes are busy.
     """
 
     def __init__(self, spent_ms: Callable[[], float]) -> None:
@@ -71,11 +71,11 @@ class LoopPace:
         self._rests_until_ms = self._round_ms = 0.0
 
     async def step(self, *, goes_on: bool = False) -> None:
-        """Continue in this round of the loop while it has time left, otherwise in a later round.
+        """Continue in this round of the loop while the round has time left, otherwise in a later round.
 
-        Call it before every piece of work that takes milliseconds, because all readers of one answer are woken in one
-        round. Work that `goes_on` comes before new work of its party. Half-finished work can hold as much memory as the
-        whole.
+        Await this before every piece of work that takes milliseconds, because all readers of one answer are woken in
+        one round. Work that `goes_on` comes before new work of its party, because half-finished work can hold as much
+        memory as the whole.
         """
         loop = asyncio.get_running_loop()
         if self._queues or self._is_used_up:
@@ -98,7 +98,7 @@ class LoopPace:
             while self._is_used_up:
                 await waiting.wait(loop)
         finally:
-            # This party is now behind the others, whether this step continues or was cancelled.
+            # This party is now behind the others, even if the step was cancelled.
             queue = self._queues.pop(party)
             queue.remove(waiting)
             if queue:
@@ -123,10 +123,10 @@ class LoopPace:
             for waiting in self._next():
                 waiting.wake()
         if self._queues:
-            self._watch(loop)  # after the wake-ups, because their time belongs to the round that ends there
+            self._watch(loop)  # after the wake-ups, because their CPU time belongs to the round that ends there
 
     def _next(self) -> Iterator[_WaitingStep]:
-        """Yield the next steps: one of each party, then a second one of each, and so on."""
+        """Yield the next steps: one step of each party, then a second step of each party, and so on."""
         queues, place, left = [*self._queues.values()], 0, self._wakes
         while left and (queues := [queue for queue in queues if place < len(queue)]):
             for queue in queues[:left]:
@@ -136,10 +136,7 @@ class LoopPace:
 
 
 def gives_way(places: Collection[TakenPlace], party: str) -> str | None:
-    """Return the member to evict, or None to evict none.
-
-    It belongs to a party with the most places, and it expires first of all members of such parties.
-    """
+    """Return the member to evict, or None. Of the parties with the most places, it is the member that expires first."""
     held = Counter([holder for _, holder, _ in places])
     del held[""]
     most = max(held.values(), default=0)

@@ -1,4 +1,4 @@
-"""A lock with round-robin turns of the parties. A busy party delays its own work, not the work of other parties."""
+"""A lock that parties get in round-robin order. A busy party delays its own work, not the work of other parties."""
 
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -10,7 +10,7 @@ from mcp_binance_server.domain.access import PARTY
 
 
 class PartyRound:
-    """A lock that the waiting parties get in round-robin order. It is for frequent work of milliseconds."""
+    """A lock that waiting parties get in round-robin order, for frequent work of milliseconds."""
 
     def __init__(self) -> None:
         self._is_busy = False

@@ -1,4 +1,4 @@
-"""Usage reports between the processes of a fleet, so that a party's share applies to all of them together."""
+"""Usage reports between the processes of a fleet, so that a party's share applies to all processes together."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -16,16 +16,16 @@ CHANNEL: Final = "use"
 TELLS_MS: Final = 250.0
 # Heartbeat timeout in ms. A silent process is dead or cut off.
 FORGETS_MS: Final = 1_000.0
-# Parties reported per resource: those with the highest usage.
+# Most parties reported per resource. Those with the highest usage are reported.
 MOST_TOLD: Final = 16
-# Recent parties reported per resource. Two names are enough for any party to know whether there is another one.
+# Most recent parties reported per resource. With two names, each party can see whether there is another party.
 MOST_NAMED: Final = 2
 
 _Amount = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class PartyUse(msgspec.Struct, array_like=True, frozen=True):
-    """Usage of one shared resource: some parties that have recently asked, and the amount of each party."""
+    """Usage of one shared resource: some parties that asked recently, and each party's amount."""
 
     asked: Annotated[list[str], msgspec.Meta(max_length=MOST_NAMED)]
     used: Annotated[Mapping[str, _Amount], msgspec.Meta(max_length=MOST_TOLD)]
@@ -35,7 +35,7 @@ class PartyUse(msgspec.Struct, array_like=True, frozen=True):
 
 
 class UsageReport(msgspec.Struct, array_like=True, frozen=True):
-    """The report of one process: the usage of each resource that it shares, by name."""
+    """Report of one process: the usage of each shared resource, by name."""
 
     process: str
     shared: dict[str, PartyUse]
@@ -63,8 +63,8 @@ class RemoteUsage:
 class FleetUse:
     """Usage reports of this process to the others on one engine, a few times a second while there is usage.
 
-    A party is identified by the hash that the engine knows it by. The name "" is this process itself and means nothing
-    in other processes. Without the engine, each process divides its own resources alone.
+    A party is identified by the same hash as in the engine. The name "" is this process itself and is not used in other
+    processes. While the engine is away, each process divides only its own resources.
     """
 
     def __init__(self, engine: Leases, clock: Clock) -> None:
@@ -76,7 +76,7 @@ class FleetUse:
         self._decoder = msgspec.msgpack.Decoder(UsageReport)
 
     def share(self, name: str, elsewhere: RemoteUsage, used_here: Callable[[], PartyUse]) -> None:
-        """Report the usage of one resource from now on. Put the other processes' reports into `elsewhere`."""
+        """Report the usage of one resource from now on. Write the other processes' reports into `elsewhere`."""
         self._shared[name] = (elsewhere, used_here)
 
     @asynccontextmanager
@@ -96,7 +96,7 @@ class FleetUse:
             for elsewhere, _ in self._shared.values():
                 elsewhere.look_again()
             used = {name: use for name, (_, used_here) in self._shared.items() if (use := used_here())}
-            # The end of all usage is reported once.
+            # Report the end of all usage once.
             if used or self._was_used:
                 self._was_used = bool(used)
                 with suppress(EngineUnavailable):

@@ -1,4 +1,4 @@
-"""Request weight of a minute: the amount spent, the parties that spent it, and the shares that remain."""
+"""Request weight of a minute: the amount spent, the parties (callers) that spent it, and the shares that remain."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 from mcp_binance_server.state.engine import CallKind, Grant, Reserves
 from mcp_binance_server.state.expiry import Expiring
 
-# Kinds whose shares can refuse a call: the call's own kind, and the kinds whose room it can use.
+# Call kinds whose shares can refuse a call: the call's own kind, and the kinds whose room the call can use.
 SHARED_WITH: Final[Mapping[CallKind, tuple[CallKind, ...]]] = {
     "order": ("order", "private", "public"),
     "private": ("private", "public"),
     "public": ("public",),
 }
-# Least share in weight. It is the most expensive single call of its kind. With smaller shares, many occasional callers
-# would reserve all weight and use none of it.
+# Smallest share, by kind: the weight of the most expensive single call. With smaller shares, many occasional callers
+# could reserve all weight and use none.
 LEAST_SHARE: Final[Mapping[CallKind, int]] = {"order": 50, "private": 80, "public": 50}
 # Divisor for the reserve for new parties, which is at most a tenth of the whole.
 NEWCOMERS_PART: Final = 10
@@ -24,19 +24,19 @@ NEWCOMERS_PART: Final = 10
 MINUTE_MS = 60_000
 EDGE_MS = 1_000
 # Retention in ms. A minute is charged from a second before its start to a second after its end. Its parties are needed
-# until the end of the next minute. The rest is for late reports.
+# until the end of the next minute. The remaining time is for late reports.
 KEEP_MS = 130_000
 
 
 @dataclass(slots=True)
 class Parties:
-    """Weight spent by each party in one time span. `fresh` counts the parties that were not in the span before."""
+    """Weight spent by each party in one time span. `fresh` counts the parties that were not in the previous span."""
 
     spent: dict[str, int] = field(default_factory=dict[str, int])
     total: int = 0
     fresh: int = 0
     drawn: int = 0
-    """Weight spent by the fresh parties, each counted up to the least share."""
+    """Weight spent by the fresh parties, at most the least share per party."""
 
     def meet(self, party: str, least: int, *, before: "Parties", after: "Parties | None") -> bool:
         """Record a request of a party. Return True if it is the party's first in this span."""
@@ -45,7 +45,7 @@ class Parties:
         self.spent[party] = 0
         if party not in before.spent:
             self.fresh += 1
-        # At the edge of two spans a party can be recorded in the later one first.
+        # At the edge of two spans, a party can be recorded in the later span first.
         if after is not None and party in after.spent:
             after.fresh -= 1
             after.drawn -= min(least, after.spent[party])
@@ -60,7 +60,7 @@ class Parties:
 
 
 class Division(NamedTuple):
-    """One party's view of a budget: the weight that it spent, its share, and the reserves for others."""
+    """A budget from one party's view: the party's spent weight, its share, and the reserves for others."""
 
     spent: int
     is_new: bool
@@ -72,9 +72,10 @@ class Division(NamedTuple):
 
     @classmethod
     def of(cls, now: Parties, before: Parties, party: str, *, whole: int, least: int, newcomers: int) -> "Division":
-        """Divide the weight that parties spent or may still spend. One party that may still come is counted too.
+        """Divide the weight that parties spent or may still spend.
 
-        The reserve for new parties is `newcomers`, but at most one share.
+        One additional party is counted, because it may still come. The reserve for new parties is `newcomers`, but at
+        most one share.
         """
         was_there, spent = party in before.spent, now.spent.get(party)
         active = len(before.spent) + now.fresh
@@ -93,17 +94,18 @@ class Division(NamedTuple):
     def covers(self, cost: int, left: int) -> bool:
         """Return True if a call that fits into the room is within the party's own share.
 
-        Other parties may have borrowed the share of a new party. So a new party also leaves a reserve for the next one.
+        Other parties may have borrowed the share of a new party. So a new party also leaves a reserve for the next new
+        party.
         """
         after = self.spent + cost
         return after <= self.share and (not self.is_new or after <= self.least or cost <= left - self.for_newcomers)
 
     def assured(self, cost: int) -> int:
-        """Return the weight that the party can count on after a call of this cost was refused."""
+        """Return the weight that the party can count on after a refused call of this cost."""
         return self.least if self.is_new and self.spent + cost <= self.share else self.share
 
     def at_least_kept(self) -> int:
-        """Return the minimum reserved for others. It is computed without a look at each of them."""
+        """Return the minimum reserved for others, computed without reading each party."""
         return self.for_newcomers + max(0, self.others * self.share - self.spent_by_others)
 
     def kept(self, now: Parties, party: str) -> int:
@@ -118,11 +120,11 @@ class Division(NamedTuple):
 
 
 NOBODY: Final = Parties()
-"""A span without requests; it is only read."""
+"""A span without requests. Read-only."""
 
 
 def outgrown(held: Sequence[str], party: str, *, cap: int, newcomers: int) -> tuple[int, int] | None:
-    """Return a party's places and guaranteed share if one more place would take a reserved one.
+    """Return a party's places and guaranteed share if one more place would take a reserved place.
 
     Otherwise return None.
     """
@@ -155,7 +157,7 @@ class Weight:
         return max(0, top * reserves.private_percent // 100 - self.private) if kind == "private" else 0
 
     def room(self, kind: CallKind, top: int, reserves: Reserves) -> int:
-        """Return the weight left for a kind of call. The unused reserves of higher kinds are not included."""
+        """Return the weight left for a kind of call, without the unused reserves of higher kinds."""
         kept = 0
         if kind != "order":
             kept += self.unused("order", top, reserves)
@@ -187,7 +189,7 @@ class Spent(Weight):
         order, private = top * reserves.order_percent // 100, top * reserves.private_percent // 100
         now = self.parties[kind]
         there = self.room(kind, top, reserves) + now.total
-        # Weight that higher kinds borrowed beyond their reserves must not shrink the shares here.
+        # Weight that higher kinds borrowed beyond their reserves must not reduce the shares here.
         if kind != "order":
             there += min(self.parties["order"].total, max(0, self.order - order))
         if kind == "public":
@@ -198,7 +200,7 @@ class Spent(Weight):
         return Division.of(now, before.parties[kind], party, whole=whole, least=LEAST_SHARE[kind], newcomers=kept)
 
 
-# A minute without requests. It is only read.
+# A minute without requests. Read-only.
 NOTHING = Spent()
 
 
@@ -213,10 +215,10 @@ def limit_for(spendable: int) -> int:
 
 
 def spare(limit: int) -> int:
-    """Return the weight for all processes together while the engine is away. It is never spent otherwise.
+    """Return the weight that all processes together can spend while the engine is away.
 
-    A hundredth stays free. It is for the request of a forgotten minute's count, and for cancels, which are sent without
-    a count.
+    It is never spent otherwise. A hundredth stays free for cancels, which are not counted, and for the query of a
+    forgotten minute's count.
     """
     return limit // 10 - most_for_one(limit)
 
@@ -227,7 +229,7 @@ def most_for_one(limit: int) -> int:
 
 
 def charged_minutes(now_ms: int, edge_ms: int) -> tuple[int, ...]:
-    """Return the minutes in which the exchange may count a call sent now, latest first."""
+    """Return the minutes to which the exchange may charge a call sent now, latest first."""
     minute, into_ms = divmod(now_ms, MINUTE_MS)
     if into_ms < edge_ms:
         return minute, minute - 1
@@ -237,7 +239,7 @@ def charged_minutes(now_ms: int, edge_ms: int) -> tuple[int, ...]:
 
 
 class Ledger:
-    """Weight of one process's minutes. `now_ms` is exchange time and selects the minute. `at` is monotonic time."""
+    """Weight of one process's minutes. `now_ms` is exchange time, which selects the minute. `at` is monotonic time."""
 
     def __init__(self, reserves: Reserves, *, edge_ms: int = EDGE_MS) -> None:
         self._reserves = reserves
@@ -257,7 +259,7 @@ class Ledger:
         before = self._meet(ip, kind, party, minutes, at) if party else {}
         top = ceiling(limit)
         for minute, spent in minutes.items():
-            # Right at the edge the full minute would be charged once more. So the wait includes the guard time.
+            # Exactly at the edge, the full minute would be charged again. So the wait includes the guard time.
             retry_ms = (minute + 1) * MINUTE_MS + self._edge_ms - now_ms
             left = spent.room(kind, top, self._reserves)
             if cost > left:
@@ -293,7 +295,7 @@ class Ledger:
         return ceil(max(ms, left_ms))
 
     def _meet(self, ip: str, kind: CallKind, party: str, minutes: dict[int, Spent], at: float) -> dict[int, Spent]:
-        """Record a request of a party in these minutes. Return the minute before each of them."""
+        """Record a request of a party in these minutes. Return the minute before each."""
         before: dict[int, Spent] = {}
         for minute in reversed(minutes):
             earlier = before[minute] = minutes.get(minute - 1) or self._minutes.get((ip, minute - 1), at) or NOTHING
@@ -307,9 +309,9 @@ class Ledger:
     def _outgrown(  # noqa: PLR0917
         self, spent: Spent, before: Spent, kind: CallKind, cost: int, party: str, top: int
     ) -> Division | None:
-        """Return the division of a minute if a call must be refused, otherwise None.
+        """Return the division of the minute that refuses a call, otherwise None.
 
-        A call is refused if it is beyond the party's share and the rest is reserved for others.
+        A minute refuses a call that is beyond the party's share if the rest is reserved for others.
         """
         own = spent.division(kind, party, before, top, self._reserves)
         if own.covers(cost, spent.room(kind, top, self._reserves)):
@@ -325,7 +327,7 @@ class Ledger:
         return own
 
     def _leaves(self, spent: Spent, kind: CallKind, cost: int, top: int, kept: Mapping[CallKind, int]) -> bool:
-        """Return True if a call leaves the reserves of others, in its own kind and in the kinds whose room it uses."""
+        """Return True if a call leaves the reserves of other parties, in all kinds whose room it can use."""
         after = spent.after(kind, cost)
         over = 0
         for each, wanted in kept.items():

@@ -55,7 +55,7 @@ class UnsealedApprover:
 
 @dataclass(frozen=True, slots=True)
 class NewApprover:
-    """A newly generated key: the encrypted file, and the public key for the policy."""
+    """New approver: the encrypted key file, and the public key for the policy."""
 
     sealed: bytes
     public: str
@@ -87,10 +87,10 @@ def opened_public(sealed: bytes, passphrase: str) -> str | None:
 
 
 def public_key_hint(sealed: bytes) -> str | None:
-    """Return the unencrypted public key of a file, or None if the file has none. Files of earlier versions have none.
+    """Return the unencrypted public key of a file, or None if the file has none.
 
-    The public key is only a hint for finding the right file. Only the key that the passphrase decrypts is
-    authoritative.
+    Files of earlier versions have no such key. Use the result only to find the right file. Trust only the key that the
+    passphrase decrypts.
     """
     with suppress(ValueError, UnsupportedAlgorithm):
         key = serialization.load_pem_public_key(sealed[sealed.index(PUBLIC_PART) :])

@@ -1,4 +1,4 @@
-"""Protocol for sending orders, the same for paper, practice and live accounts."""
+"""Protocol for sending orders. Paper, practice and live accounts implement it."""
 
 from typing import Protocol
 
@@ -16,9 +16,9 @@ class Broker(Protocol):
 
     @property
     def horizon_ms(self) -> int:
-        """Time in ms after signing during which an order can still appear.
+        """Time after signing, in ms, during which an order can still appear.
 
-        Until then, a missing order proves nothing.
+        A missing order proves nothing before its end.
         """
         ...
 
@@ -29,7 +29,7 @@ class Broker(Protocol):
     async def cancel(self, target: Target, gate: Gate) -> Outcome: ...
 
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:
-        """Return the order, or None if it does not exist; raise if the query failed."""
+        """Query an order. Return None if it does not exist; raise an error if the query failed."""
         ...
 
     async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:

@@ -1,4 +1,7 @@
-"""Cancels of orders. Each is sent once, even while trading is stopped. The order's status shows the result."""
+"""Cancels of orders.
+
+Each cancel is sent once, even while trading is stopped. Its result is read from the order's status.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -71,8 +74,8 @@ class Cancels:
         outcome = await self.once(partial(self.settling.broker_of(intent.terms.account).cancel, target), mark)
         if outcome.fate is Fate.NOT_SENT or _orders(outcome):
             return outcome
-        # The cancel had no answer, or was refused because there is no such order. A cancel cannot be queried, so query
-        # the order.
+        # The cancel had no answer, or the exchange knows no such order. The exchange cannot be asked about a cancel, so
+        # query the order.
         found = await self._asked_once(intent)
         return replace(outcome, legs=found) if is_list else replace(outcome, order=next(iter(found), None))
 

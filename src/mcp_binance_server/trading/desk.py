@@ -1,6 +1,6 @@
 """Path of an order: claim it, send it once, record the result, reply.
 
-Placing a preview twice returns the same order.
+A preview that is placed twice gives the same order.
 """
 
 import logging
@@ -47,7 +47,7 @@ STATE_OF: Mapping[Fate, IntentState] = {
 }
 # Longest wait for an order that another process is sending, and the polling interval, in ms.
 ELSEWHERE_MS, LOOK_MS = 10_000, 50
-# Retry delays of a failed start step, in ms.
+# Delays before a failed start step is retried, in ms.
 AGAIN_MS = (1_000, 2_000, 4_000, 8_000, 16_000, 30_000)
 # Polling interval of orders that are or may be open, in ms. Reports from the stream do not change it.
 WATCH_MS = 60_000
@@ -65,7 +65,7 @@ class Desk:
     """Exchange time in ms."""
     mode: TradingMode = "paper"
     account: str | None = None
-    """The only account whose orders can be queried, or None if all accounts in the journal are kept here."""
+    """Account whose orders can be queried. None means every account in the journal."""
     following: Callable[[], str] = lambda: ""
     """Source of order updates: "streamed", "polled", or "" while no order is followed."""
     claimed: Callable[[], None] = lambda: None
@@ -86,10 +86,10 @@ class Desk:
 
     @asynccontextmanager
     async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
-        """Settle the orders left by the last run, then accept orders.
+        """Settle the orders that the last run left open, then accept orders.
 
-        At the end, wait a limited time for orders in progress. `start` adds the start steps of an account at the
-        exchange. The open orders of such an account are polled.
+        On exit, wait a limited time for orders in progress. `start` adds the start steps of an account at the exchange.
+        The open orders of such an account are polled.
         """
         settle = StartStep(LEFT, self._settle)
         steps = (settle,) if start is None else start.steps(settle)
@@ -102,7 +102,7 @@ class Desk:
 
     @property
     def waits_for(self) -> str:
-        """Return the name of the start step that must finish before the first order; "" when all steps are finished."""
+        """Return the name of the start step that delays the first order; "" when all steps are finished."""
         return "" if self._settled.is_set() else self._waits_for
 
     async def ready(self) -> None:
@@ -134,7 +134,7 @@ class Desk:
         return placed or await self.told(new.preview_id)
 
     async def told(self, preview_id: PreviewId) -> Placed:
-        """Return the result of an intent. If there is none after `ELSEWHERE_MS`, return the current state."""
+        """Wait for the result of an intent. After `ELSEWHERE_MS`, return the current state."""
         await self.background_tasks.wait(preview_id)
         waited = 0
         while True:
@@ -147,9 +147,10 @@ class Desk:
             waited += LOOK_MS
 
     async def cancel(self, account: str, target: Target, visitor: str) -> Placed:
-        """Cancel an order of the journal, even while trading is stopped. A finished order is returned unchanged.
+        """Cancel an order of the journal, even while trading is stopped.
 
-        A change whose order is not in the journal is returned as it is: the exchange does not know its ID.
+        A finished order is returned unchanged. So is a change of an order that is missing from this journal, because
+        the exchange does not know the ID of a change.
 
         Raises:
             KeyError: the account has no such order here.
@@ -176,7 +177,10 @@ class Desk:
         )
 
     async def deny(self, preview_id: PreviewId, denied: Denied) -> None:
-        """Record a refusal that came after the preview. The refusal applies even if it cannot be recorded."""
+        """Record that an order was refused after its preview.
+
+        The order stays refused if the journal cannot be written.
+        """
         facts = {"guard": denied.guard, "received": denied.received, "limit": denied.limit}
         try:
             await self.ledger.note_once("DENIED", facts, self.now_ms(), preview_id)
@@ -218,7 +222,7 @@ class Desk:
             await self.look(intent.terms.account)
 
     async def look(self, account: str) -> None:
-        """Stop an account if its recent troubles require it."""
+        """Stop trading on an account if its recent errors require it."""
         troubles = await self.watch.troubles(self.now_ms(), account)
         if (why := cause(troubles)) is not None:
             is_doubtful = troubles.found_after_all is not None
@@ -279,7 +283,7 @@ class Desk:
             return False
         is_dead_one = is_dead(self.ledger.store.folder, intent.owner)
         if not self._is_own(intent.terms):
-            # An order of another exchange or key cannot be queried. If it is still PREPARED, it was never sent.
+            # An order of another exchange or key cannot be queried. In state PREPARED it was never sent.
             return intent.state == "PREPARED" and is_dead_one
         return intent.owner == self.ledger.owner or is_dead_one
 
@@ -325,7 +329,7 @@ class Desk:
         try:
             return await self._sent(intent)
         except IllegalMove:
-            pass  # another process settled the order; if the gate raised, nothing was sent
+            pass  # Another process settled the order. If the gate raised an error, nothing was sent.
         except AppError as error:
             # Either nothing was sent, or the order may have been sent and must be queried. The journal shows which.
             LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - message is complete
@@ -368,13 +372,13 @@ class Desk:
         return stands
 
     async def _protected(self, stands: Intent) -> Intent:
-        """Refresh an entry order that filled at once. Its exit orders start only after the exchange's answer."""
+        """Query an entry order that filled at once. Its exit orders start only after the exchange's answer."""
         with suppress(AppError), self.background_tasks.breakable():
             await self.settling.follow([stands])
         return await self.ledger.find(stands.preview_id) or stands
 
     async def _once(self, send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
-        """Send one request. If it passed the gate, it counts as sent, whatever the answer or the error says."""
+        """Send one request. A request that passes the gate counts as sent, even if an error follows."""
         has_left = False
 
         async def gate() -> None:

@@ -30,12 +30,12 @@ def limit_reached(guard: str, limit: str) -> str:
 
 
 def reserved_words(amount: str, asset: str) -> str:
-    """Return how much of an asset open orders reserve, as a clause."""
+    """Return a clause with the amount of an asset that open orders reserve."""
     return f"{amount} {asset} are reserved by open orders"
 
 
 def try_again(retry_after_secs: int | None) -> str:
-    """Return when a limit of a minute or a day has room again, as the end of a sentence."""
+    """Return the end of a sentence: the wait until a limit of a minute or a day has room again."""
     if retry_after_secs is None:
         return ""
     if retry_after_secs < LONG_SECS:
@@ -58,7 +58,7 @@ class InsufficientBalance(AppError):
     reserved_amount: str | None = None
 
     def data(self) -> dict[str, Any]:
-        """Return the fields of the error. If open orders reserve what is missing, the suggestion names them."""
+        """Return the fields of the error. If open orders reserve the missing amount, the suggestion names them."""
         if self.reserved_amount is None:
             return AppError.data(self)
         return {**AppError.data(self), "recovery_suggestion": CANCEL_FIRST}
@@ -132,7 +132,7 @@ class OrderDenied(AppError):
     retry_after_secs: int | None = None
 
     def data(self) -> dict[str, Any]:
-        """Return the fields of the error. A limit that has room again later says when to try again."""
+        """Return the fields of the error. For a limit of a minute or a day, they include the time to wait."""
         if self.retry_after_secs is None:
             return AppError.data(self)
         wait = f"Report it, and preview it again in {self.retry_after_secs} seconds; exits have limits of their own"

@@ -23,10 +23,10 @@ LOOK_MS = 2_000
 TICK_MS = 1_000
 # Time that the stream stays connected after the last open order, in ms.
 LINGER_MS = 60_000
-# Time without a connection after which open orders are polled, and the polling interval, in ms.
+# Time without a connection before open orders are polled, and the polling interval, in ms.
 AWAY_MS, POLL_MS = 10_000, 5_000
 MOST_WAITING = 10_000
-# Most orders to remember. The stream also reports orders that other programs placed.
+# Most orders to remember. The stream also reports orders of other programs.
 MOST_KNOWN = 4_096
 
 
@@ -134,7 +134,7 @@ class OrderFollowing:
             LOG.error("order updates have stopped, open orders are polled: %s", error.message)  # noqa: TRY400 - message is complete
 
     async def _read(self) -> None:
-        # The stream repeats nothing. This query covers the earlier changes; later reports are newer.
+        # The stream repeats no report. This query returns the earlier changes; later reports are newer.
         self._must_read = self._has_missed = False
         self._read_ms = self.clock.monotonic_ms()
         await self.desk.catch_up({self.account})

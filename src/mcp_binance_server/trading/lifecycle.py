@@ -1,8 +1,8 @@
 """Known state of one order, merged from answers, queries and reports. Pure.
 
 Messages can be late, repeated, reordered or lost. The state only advances: a final status stays, and the executed
-quantity never falls. A report older than the last one adds nothing. The amount paid is not stored here. It is read from
-the trades when an order is shown.
+quantity never falls. A report older than the last one changes nothing. The amount paid is not stored here, but read
+from the trades when an order is shown.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from decimal import Decimal
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order, Report
 
-# An unknown status counts as an order on the book, because the exchange adds statuses without notice.
+# An unknown status means an order on the book, because the exchange adds statuses without notice.
 STAGES = {"PENDING_NEW": 0, "PARTIALLY_FILLED": 2} | dict.fromkeys(FINAL_STATUS, 3)
 ON_THE_BOOK = 1
 

@@ -10,7 +10,7 @@ from mcp_binance_server.trading.journal.watching import CancelState
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Current intent after an order was placed or cancelled. `reason` says why it was refused or not sent."""
+    """Current intent after an order was placed or cancelled. `reason` says why the order was refused or not sent."""
 
     intent: Intent
     reason: str = ""

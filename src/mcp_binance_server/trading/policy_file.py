@@ -1,7 +1,4 @@
-"""Policy file of the operator on this machine.
-
-No other user may have write access, because that could loosen the limits.
-"""
+"""Policy file of the operator on this machine. Only its owner may write it, because a writer can raise the limits."""
 
 import os
 import stat

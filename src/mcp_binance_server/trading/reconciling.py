@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 # Most orders that the exchange returns in one page.
 PAGE = 1000
-# Visitor of an order found at the exchange. It is unknown, because the journal with that order is not here.
+# Visitor of an order found at the exchange: unknown, because the journal with that order is elsewhere.
 NOBODY = ""
 NEVER_PLACED = "order {name} is at the exchange, but the journal has it as never placed ({state})"
 
@@ -36,7 +36,7 @@ class StartStep:
 
 @dataclass(frozen=True, slots=True)
 class OrderWorth:
-    """Asset of an order, and its charge against limits in hundredths of the counting asset (the unit of all limits)."""
+    """Asset of an order, and its charge in hundredths of the counting asset (the unit of all limits)."""
 
     asset: str
     counted: int
@@ -61,7 +61,10 @@ class Reconciliation:
     ledger: OrderLedger
     broker: Broker
     past_orders: Callable[[Symbol, int, int], Awaitable[Sourced[tuple[Order, ...]]]]
-    """Query for a symbol's orders since a time: symbol, most orders, start in ms. Any status, the oldest first."""
+    """Query for a symbol's orders since a time, of any status, oldest first.
+
+    Arguments: symbol, most orders, start in ms.
+    """
     account: TradedAccount
     policy: Policy
     worth_of: Callable[[Order], Awaitable[OrderWorth]]
@@ -69,7 +72,7 @@ class Reconciliation:
     first: tuple[StartStep, ...] = ()
     """Steps before any query, such as the check of the key's rights."""
     last: tuple[StartStep, ...] = ()
-    """Steps after journal and exchange agree: the other servers of the account must agree too."""
+    """Steps after the journal agrees with the exchange, such as agreement with the other servers of the account."""
     _open: tuple[Order, ...] = ()
     _counted: set[Symbol] = field(default_factory=set[Symbol])
     _reader: JournalReader = field(init=False)
@@ -89,7 +92,7 @@ class Reconciliation:
         )
 
     async def again(self) -> None:
-        """Reconcile today's orders at the exchange again.
+        """Repeat the reconciliation of today's orders.
 
         Raises:
             AppError: the exchange could not be queried.
@@ -108,10 +111,10 @@ class Reconciliation:
             await self._adopt(await self.broker.ask(order.symbol, order.client_order_id) or order)
 
     async def _count_today(self) -> None:
-        """Adopt today's finished orders too, so that the limits count all orders of the journal and the exchange."""
+        """Adopt today's finished orders too, so that limits include orders that only the exchange has."""
         since_ms = self.now_ms() // DAY_MS * DAY_MS
         for symbol in await self._symbols(since_ms):
-            if symbol not in self._counted:  # a retry continues after the last counted symbol
+            if symbol not in self._counted:  # A retry continues after the last counted symbol.
                 for order in await self._unknown(await self._orders_since(symbol, since_ms)):
                     await self._adopt(order)
                 self._counted.add(symbol)
@@ -135,7 +138,7 @@ class Reconciliation:
     async def _unknown(self, orders: Iterable[Order]) -> list[Order]:
         """Return this server's orders that the journal lacks.
 
-        Stop the account if the journal says that one was never placed.
+        Stop the account if the journal says that such an order was never placed.
         """
         own = {each.client_order_id: each for each in orders if self._preview_of(each) is not None}
         known = await self._reader.states_of(own)
@@ -154,7 +157,7 @@ class Reconciliation:
         if preview_id is None or terms is None:
             LOG.error("order %s has an ID of this server but was not placed by it: ignored", order.client_order_id)
             return
-        # Charge it like an order without confirmation, so that the narrowest limits include it.
+        # Charge the order like one without confirmation, so that the strictest limits include it.
         new = NewIntent(preview_id, order.client_order_id, NOBODY, worth.asset, "policy", terms)
         taken = charges(terms, self.policy, new.way)
         if await self.ledger.adopt(new, taken, order, self.now_ms()) is not None:
@@ -169,7 +172,7 @@ class Reconciliation:
 
 
 def found_intent(order: Order, terms: Terms) -> Intent:
-    """Convert an order placed elsewhere to an intent. It is in no journal. Its preview ID is its client order ID."""
+    """Convert an order that is in no journal to an intent. Its preview ID is its client order ID."""
     return Intent(
         preview_id=PreviewId(order.client_order_id),
         client_order_id=order.client_order_id,
@@ -190,7 +193,7 @@ def found_intent(order: Order, terms: Terms) -> Intent:
 
 
 def terms_of(order: Order, account: TradedAccount, counted: int, policy: str) -> Terms | None:
-    """Return the terms of an order at the exchange, or None if this program never sends such orders."""
+    """Return the terms of an order at the exchange, or None for a kind of order that this program never sends."""
     is_ours = (
         order.side in get_args(Side)
         and order.kind in get_args(Kind)

@@ -28,7 +28,7 @@ def pauses() -> Iterator[int]:
 async def asked_for(intent: Intent, broker: Broker) -> Order | None:
     """Return the order that proves that a request was executed.
 
-    This is the order itself, the first order of its list, or the order that it reduces.
+    The proof is the order itself, the first order of its list, or the order that a change reduces.
 
     Raises:
         AppError: the exchange could not be queried.
@@ -41,7 +41,7 @@ async def asked_for(intent: Intent, broker: Broker) -> Order | None:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Queries for the outcome of orders. They send no order, so several processes can query at once."""
+    """Queries for the outcome of orders. They send no order, so several processes can run them at once."""
 
     ledger: OrderLedger
     watch: OrderWatch
@@ -54,7 +54,8 @@ class Settling:
     async def left_by(self, is_gone: Callable[[Intent], bool]) -> list[Intent]:
         """Close intents that were never sent. Return intents that may have been sent, which must be queried.
 
-        Nothing is sent before the intent is marked SENT. So PREPARED is final if no process works on the intent.
+        An intent is marked SENT before its request is sent. So an intent in state PREPARED without a live process was
+        never sent.
         """
         asked: list[Intent] = []
         for intent in await self.ledger.unresolved():
@@ -72,7 +73,7 @@ class Settling:
     async def resolve(self, intent: Intent) -> None:
         """Query an order until its outcome is known. A failed query proves nothing."""
         broker = self.broker_of(intent.terms.account)
-        # The request was signed before the mark SENT. After the horizon, the exchange can no longer accept it.
+        # The request was signed before it was marked SENT. After the horizon, the exchange no longer accepts it.
         sent_ms = await self.watch.sent_ms(intent.preview_id)
         over_ms = (intent.updated_ms if sent_ms is None else sent_ms) + broker.horizon_ms
         for pause_ms in pauses():
@@ -85,7 +86,7 @@ class Settling:
     async def _is_known(self, intent: Intent, broker: Broker, over_ms: int) -> bool:
         stands = await self.ledger.find(intent.preview_id)
         if stands is not None and not stands.is_unresolved:
-            return True  # settled by a report, or by another process
+            return True  # A report, or another process, has settled it.
         is_over = self.now_ms() >= over_ms  # read before the query, not after the answer
         orders = await self._all_of(intent, broker)
         if not orders and not is_over:
@@ -102,11 +103,11 @@ class Settling:
         return True
 
     async def _all_of(self, intent: Intent, broker: Broker) -> list[Order]:
-        """Return the order of a request, or all orders of its list; empty if the request was not executed."""
+        """Return the order of a request, or all orders of its list. Return nothing if the request was not executed."""
         first = await asked_for(intent, broker)
         if first is None:
             return []
-        # The exchange places all orders of a list at once. One query proves that none was placed.
+        # The exchange places all orders of a list at once, so one query can prove that none was placed.
         found = [first, *[await broker.ask(intent.terms.symbol, each) for each in intent.order_ids[1:]]]
         return [each for each in found if each is not None]
 
@@ -129,7 +130,7 @@ class Settling:
                 await self.watch.end_cancel(intent.preview_id, state, facts, self.now_ms(), *orders)
 
     async def follow_cancel(self, intent: Intent) -> None:
-        """Query an order whose cancel had no answer. Stop when it is final or the cancel can no longer take effect."""
+        """Query an order whose cancel had no answer, until it is final or the cancel can no longer take effect."""
         horizon_ms, since_ms = self.broker_of(intent.terms.account).horizon_ms, self.now_ms()
         for pause_ms in pauses():
             await self.clock.sleep_ms(pause_ms)
@@ -188,7 +189,7 @@ class Settling:
         return order.quantity == intent.terms.quantity and (target is None or target.quantity != order.quantity)
 
     async def _miss(self, intent: Intent, broker: Broker) -> None:
-        # While an order moves from the open orders to the history, both queries can miss it once.
+        # While an order moves from the open orders to the history, both queries can miss the order once.
         now_ms = self.now_ms()
         missed_ms = now_ms - self.missed_since_ms.setdefault(intent.preview_id, now_ms)
         watched_ms = now_ms - intent.updated_ms

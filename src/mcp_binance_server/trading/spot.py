@@ -23,7 +23,7 @@ from mcp_binance_server.exchange.spot.order_fates import DUPLICATE, NO_SUCH_ORDE
 from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
 
-# The exchange times out a request after ten seconds. An order that it has accepted by then may appear a little later.
+# The exchange times out a request after ten seconds. An order that was accepted by then may appear a little later.
 API_LIMIT_MS, MARGIN_MS = 10_000, 5_000
 CANCEL, LONGEST_ID = "-c", 36
 
@@ -46,7 +46,7 @@ class SpotBroker:
     async def place(self, request: Written, gate: Gate) -> Outcome:
         outcome = await self._placed(request, gate)
         is_duplicate = outcome.code == ORDER_REJECTED and DUPLICATE in outcome.reason
-        # Only this client makes this ID, and it is sent once. So the open order with this ID is this order.
+        # Only this client makes this ID, and sends it once. So an open order with this ID is the order that was sent.
         return replace(outcome, fate=Fate.UNKNOWN) if is_duplicate else outcome
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
@@ -71,7 +71,10 @@ class SpotBroker:
         return await self._replaced(request, gate, self_trade)
 
     async def _replaced(self, request: Replacement, gate: Gate, self_trade: str | None) -> Outcome:
-        """Send a replacement after a test order has passed. A refused replacement would still cancel the old order."""
+        """Send a replacement only after a test order has passed.
+
+        A replacement that the exchange refuses would still cancel the old order.
+        """
         tried = await self.client.try_out(request.order, self_trade=self_trade)
         if tried.fate is Fate.REFUSED:
             reason = f"the new order would be rejected, so the old one stays open: {tried.reason}"

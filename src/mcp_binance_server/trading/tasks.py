@@ -1,4 +1,4 @@
-"""Background work that continues when its caller leaves. Callers share one run per name. Shutdown waits for it."""
+"""Background work that outlives its caller. Callers share one run per name. Shutdown waits for the run."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -15,7 +15,7 @@ LOG = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-# Longest wait at shutdown for an order in progress, in ms. The stdio transport has already waited two seconds by then.
+# Longest wait at shutdown for an order in progress, in ms. The stdio transport has already waited two seconds.
 LAST_MS = 13_000
 
 
@@ -30,7 +30,7 @@ class _BackgroundTask(Generic[ResultT]):
         try:
             with anyio.CancelScope(shield=True):
                 self.found.append(await self.work())
-        except Exception as error:  # noqa: BLE001 - raised again for each caller
+        except Exception as error:  # noqa: BLE001 - each caller gets it
             self.failure = error
         finally:
             self.done.set()
@@ -54,7 +54,7 @@ class BackgroundTasks(Generic[ResultT]):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Accept work. At the end, accept no more and wait a limited time for work in progress."""
+        """Accept work. On exit, accept no more and wait a limited time for work in progress."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -93,7 +93,7 @@ class BackgroundTasks(Generic[ResultT]):
 
     @contextmanager
     def breakable(self) -> Generator[None]:
-        """Mark a section of the work that waits for other systems. Shutdown cancels only marked sections."""
+        """Mark a part of the work that waits for other systems. Shutdown cancels only such parts."""
         with anyio.CancelScope() as scope:
             self._breakable.add(scope)
             if self._is_over:
@@ -137,5 +137,5 @@ def ended() -> JournalUnavailable:
 async def _logged(work: Callable[[], Awaitable[None]]) -> None:
     try:
         await work()
-    except Exception:  # a bug in one order must not end the other orders
+    except Exception:  # A bug in one order must not end the other orders.
         LOG.exception("background task failed")

@@ -23,26 +23,26 @@ LOG = logging.getLogger(__name__)
 Opening = Callable[[], AbstractAsyncContextManager[OpenAccount]]
 KeyOpening = Callable[[Principal, KeeperPace], AbstractAsyncContextManager[OpenAccount]]
 
-# Idle timeout of an account and its key, in ms.
+# Time in ms after which an idle account and its key are dropped.
 LINGER_MS = 600_000
 LOOK_MS = 15_000
 # Most open accounts. Each has a few tasks and, at Binance, a connection.
 MOST_OPEN = 500
 OPENING_SECS = 5.0
-# Stops and limits are decided in the shared state. These ticks only copy other workers' orders into the journal.
+# The shared state decides about stops and limits. These ticks only copy other workers' orders into the journal.
 GUESTS_PACE = KeeperPace(tick_ms=1_000, alive_ms=5_000)
 
 
 @dataclass(eq=False)
 class _HeldAccount:
-    """An account from the start of its opening until it is closed."""
+    """Account in the pool, from the start of its opening until it is closed."""
 
     began_ms: float
     used_ms: float
     account: OpenAccount | None = None
     problem: AppError | None = None
     is_known: anyio.Event = field(default_factory=anyio.Event)
-    """Set when it is open, or when opening has failed."""
+    """Set when the account is open or could not be opened."""
     is_over: anyio.Event = field(default_factory=anyio.Event)
 
 
@@ -57,7 +57,7 @@ class AccountPool:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Hold accounts while the context is open. Then wait for orders in progress and drop all keys."""
+        """Hold accounts while the context is open. On exit, wait for orders in progress and drop all keys."""
         async with anyio.create_task_group() as around:
             around.start_soon(self._close_idle)
             async with anyio.create_task_group() as tasks:
@@ -129,7 +129,10 @@ class AccountPool:
 
 @dataclass(eq=False)
 class KeyAccounts:
-    """Accounts of the keys that come with calls. Nothing is shown before the exchange confirms the caller's key."""
+    """Accounts of the keys that come with calls.
+
+    An account is shown only after the exchange has confirmed the caller's key.
+    """
 
     own: OpenAccount
     opening: KeyOpening
@@ -145,7 +148,7 @@ class KeyAccounts:
         if self.policy.mode_of(brought.key_id) != self.own.situation_reader.drafter.mode:
             return None
         if brought not in self.caller.accepted:
-            # Any client may know the name of a key. Show nothing before the exchange has accepted the key's signature.
+            # Any client may know the ID of a key. Show nothing before the exchange has accepted a signature of the key.
             await AccountClient(self.caller, brought).account()
         if brought.key_id == self.own.name:
             return self.own
@@ -175,7 +178,7 @@ class VisitorAccounts:
 
 
 async def _has_doubts(account: OpenAccount) -> bool:
-    """Return True if an order has an unknown outcome. Its key must stay, because the query needs it."""
+    """Return True if an order has an unknown outcome. Its key is kept to query the order."""
     try:
         return bool(await account.situation_reader.desk.ledger.unresolved(account.name))
     except AppError:

@@ -30,7 +30,7 @@ from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, ope
 from mcp_binance_server.trading_assembly.starting import keeper_of, reconciliation_of
 from mcp_binance_server.upstream import Upstream
 
-# Wait before an emptied state is reopened, in ms. During it, servers that know more share their data. Paper orders are
+# Wait before an emptied state is reopened, in ms. Until then servers that know more share their data. Paper orders are
 # never in transit.
 SETTLE_MS = 1_500
 
@@ -92,7 +92,7 @@ class PaperBackend:
 
     @asynccontextmanager
     async def in_a_fleet(self, tables: SharedTables) -> AsyncGenerator[TradingSide]:
-        """Trade for each active visitor at a separate desk, because other servers trade on the same account."""
+        """Trade for each active visitor at a desk of its own, because other servers trade on the same account."""
         held = AccountPool(self.upstream.clock)
         async with self.opened(OWN, KeeperPace()) as own, held.running():
             accounts = VisitorAccounts(own, self.opened, held)

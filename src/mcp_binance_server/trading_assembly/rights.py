@@ -28,7 +28,7 @@ async def require_rights(account: AccountClient, mode: TradingMode) -> tuple[str
 async def examined_rights(account: AccountClient, mode: TradingMode) -> tuple[str, ...]:
     """Check that a key can trade and has no dangerous permission. Return notes for its owner.
 
-    Testnet and demo hold no money and do not report the permissions of a key. There the only note says so.
+    Testnet and demo hold no money and do not report permissions. For their keys, the only note says so.
 
     Raises:
         KeyDoesNotTrade: the key can move money away or cannot trade, or Binance does not report its rights; one line.

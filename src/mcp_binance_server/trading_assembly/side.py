@@ -36,7 +36,7 @@ from mcp_binance_server.upstream import Upstream
 
 @dataclass(frozen=True, slots=True)
 class TradingSide:
-    """Everything that accepts orders: the desk, its account, and the queries that show this account."""
+    """Parts that paper, practice and live trading share: rules, the journal of this host, and the service of a desk."""
 
     upstream: Upstream
     policy: Policy
@@ -45,10 +45,10 @@ class TradingSide:
     hub: Hub | None
     trader: Trader = OWNER
     preview_key: bytes | None = field(default=None, repr=False)
-    """Key that makes previews valid in other processes too; without it each process has its own."""
+    """Key that makes previews valid in all processes. Without it, each process makes a key of its own."""
     preview_files: PreviewFiles | None = None
     agreements: Agreements | None = None
-    """Shared decisions of people; None if they are only in the journal."""
+    """Decisions of people that all workers share; None if only the journal has them."""
     pages: ApprovalPages | None = None
     accounts: OpenAccounts | None = None
     """Accounts of callers, in addition to the account of this desk."""
@@ -72,7 +72,7 @@ class TradingSide:
         )
 
     async def market_orders(self, client_order_ids: Collection[str]) -> Collection[str]:
-        """Return the IDs of those orders that were placed here as market orders."""
+        """Return those of the IDs that were placed here as market orders."""
         try:
             return await JournalReader(self.desk.ledger.store).market_orders(client_order_ids)
         except JournalUnavailable:  # orders are listed as the exchange has them
@@ -85,11 +85,11 @@ class TradingSide:
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:
             with self.hub.reading(symbol):
-                pass  # the feed stays open for a while, and is in sync for an order that follows
+                pass  # the feed stays open for a while, so it is in sync for an order that follows
 
 
 def situation_reader_of(upstream: Upstream, policy: Policy, desk: Desk) -> SituationReader:
-    """Return the reader that collects the inputs of a desk's guards under these rules."""
+    """Return the reader of the inputs for a desk's guards."""
     client, time = upstream.client, upstream.caller.time
     drafter = Drafter(desk.mode, upstream.caller.network.name, policy, client, time.now_ms)
     return SituationReader(drafter, desk, JournalReader(desk.ledger.store), client, upstream.directory, time)
@@ -97,7 +97,7 @@ def situation_reader_of(upstream: Upstream, policy: Policy, desk: Desk) -> Situa
 
 @dataclass(frozen=True, slots=True)
 class OpenRules:
-    """Rules of the operator, and the journal kept under them."""
+    """Rules of the operator, and the journal that is kept under these rules."""
 
     policy: Policy
     ledger: HostLedger
@@ -126,7 +126,7 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
 
 
 def _pages(settings: Settings, folder: Path) -> ApprovalPages:
-    """Return the approval pages of this server. Their process gets the path of the journal and no key."""
+    """Return the approval pages of this server. Their processes get the path of the journal and no key."""
     around = surroundings()
     own = {
         "BINANCE_NETWORK": settings.network,

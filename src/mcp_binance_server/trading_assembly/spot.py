@@ -38,7 +38,8 @@ from mcp_binance_server.upstream import Upstream
 
 LOG = logging.getLogger(__name__)
 
-# Margin after the receive window, in ms. The exchange refuses later orders. So by then no order is in transit.
+# Margin after the receive window, in ms. The exchange refuses orders that arrive after the window, so after the margin
+# none is in transit.
 ARRIVAL_MS = 500
 
 
@@ -48,7 +49,7 @@ async def opened_spot(
 ) -> AsyncGenerator[TradingSide]:
     """Open the journal, reconcile it with the account at Binance, and accept orders while the context is open.
 
-    With `cancels_only` no order is placed. The key is used whatever its permissions are, because a cancel reduces risk.
+    With `cancels_only` no order is placed. Then a key with any permissions is used, because a cancel reduces risk.
 
     Raises:
         SettingsError: the rules, the key or its rights, or the folder of the journal cannot be used.
@@ -64,7 +65,7 @@ async def opened_spot(
             rules.pages.running(),
         ):
             accounts = KeyAccounts(own, ground.opened, rules.policy, caller, held)
-            # Services are built without an account. Code that does not set the caller's account then has none to show.
+            # Services are built without an account, so that code without a caller cannot show one.
             reads, trader, desk = (
                 AccountClient(caller, None),
                 Trader(LOCAL, principal.key_id),
@@ -143,7 +144,7 @@ async def _followed(
     if url is None:
         yield
         return
-    # The exchange counts the connections of an IP address to its streams and to this API together.
+    # The exchange counts connections per IP address, to its streams and to this API together.
     pacer = Pacer(clock) if hub is None else hub.pacer
     stream = UserStream(url, dialer, pacer, upstream.caller, principal)
     following = OrderFollowing(principal.key_id, desk, stream, clock)
@@ -163,9 +164,9 @@ def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_w
 
 
 async def _is_done(step: StartStep) -> bool:
-    """Run a step before anything is served. A permanent error ends the start.
+    """Run a step before anything is served.
 
-    After any other error return False; the step is then retried later.
+    A permanent error ends the start. For any other error return False, and the step is retried later.
     """
     try:
         await step.do()

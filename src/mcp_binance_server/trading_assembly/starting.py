@@ -1,4 +1,4 @@
-"""Start of trading on one account. Before it, the journal is reconciled with the exchange and with other servers."""
+"""Start of trading on one account. First, the journal is reconciled with the exchange and with other servers."""
 
 from collections.abc import Awaitable, Callable
 

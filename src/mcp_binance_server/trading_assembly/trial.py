@@ -1,4 +1,4 @@
-"""Test order to try out a key before anything is placed. The exchange checks it and does not execute it."""
+"""Test order that tries out a key. The exchange checks the order and does not execute it."""
 
 from decimal import ROUND_CEILING, Decimal
 
@@ -11,7 +11,7 @@ from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
 
 TRIED = "doctor-tries-an-order"
-# Factor above the exchange's minimum. A moving price must not bring the order below the minimum.
+# Multiple of the exchange's minimum value, so that a moving price does not bring the order below the minimum.
 ABOVE_LEAST = Decimal("1.5")
 
 

@@ -51,8 +51,8 @@ class OrderTally:
 class TradablePreview:
     """A preview that can be placed under an ID, or that guards denied.
 
-    `way` is how it must be confirmed. `terms` are what would be sent. For a market order, `terms.price` is the worst
-    price.
+    `way` is the required confirmation. `terms` is the order that would be sent. For a market order, `terms.price` is
+    the worst price.
     """
 
     tried: PreviewedOrder
@@ -67,7 +67,7 @@ class TradablePreview:
 
 @dataclass(frozen=True, slots=True)
 class UnprotectedHolding:
-    """Coins that no exit sells, because the exit of their order ended without selling; `value` is at the best bid."""
+    """Coins that no exit order sells, because the exit ended without selling. `value` is at the best bid."""
 
     rules: SymbolRules
     quantity: Quantity
@@ -77,7 +77,7 @@ class UnprotectedHolding:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A preview that can be placed once it is confirmed. `is_given` means that no confirmation is needed any more."""
+    """State of a preview's confirmation. `is_given` means that no more confirmation is needed."""
 
     kept: StoredPreview
     way: Way
@@ -98,9 +98,9 @@ class PlacedOrder:
     fees: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     is_cancel_unknown: bool = False
     gone: Intent | None = None
-    """The order that was cancelled for this one. This one was then refused, so no order is open."""
+    """The order that this order was to replace. It was cancelled, and this order was refused, so no order is open."""
     as_before: StoredPreview | None = None
-    """The rest of that cancelled order, ready to be placed again."""
+    """A preview of the rest of the cancelled order, to place it again."""
 
     @property
     def outcome(self) -> OrderOutcomeName:
@@ -108,7 +108,7 @@ class PlacedOrder:
 
 
 def outcome_of(state: IntentState) -> OrderOutcomeName:
-    """Return the outcome that callers see for an order in this state."""
+    """Return the outcome that callers see for this state of an order."""
     match state:
         case "ACKED" | "ADOPTED":
             return "placed"
@@ -122,18 +122,18 @@ def outcome_of(state: IntentState) -> OrderOutcomeName:
 
 @dataclass(frozen=True, slots=True)
 class Cancellation:
-    """An open order to be cancelled. `asks` means that the user must confirm, as for a stop order."""
+    """An open order that a caller wants to cancel. `asks` means that the user must confirm, as for a stop order."""
 
     intent: Intent
     rules: SymbolRules
     asks: bool
     is_own: bool = True
-    """Whether it was placed here."""
+    """Whether this server placed the order."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancellationOfAll:
-    """The open orders to be cancelled. `asks` means that the user confirms the cancel of all of them."""
+    """The open orders that a caller wants to cancel. `asks` means that the user confirms the cancel of all of them."""
 
     symbol: str | None
     orders: tuple[Cancellation, ...]
@@ -142,7 +142,7 @@ class CancellationOfAll:
 
 @dataclass(frozen=True, slots=True)
 class KeptOpen:
-    """An order that a cancel of all orders left open, and the reason."""
+    """An order that stayed open when all orders were cancelled, and the reason."""
 
     client_order_id: str
     reason: str
@@ -150,7 +150,7 @@ class KeptOpen:
 
 @dataclass(frozen=True, slots=True)
 class CancelledAll:
-    """Results of a cancel of all open orders: cancelled, ended before the cancel arrived, or left open."""
+    """Result of cancelling all open orders: orders that were cancelled, that ended earlier, or that stay open."""
 
     symbol: str | None
     """The symbol whose orders were to be cancelled; None for every symbol."""
@@ -164,21 +164,21 @@ class CancelledAll:
 
 @dataclass(frozen=True, slots=True)
 class PaperResult:
-    """Value and profit in USDT, lots by FIFO. The coins of the opening balance have no cost and no profit."""
+    """Value and profit in USDT, computed by FIFO. Coins of the opening balance have neither cost nor profit."""
 
     opening: Mapping[str, Decimal]
     value: Decimal
     realised: Decimal
     unrealised: Decimal
     fees: Decimal
-    """Value of all fees; cost and profit include it."""
+    """Value of all fees, which cost and profit include."""
     unpriced: tuple[str, ...]
-    """Held assets that are not in the value: they have no price."""
+    """Held assets without a price, which the value omits."""
 
 
 @dataclass(frozen=True, slots=True)
 class TradingStatus:
-    """State of trading. A caller needs it before the first order."""
+    """State of trading, for callers before their first order."""
 
     mode: TradingMode
     venue: Venue
@@ -193,12 +193,12 @@ class TradingStatus:
     balances: tuple[Balance, ...]
     as_of_ms: int
     unread: str = ""
-    """Reason why the account could not be read; "" if it was read."""
+    """Reason why the account could not be read; "" if it could."""
     key_notes: tuple[str, ...] = ()
     """Notes for the owner of the key."""
     following: str = ""
     result: PaperResult | None = None
-    """Result of a paper account; None in other modes, or while prices cannot be read."""
+    """Result of a paper account. None in other modes, and if prices cannot be read."""
     adopted: tuple[Intent, ...] = ()
     """Orders of the last day that were found at the exchange and not in the journal."""
 
@@ -223,9 +223,9 @@ class OrderRecord:
     intent: Intent
     events: tuple[Event, ...]
     change: Intent | None = None
-    """The change of the order whose ID was given, if it was not the order's own."""
+    """The change of the order, if the given ID was that of a change."""
 
     @property
     def is_known_here_alone(self) -> bool:
-        """Whether the exchange has no order with this ID. A list has several orders, and a change has none."""
+        """Whether the exchange has no order with this ID. It has none for the ID of a list or of a change."""
         return self.intent.terms.exits is not None or self.intent.terms.amends

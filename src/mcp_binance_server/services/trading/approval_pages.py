@@ -1,7 +1,7 @@
-"""Approval pages, each in its own process. The server never sees what a person types in a page.
+"""Approval pages, each in its own process, so that the server never sees what a person types.
 
-A process starts when an order begins to wait. It ends with the decision, with the preview, or with this server. Only
-the person's own client or browser gets the page's address. The address is in no answer, log or journal.
+A process starts when an order begins to wait. It ends with the decision, when the preview expires, or with this server.
+Only the person's own client or browser gets the page's address. No answer, log or journal contains it.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcp_binance_server.trading.judgement.terms import PreviewId
 
-# Each page is a process. Further waiting orders can be approved in a terminal.
+# Each page is a process. Further orders that wait can be approved in a terminal.
 MOST_PAGES = 3
 START_SECS, END_SECS = 15.0, 1.0
 LONGEST_LINE = 512
@@ -27,7 +27,7 @@ PRINTED = ("--print-address",)
 
 
 def has_screen(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """Return True if a browser opened here is visible."""
+    """Return True if this machine has a screen on which a browser can open."""
     if platform in ("win32", "darwin"):
         return True
     return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
@@ -35,7 +35,7 @@ def has_screen(environment: Mapping[str, str], platform: str = sys.platform) -> 
 
 @dataclass(eq=False)
 class ApprovalPage:
-    """A served page. `address` is "" if a browser on this machine has opened the page."""
+    """A served page. `address` is "" if a browser on this machine shows the page."""
 
     address: str
     is_shown: bool
@@ -50,10 +50,10 @@ class ApprovalPages:
     """Pages of this server, at most one per order."""
 
     key: Path
-    """Private key of the approver; without it on this machine there is no page."""
+    """Private key of the approver. Without the key on this machine, there is no page."""
     environment: Mapping[str, str]
     opens: bool
-    """Whether a browser is opened if the client cannot do that."""
+    """Whether to open a browser if the client cannot open the page."""
     is_on: bool = True
     _pages: dict[PreviewId, ApprovalPage] = field(default_factory=dict[PreviewId, ApprovalPage])
     _starting: anyio.Lock = field(default_factory=anyio.Lock)
@@ -71,9 +71,10 @@ class ApprovalPages:
                 tasks.cancel_scope.cancel()
 
     async def of(self, preview_id: PreviewId, *, by_client: bool) -> ApprovalPage | None:
-        """Return the page of a waiting order, started if necessary. Return None if there can be no page.
+        """Start or return the page of a waiting order.
 
-        With `by_client` the client shows the page's address. Otherwise a browser of this machine opens it.
+        Return None if there can be no page. With `by_client` the client opens the page, otherwise a browser on this
+        machine.
         """
         async with self._starting:
             if preview_id in self._pages:
@@ -97,7 +98,7 @@ class ApprovalPages:
     ) -> None:
         by_client = told == PRINTED
         try:
-            # A separate session, so that the page cannot receive input typed in this terminal.
+            # A session of its own, so that the page cannot receive input typed in this terminal.
             process = await anyio.open_process(
                 [*COMMAND, *told, preview_id],
                 stdin=subprocess.PIPE,
@@ -114,7 +115,7 @@ class ApprovalPages:
             with anyio.CancelScope() as scope:
                 line = await _first_line(process)
                 address = line if line.startswith(ADDRESS) else ""
-                if line and bool(address) == by_client:  # an address without `by_client` means that there is no browser
+                if line and bool(address) == by_client:  # an address without `by_client`: no browser here
                     page = self._pages[preview_id] = ApprovalPage(address, not by_client, scope)
                     task_status.started(page)
                     await process.wait()

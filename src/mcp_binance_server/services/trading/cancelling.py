@@ -1,4 +1,4 @@
-"""Cancels of a visitor's own orders, one order or all. The cancel of a stop order must be confirmed."""
+"""Cancels of one order or all orders of a visitor. The cancel of a stop order must be confirmed."""
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -27,12 +27,12 @@ IS_STOP = "a stop, which needs the user's confirmation: cancel_order with its cl
 
 @dataclass(frozen=True, slots=True)
 class CancelService:
-    """Cancels of orders. They also work while trading is stopped, because they reduce risk."""
+    """Cancels of orders. They also work while trading is stopped, because a cancel reduces risk."""
 
     trading: TradingService
 
     async def wanted(self, text: str, client_order_id: str) -> Cancellation | PlacedOrder:
-        """Return the order to cancel, and whether its user must confirm. If it is finished, return its result.
+        """Return the order to cancel, and whether the user must confirm. For a finished order, return the result.
 
         Raises:
             OrderNotFound: no such order was placed here for this visitor.
@@ -43,7 +43,7 @@ class CancelService:
         rules = await trading.trying.directory.find(text)
         intent = await self._own(client_order_id)
         if intent is None or intent.is_unresolved or self._asks(intent):
-            # Update its state first. For other orders, the cancel itself shows the state.
+            # Update the order's state first. For other orders, the cancel itself shows the state.
             await trading.desk.catch_up((trading.trader.account,))
             intent = await self._own(client_order_id)
         is_own = intent is not None
@@ -70,7 +70,7 @@ class CancelService:
         return await trading.told(await trading.desk.cancel(trading.trader.account, target, trading.trader.visitor))
 
     async def decline(self, wanted: Cancellation) -> None:
-        """Record that the user declined the cancel. The stop order stays open."""
+        """Record that the user declined the cancel, so the stop order stays open."""
         trading = self.trading
         await trading.agreements.decline_cancel(wanted.intent.preview_id, trading.trader.visitor, trading.now_ms())
 
@@ -103,16 +103,17 @@ class CancelService:
         return wanted
 
     async def decline_all(self, wanted: CancellationOfAll) -> None:
-        """Record that the user wants all these orders to stay."""
+        """Record that the user declined to cancel these orders."""
         trading = self.trading
         await trading.agreements.decline_cancel(subject_of(wanted), trading.trader.visitor, trading.now_ms())
 
     async def cancel_all(
         self, wanted: CancellationOfAll, *, is_confirmed: bool = False, is_answered: bool = True
     ) -> CancelledAll:
-        """Cancel these orders. Without the user's confirmation, stop orders that need it are left open.
+        """Cancel these orders.
 
-        A question that was not answered leaves every order open.
+        Stop orders that need the user's confirmation stay open without it. If the user did not answer the question,
+        every order stays open.
         """
         trading = self.trading
         kept = [each for each in wanted.orders if not is_answered or (each.asks and not is_confirmed)]
@@ -161,6 +162,6 @@ class CancelService:
 
 
 def subject_of(wanted: CancellationOfAll) -> PreviewId:
-    """Return the ID of a question about these orders; with another order it is another question."""
+    """Return the ID of a question about these orders. A question about other orders has another ID."""
     names = " ".join(sorted(each.intent.client_order_id for each in wanted.orders))
     return PreviewId(f"all-{sha256(names.encode()).hexdigest()[:16]}")

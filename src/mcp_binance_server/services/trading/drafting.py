@@ -24,7 +24,10 @@ NONE = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """Time in force of an order, and the orders that it is sent with or that it replaces. A pair has its own `kind`."""
+    """Time in force of an order, and the orders that are sent with it or that it replaces.
+
+    A pair has its own `kind`.
+    """
 
     time_in_force: TimeInForce
     kind: TermsKind | None = None
@@ -35,7 +38,10 @@ class OrderPlan:
 
 @dataclass(frozen=True, slots=True)
 class Drafter:
-    """Writer of terms for one mode, network and policy. Other quote assets are valued at current prices."""
+    """Converter of orders to terms, for one mode, network and policy.
+
+    Amounts in other quote assets are valued at current prices.
+    """
 
     mode: TradingMode
     network: str
@@ -55,7 +61,7 @@ class Drafter:
         quantity = order.quantity or (shown.fill.base if shown.fill else Quantity(NONE))
         price = order.price or self.worst(shown)
         with localcontext(prec=EXACT_DIGITS):
-            # A sale counts at the current bid if the bid is above the sale's own limit.
+            # A sale is valued at the current bid if the bid is above the sale's own limit.
             counts_at = max(price, shown.touch.bid or price) if order.side == "SELL" else price
             counted = await self.counted(rules.quote, Quantity(quantity * counts_at))
         return Terms(
@@ -81,8 +87,7 @@ class Drafter:
     async def counted(self, quote: str, amount: Quantity) -> int:
         """Convert an amount of a quote asset to hundredths of the counting asset, rounded up.
 
-        Raises:
-            OrderDenied: there is no price for that.
+        Raises: OrderDenied: a price for the conversion is missing.
         """
         counting = self.policy.counting_asset
         prices = {} if quote == counting else (await self.market.prices()).value
@@ -104,10 +109,10 @@ class Drafter:
         return OrderWorth(rules.base, await self.counted(rules.quote, value))
 
     def worst(self, shown: Preview) -> Price:
-        """Return the worst fill price of a market order, or zero if the book lacks a side."""
+        """Return the worst fill price of a market order, or zero if the book lacks that side."""
         middle = shown.touch.mid
         if middle is None or shown.fill is None:
-            return Price(NONE)  # the guard `book` denies it
+            return Price(NONE)  # the guard `book` denies the order
         with localcontext(prec=EXACT_DIGITS):
             return on_grid(
                 shown.order.side, worst_price(self.policy, shown.order, shown.fill, middle), shown.rules.tick

@@ -1,4 +1,4 @@
-"""Counters of orders, previews and confirmations since the start. They have a small set of labels."""
+"""Counters of orders, previews and confirmations since the start, with few labels."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -25,6 +25,5 @@ class TradingFigures:
 
     def count_denials(self, denied: Iterable[Denied]) -> None:
         for each in denied:
-            # A limit's name can contain an asset or a symbol. That part is cut off, because it would make too many
-            # labels.
+            # Cut off the asset or symbol in a limit's name, because it would make too many labels.
             self.denials[each.guard.partition(":")[0]] += 1

@@ -1,4 +1,4 @@
-"""Live market data for paper orders. One process matches for all that share the tables, symbol by symbol."""
+"""Live market data for paper orders. One process matches all orders in the shared tables, symbol by symbol."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -30,13 +30,14 @@ LOG = logging.getLogger(__name__)
 Told = Callable[[frozenset[str]], Awaitable[None]]
 """Callback with the accounts whose orders have changed."""
 
-# Polling intervals of the tables, with and without open orders, in ms.
+# Polling interval of the tables, in ms: with open orders, and without.
 LOOK_MS, IDLE_MS = 50, 500
 RENEW_MS = LEASE_MS // 4
 # Shortest time between two matches of a symbol, in ms. Faster events are matched together.
 PAUSE_MS = 20
 RETRY_MS = 1_000
-# Time for which a symbol is followed after its last order, in ms. Until then the quantity taken from its book is known.
+# Time for which a symbol is followed after its last order, in ms. While it is followed, the quantity taken from its
+# book is known.
 LINGER_MS = 10_000
 
 
@@ -45,7 +46,7 @@ class _MatchedSymbol:
     bell: Bell
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     has_changed: bool = True
-    """Whether to look for orders that were placed or cancelled."""
+    """Whether to check the tables for new and cancelled orders."""
     untold: frozenset[str] = frozenset()
     used_ms: float = 0.0
     complaint: str = ""
@@ -53,7 +54,7 @@ class _MatchedSymbol:
 
 @dataclass(eq=False)
 class PaperFeed:
-    """Follower of the symbols with open paper orders. It runs in the process that holds the matching lease.
+    """Matching of all symbols with open paper orders, in the process that holds the matching lease.
 
     Orders of a symbol without a live market wait. An error of the exchange for one symbol does not end the other
     orders.
@@ -69,7 +70,10 @@ class PaperFeed:
     rates: Commission = USUAL
     owner: str = field(default_factory=lambda: token_hex(8))
     right: MatchingRight | None = None
-    """Right to match; None for the one in a row of the file, where the matching process notifies for all."""
+    """Right to match.
+
+    None selects the lease in the journal's file; then the matching process notifies for all processes.
+    """
     _followed: dict[Symbol, _MatchedSymbol] = field(default_factory=dict[Symbol, _MatchedSymbol])
     _symbols: frozenset[Symbol] = frozenset()
     _version: tuple[int, int] | None = None
@@ -84,7 +88,7 @@ class PaperFeed:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["PaperFeed"]:
-        """Match while the context is open. Then another process can take over."""
+        """Match while the context is open. On exit, another process can take over."""
         if self.hub is None:
             yield self
             return
@@ -97,7 +101,7 @@ class PaperFeed:
                 tasks.cancel_scope.cancel()
 
     def wake(self) -> None:
-        """Check the table now, because an order was placed or cancelled here."""
+        """Check the tables now, because an order was placed or cancelled here."""
         self._bell.ring()
 
     async def _run(self, hub: Hub, tasks: anyio.abc.TaskGroup) -> None:
@@ -140,7 +144,7 @@ class PaperFeed:
                 tasks.start_soon(self._follow, hub, symbol, followed, self._token)
 
     async def _notify_remote_matches(self) -> None:
-        """Notify about orders that another worker has matched. That worker writes to another journal."""
+        """Notify about orders that another worker has matched, because that worker writes to another journal."""
         if self.right is None:
             return
         before, self._marks = self._marks, await self.exchange.store.read(open_marks)
@@ -151,7 +155,7 @@ class PaperFeed:
     async def _renew(self, now_ms: float) -> None:
         token = await self._right.take(self.owner, self.clock.now_ms())
         if token != self._token:
-            # Even if this process holds the lease again, another one may have matched in between.
+            # Even if this process holds the lease again, another process may have matched in between.
             self._drop()
         self._token, self._renewed_ms = token, now_ms
 
@@ -181,7 +185,7 @@ class PaperFeed:
                 self.wake()
 
     async def _match(self, hub: Hub, symbol: Symbol, followed: _MatchedSymbol, token: int) -> None:
-        """Match until the feed is closed. Return at once if there is no feed."""
+        """Match until the feed is closed. Return at once if the symbol has no feed."""
         rules = await self.directory.find(symbol)
         if not rules.is_trading:
             return

@@ -17,16 +17,16 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import MOST_LEVELS, SymbolFeed
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher
 
-# Silence in ms after which the book is compared with the exchange's own, before an order arrives at it.
+# Time without events, in ms, after which the book is compared with the exchange's book before an order uses it.
 QUIET_MS = 5_000
 # Most missed trades to fetch: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 MOST_MISSED = 50_000
 PRINTS_A_TURN = 500
-# The exchange has restarted its trade IDs if a trade has a lower ID but is newer by this time, in ms.
+# The exchange has restarted its trade IDs if a trade has a lower ID and is newer by at least this time, in ms.
 IDS_WENT_BACK_MS = 5_000
-# Age in ms of the reference price with which an order arrives, and with which a stop waits.
+# Largest age of the reference price in ms: for an order that arrives, and for a stop that waits.
 ARRIVAL_MS, STOP_MS = 1_000, 10_000
-# Pause in ms before a symbol without a price range is asked about again.
+# Pause in ms before the next query for the price range of a symbol that had none.
 NO_RANGE_MS = 300_000
 NOTHING = Quantity(Decimal(0))
 
@@ -56,7 +56,7 @@ class Bell:
 
 @dataclass(frozen=True, slots=True)
 class FeedBook:
-    """Book of a feed for paper trading. Its quantities are exact, and it ends at the known levels."""
+    """Book of a feed for paper trading, with exact quantities, up to the known levels."""
 
     feed: SymbolFeed
 
@@ -83,7 +83,10 @@ class FeedBook:
 
 @dataclass(eq=False)
 class PaperSymbol:
-    """Matcher that a symbol's feed drives. Trade IDs are aggregate trade IDs, in the stream and in queries."""
+    """Matcher of one symbol, driven by the symbol's feed.
+
+    Trade IDs are aggregate trade IDs in the stream and in queries.
+    """
 
     matcher: SymbolMatcher
     feed: SymbolFeed
@@ -119,7 +122,7 @@ class PaperSymbol:
         return changed
 
     async def _read_range(self) -> None:
-        """Read the price range for an order that is about to arrive, and for stops, which take when they trigger."""
+        """Read the price range for an order that is about to arrive, and for stops, which trade when triggered."""
         now_ms, arrival_ms = self.time.now_ms(), self.matcher.next_arrival_ms
         is_due = arrival_ms is not None and arrival_ms <= now_ms
         if not is_due and not self.matcher.has_stops:
@@ -128,7 +131,7 @@ class PaperSymbol:
         if now_ms - self._range_ms < pause_ms:
             return
         self._range_ms = now_ms
-        with suppress(AppError):  # the last known range holds
+        with suppress(AppError):  # the last known range stays valid
             reference = await self.client.ranged_reference(self.feed.symbol)
             self.matcher.reference_is(reference)
             self._has_range = reference.rule is not None
@@ -150,7 +153,7 @@ class PaperSymbol:
         while (trades := self.feed.tape.after(self._seen, PRINTS_A_TURN)) or self._went_back(newest):
             if not trades or trades[-1].trade_id - self._seen != len(trades):
                 return changed | await self._catch_up(newest)
-            # For trades that arrived while the book was out of sync, the book of their time is unknown.
+            # The book was out of sync when these trades arrived, so the book at that time is unknown.
             changed |= await self.matcher.meet(trades, self.time.now_ms(), is_replay=not self._was_in_step)
         return changed
 
@@ -161,7 +164,7 @@ class PaperSymbol:
         while self._seen < newest.trade_id:
             page = (await self.client.aggregate_trades_after(self.feed.symbol, self._seen)).value
             if not page or page[0].trade_id != self._seen + 1:
-                break  # the answering host does not have them yet: query again in the next turn
+                break  # this host does not have the trades yet, so query again in the next turn
             changed |= await self.matcher.meet(page, self.time.now_ms(), is_replay=True)
         return changed
 
@@ -174,7 +177,7 @@ class PaperSymbol:
         return seen is not None and newest.trade_id < seen.tape_id and newest.time_ms > seen.at_ms + IDS_WENT_BACK_MS
 
     async def _stands(self) -> bool:
-        """Return True if an order can arrive at the book. The book must be recent, or equal the exchange's book."""
+        """Return True if an order can arrive: the book is recent, or equal to the exchange's book."""
         now_ms, arrival_ms = self.time.now_ms(), self.matcher.next_arrival_ms
         if now_ms - self.feed.heard_ms <= QUIET_MS or arrival_ms is None or arrival_ms > now_ms:
             return True

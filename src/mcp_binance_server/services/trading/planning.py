@@ -22,7 +22,8 @@ from mcp_binance_server.trading.judgement.preview import BPS, USUAL, Preview, Pr
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
-# Distance of a stop's limit, in multiples of a market order's allowed slippage. A price can jump over a stop.
+# Distance of a stop's limit from its trigger, in multiples of a market order's allowed slippage. A price can jump over
+# the limit.
 STOP_SLIPS = 4
 FLAGS: Mapping[Ability, str] = {
     "oco": "ocoAllowed",
@@ -35,7 +36,7 @@ FLAGS: Mapping[Ability, str] = {
 
 @dataclass(frozen=True, slots=True)
 class OrderOptions:
-    """Options of an order in addition to the order itself."""
+    """Options of an order: exits, a pair, or a replacement."""
 
     is_pair: bool = False
     take_profit: Price | None = None
@@ -52,7 +53,7 @@ PLAIN = OrderOptions()
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A previewed order, with everything that would be sent with it."""
+    """A previewed order, and everything that would be sent with it."""
 
     tried: PreviewedOrder
     terms: Terms
@@ -78,7 +79,7 @@ class Planner:
 
         Raises:
             InvalidArguments: the options contradict each other.
-            OrderRuleBroken: the exchange would refuse a part of it, or does not allow it on this symbol.
+            OrderRuleBroken: the exchange would refuse a part of the order, or does not allow the order on this symbol.
             OrderDenied: the order to be replaced cannot be replaced.
         """
         _require_sense(intent, wish)
@@ -139,7 +140,10 @@ class Planner:
         )
 
     async def _without_fee(self, trying: PreviewService, rules: SymbolRules, bought: Quantity) -> Quantity:
-        """Return the quantity that is certain to be available. A buy without BNB receives less than it bought."""
+        """Return the quantity that is certain to arrive.
+
+        If the fee is not paid in BNB, a buy receives less than it bought.
+        """
         has_key = trying.account.has_key
         rates = ((await trying.account.account()).value.commission if has_key else None) or USUAL
         with localcontext(prec=EXACT_DIGITS):
@@ -213,7 +217,7 @@ def _require_same(old: Intent, rules: SymbolRules, intent: OrderIntent) -> None:
 
 
 def _touch_at_entry(shown: Preview) -> Touch:
-    """Return the best prices at the start of the exits, when the entry has just been filled."""
+    """Return the best prices at the start of the exits, immediately after the entry was filled."""
     limit, touch = shown.order.price, shown.touch
     if limit is None or (touch.ask is not None and limit >= touch.ask):
         return touch
@@ -254,9 +258,7 @@ def _refuse(found: Mapping[str, str]) -> None:
 
 
 async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
-    """Return the whole amount of a symbol's base asset that can be sold.
-
-    It is the free balance, rounded down to the lot step.
+    """Return the sellable amount of a symbol's base asset: the free balance, rounded down to the lot step.
 
     Raises:
         InvalidArguments: "all" is not an amount for a buy, or nothing is free.

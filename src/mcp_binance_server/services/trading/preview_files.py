@@ -1,6 +1,7 @@
 """Files of previews next to the journal, for clients that start one process per call.
 
-A file grants nothing. The terms are hashed again, and limits, guards and confirmation run again at the claim.
+A file gives no permission. When the order is claimed, the terms are hashed again, and limits, guards and confirmation
+apply again.
 """
 
 import os
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_bytes, token_hex
 
-# Visitor of stdio, the shell, and callers on this machine without a token or key.
+# Visitor name for stdio, the shell, and callers on this machine without a token or key.
 LOCAL_VISITOR = "local"
 FOLDER = "previews"
 KEY_FILE = "preview.key"
@@ -20,7 +21,7 @@ KEY_BYTES = 32
 MOST_FILES = 90
 MOST_FILE_BYTES = 64 * 1024
 _NAME = re.compile(r"[a-z2-7]{20}\.[0-9]{13}")
-# Do not follow links. A pipe in the place of a file must not block.
+# Do not follow links. A named pipe at this path must not block.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -33,7 +34,7 @@ class PreviewFiles:
 
     @classmethod
     def beside(cls, journal_folder: Path) -> "PreviewFiles | None":
-        """Open or create the folder and its key. Return None if other users could read or write them."""
+        """Open or create the folder and its key. Return None if other users can read or write the folder."""
         folder = journal_folder / FOLDER
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -43,7 +44,10 @@ class PreviewFiles:
         return cls(folder, key) if key is not None and _is_private(folder.lstat(), stat.S_ISDIR) else None
 
     def save(self, preview_id: str, value: bytes, expires_ms: int, now_ms: int) -> None:
-        """Write a preview. Remove expired previews and, if the space is used up, those that expire first."""
+        """Write a preview.
+
+        First remove expired previews. If space is still missing, remove the previews that expire first.
+        """
         if len(value) > MOST_FILE_BYTES:
             return
         self._make_room(len(value), now_ms)
@@ -95,7 +99,10 @@ def _expiry(kept: tuple[str, int]) -> int:
 
 
 def _own_key(path: Path) -> bytes | None:
-    """Return the key of this folder, created at the first call. Return None if the file is not private and complete."""
+    """Return the key of this folder, created at the first call.
+
+    Return None if the key file is not private or incomplete.
+    """
     if not path.exists():
         made = path.with_name(f"{path.name}.{token_hex(8)}")
         _write_new(made, token_bytes(KEY_BYTES))

@@ -1,4 +1,4 @@
-"""Previews that can be placed until they expire. Each is stored under an ID that only this server can compute."""
+"""Previews that can be placed until they expire. Each has an ID that only this server can compute."""
 
 import hmac
 import json
@@ -10,8 +10,8 @@ from mcp_binance_server.services.trading.preview_files import LOCAL_VISITOR, Pre
 from mcp_binance_server.state.engine import Values
 from mcp_binance_server.trading.judgement.terms import PreviewId, StoredPreview, Terms
 
-# Size limit of a visitor's shelf in bytes, for about ninety previews. A visitor with more loses only its own oldest
-# ones.
+# Size limit of a visitor's shelf in bytes, enough for about ninety previews. A visitor with more previews loses its own
+# oldest.
 MOST_BYTES = 64 * 1024
 _KEPT = b"mcp-binance-server kept preview v1\0"
 _SEAL_BYTES = 32
@@ -19,12 +19,12 @@ _SEAL_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Previews:
-    """Storage of previews for all processes of a fleet. An altered preview counts as missing."""
+    """Storage of previews for all processes of a fleet. An altered preview is treated as missing."""
 
     engine: Values
     key: bytes
     files: PreviewFiles | None = None
-    """Files for the local visitor, so that its previews outlive the process."""
+    """Files that keep the local visitor's previews after the process ends."""
 
     async def keep(self, terms: Terms, visitor: str, asset: str, now_ms: int) -> StoredPreview:
         """Store terms until they expire."""

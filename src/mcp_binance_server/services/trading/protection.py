@@ -1,4 +1,7 @@
-"""Holdings bought here whose exit ended without selling: a person must learn of them in every later answer."""
+"""Holdings bought here without an exit, because their exit ended without selling.
+
+Every later answer warns about them.
+"""
 
 from collections.abc import Iterable
 from decimal import Decimal, localcontext
@@ -15,10 +18,9 @@ LEVELS = 5
 
 
 async def unprotected_holdings(trading: TradingService) -> tuple[UnprotectedHolding, ...]:
-    """Return the holdings at risk, until each has an exit or is gone.
+    """Return the holdings at risk. A holding is listed until it has an exit or is sold.
 
-    Raises:
-        AppError: the journal, the account or a market could not be read.
+    Raises: AppError: the journal, the account or a market could not be read.
     """
     if trading.trader.is_refused:
         return ()
@@ -52,7 +54,7 @@ def _counts_from(intent: Intent) -> int:
 
 
 def _at_risk(intents: Iterable[Intent]) -> tuple[Decimal, Intent | None]:
-    """Return what failed exits left and no later sale sold or is open to sell, with the last failed exit."""
+    """Return the quantity that failed exits left, less later sales and open sales. Also return the last failed exit."""
     at_risk, last = NOTHING, None
     for each in intents:
         if each.failed_exit:

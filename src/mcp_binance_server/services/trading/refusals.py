@@ -1,4 +1,4 @@
-"""Errors for refused orders: the guard, its limit, and the remaining amount of each limit."""
+"""Errors for refused orders: the guard, its limit, and the remaining amounts of the limits."""
 
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import AppError
@@ -18,12 +18,12 @@ from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.judgement.terms import command
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
-# Open orders that an error lists at most, the newest.
+# Most open orders that an error lists, newest first.
 MOST_LISTED = 10
 
 
 def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None, network: str = "") -> AppError:
-    """Return the error for a denial. A stop and a moved market have their own errors."""
+    """Return the error for a denial. A stop and a moved market have errors of their own."""
     match denied.guard:
         case "ready":
             return TradingNotReady(step=waits_for or "the server is ready")
@@ -51,7 +51,7 @@ def stopped_error(stopped: Stopped, network: str) -> TradingStopped:
 
 
 async def unknown_order(store: Store, account: str, *, placed_here: bool = True) -> OrderNotFound:
-    """Return the error for an ID of no open order, with the open orders of the account."""
+    """Return the error for an unknown order ID, with the open orders of the account."""
     found = [each for each in await OrderWatch(store).open_intents((account,)) if not each.terms.amends]
     return OrderNotFound(open_orders=tuple(map(_brief, found[-MOST_LISTED:])), placed_here=placed_here)
 

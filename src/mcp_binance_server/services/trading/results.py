@@ -14,7 +14,7 @@ from mcp_binance_server.trading.journal.reading import JournalReader
 
 @dataclass(frozen=True, slots=True)
 class PaperPast:
-    """Start of a paper account, and the symbols that were traded since."""
+    """Start of a paper account, and the symbols traded since then."""
 
     since_ms: int
     symbols: Sequence[Symbol]

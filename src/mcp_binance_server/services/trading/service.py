@@ -67,7 +67,7 @@ from mcp_binance_server.trading.judgement.terms import (
 from mcp_binance_server.trading.reconciling import NOBODY
 
 MOST_DECLINED, DECLINED_MS = 3, 600_000
-# Longest wait of a preview for a server that is starting, in seconds.
+# Longest wait of a preview while the server starts, in seconds.
 START_SECS = 2.0
 MOST_OPEN, MOST_FILLS = 50, 1000
 NOTHING = Decimal(0)
@@ -82,16 +82,16 @@ class TradingService:
     trying: PreviewService
     agreements: Agreements
     begin_feed: Callable[[Symbol], None]
-    """Callback that starts the live feed of a symbol while its preview is read."""
+    """Callback that starts the live feed of a symbol when it is previewed."""
     updates: OrderUpdates
     figures: TradingFigures
     trader: Trader = OWNER
     pages: ApprovalPages | None = None
     accounts: OpenAccounts | None = None
-    """Accounts of callers; None if all traded accounts are open."""
+    """Accounts that open when their callers call; None if all accounts are open already."""
 
     async def opened(self) -> "TradingService":
-        """Return the service for this caller's account. If the caller's key does not trade, each order is refused.
+        """Return the service for this caller's account. If the caller's key cannot trade, every order is refused.
 
         Raises:
             TradingNotReady: the account could not be opened yet.
@@ -120,7 +120,7 @@ class TradingService:
 
     @property
     def venue(self) -> Venue:
-        """Venue of orders, for any caller."""
+        """Venue of all callers' orders."""
         return self.desk.broker_of(self.trader.key_account or "").venue
 
     @property
@@ -155,7 +155,7 @@ class TradingService:
         return TradablePreview(tried, terms, kept, way, left_of(found), denied, counting, found.purpose)
 
     async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
-        """Return how a preview must still be confirmed. If it was placed, return its result.
+        """Return the confirmation that a preview still needs. If it was placed, return the result.
 
         Raises:
             PreviewNotFound: this visitor has no such preview, or it has expired.
@@ -225,7 +225,7 @@ class TradingService:
         return error if why is None else replace(error, why=why)
 
     async def decline(self, kept: StoredPreview) -> None:
-        """Record that the user declined: the user is not asked again."""
+        """Record that the user declined, so that the user is not asked again."""
         await self.agreements.decline(kept.preview_id, self._asked_as(kept.terms), self.now_ms())
 
     async def wait(self, kept: StoredPreview) -> None:
@@ -233,7 +233,7 @@ class TradingService:
         await self.agreements.wait(kept.preview_id, self.trader.visitor, kept.terms, self.now_ms())
 
     async def require_question_allowed(self, terms: Terms | None = None) -> None:
-        """Check that the user has not just declined several questions. Questions about sales are counted apart.
+        """Check that the user has not just declined several questions. Sales are counted apart.
 
         Raises:
             AskedTooOften: several were declined; no question is asked for a while.
@@ -271,7 +271,7 @@ class TradingService:
         try:
             lost = await self.situation_reader.lost_today(account, self.trying.account)
             holdings = (await self.trying.account.account()).value.holdings
-        except AppError as error:  # a stop must be reported even if the exchange is unavailable
+        except AppError as error:  # report a stop even if the exchange is unavailable
             unread = error.message
         return TradingStatus(
             mode=self.mode,
@@ -339,7 +339,7 @@ class TradingService:
             intent = replace(intent, executed=changed.executed, spent=changed.spent)
         rules = await self.trying.directory.find(intent.terms.symbol)
         fees: dict[str, Quantity] = {}
-        with suppress(AppError):  # a placed order is reported as placed, even if its fills cannot be read
+        with suppress(AppError):  # report a placed order as placed, even if its fills cannot be read
             for each in await self._fills(intent):
                 paid = fees.get(each.commission_asset, NOTHING)
                 fees[each.commission_asset] = Quantity(paid + each.commission)
@@ -349,7 +349,7 @@ class TradingService:
         return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown, gone, kept)
 
     async def _gone(self, intent: Intent) -> Intent | None:
-        """Return the cancelled order if its replacement was rejected, so that neither order is open."""
+        """Return the cancelled order if its replacement was rejected. Then neither order is open."""
         if intent.terms.replaces is None or intent.state != "REJECTED":
             return None
         old = await self.desk.ledger.named(intent.terms.account, intent.terms.replaces)
@@ -363,7 +363,7 @@ class TradingService:
             return None  # a list is never replaced
         left = Quantity(gone.quantity - gone.executed)
         again = OrderIntent(terms.side, terms.kind, left, price=terms.price, stop_price=terms.stop_price)
-        with suppress(AppError):  # the result must be reported, even if no preview can be made
+        with suppress(AppError):  # report the result even if no preview can be made
             return (await self.preview(terms.symbol, again, terms.time_in_force)).kept
         return None
 
@@ -381,13 +381,13 @@ class TradingService:
         intent = await self.desk.ledger.find(preview_id)
         if intent is None:
             return None
-        # An order that was found at the exchange has no known visitor. It belongs to the account.
+        # An order that was found at the exchange has no known visitor, so it belongs to the account.
         if intent.visitor not in (NOBODY, self.trader.visitor) or intent.terms.account != self.trader.account:
             raise PreviewNotFound
         return await self.told(await self.desk.told(preview_id))
 
     async def _started(self) -> None:
-        """Wait a limited time for the start, so that an early first call is not refused."""
+        """Wait a limited time for the start, so that early calls are not refused."""
         with anyio.move_on_after(START_SECS):
             await self.desk.ready()
 

@@ -30,14 +30,14 @@ from mcp_binance_server.trading.judgement.terms import Terms
 
 NONE = Decimal(0)
 LEVELS = 100
-# A sale in live trading is compared with the highest price of this many minutes.
+# Number of minutes of prices that a sale in live trading is compared with.
 RECENT_MINUTES = 5
 HOUR_MINUTES = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A book as one order meets it: its best prices, the immediate fill, and its time."""
+    """Book as one order sees it: the best prices, the immediate fill, and the time."""
 
     touch: Touch
     fill: FillWalk | None
@@ -47,17 +47,17 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """Inputs of the guards, without those from the journal."""
+    """Inputs of the guards, except those from the journal."""
 
     found: Situation
     room: PositionRoom | None
     holding: Holding
     lost: int | None
-    """Loss of the day; None without a limit for it, or if the caller may not trade on the account."""
+    """Loss of the day. None without a limit for the loss, or if the caller may not trade on the account."""
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Every charge that the order may take, whatever its purpose."""
+        """All charges that the order may need, for any purpose."""
         return charges(self.found.terms, self.found.policy, self.found.way, "smaller_entry")
 
     def with_past(self, past: OrderPast) -> Situation:
@@ -94,15 +94,12 @@ class SituationReader:
         """Return all inputs of the guards, with those from the journal."""
         terms = around.found.terms
         past = await self.desk.ledger.past(terms, around.charges, around.found.now_ms, around.room, around.holding)
-        # After that read: the loss of the day can itself stop trading.
+        # Check the loss after that read, because it can stop trading.
         await self.stop_at(around.lost, terms.account)
         return around.with_past(past)
 
     async def around(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> "Around":
-        """Return the inputs of the guards, without those from the journal.
-
-        The journal is read at the moment of a claim.
-        """
+        """Return the inputs of the guards, except those from the journal, which is read when the order is claimed."""
         policy, now_ms = self.drafter.policy, self.time.now_ms()
         is_own = terms.account != BROUGHT
         rules = await self.directory.find(terms.symbol)
@@ -137,7 +134,7 @@ class SituationReader:
         return Around(found, room, holding, lost)
 
     async def _holding(self, terms: Terms, asset: str, account: AccountReader) -> Holding:
-        """Return the balance that a sale can take from. A balance that cannot be read makes no sale an exit."""
+        """Return the balance that a sale can use. If it cannot be read, return zero, so that no sale is an exit."""
         read_ms, nothing = self.time.now_ms(), Quantity(NONE)
         found: Balance | None = None
         if terms.side == "SELL":
@@ -149,14 +146,17 @@ class SituationReader:
         return Holding(asset, found.total, found.locked, read_ms)
 
     async def _usual_minute(self, terms: Terms) -> Decimal | None:
-        """Return the median range of the last hour's minutes; None for an order without a stop that sells."""
+        """Return the median price range of a minute in the last hour.
+
+        Return None unless the order is a stop that sells.
+        """
         if terms.side != "SELL" or not terms.is_stop:
             return None
         candles = await self._minutes(terms.symbol, HOUR_MINUTES)
         return median(each.high - each.low for each in candles) if candles else None
 
     async def _minutes(self, symbol: Symbol, count: int) -> tuple[Candle, ...]:
-        """Return the newest minutes of a symbol, or none if they cannot be read: an exit does not fail for them."""
+        """Return the newest one-minute candles, or none if they cannot be read. An exit must not fail without them."""
         with suppress(AppError):
             return (await self.market.candles(symbol, "1m", count)).value
         return ()
@@ -164,8 +164,9 @@ class SituationReader:
     async def way(self, terms: Terms, asset: str) -> Way:
         """Return how an order must be confirmed.
 
-        Replacing a stop counts like placing it. A person confirms every exit while trading is stopped. In live trading
-        a person confirms a sale of more than was bought here, and a sale far below the price of the last minutes.
+        Replacing a stop needs the same confirmation as placing it. A person confirms every exit while trading is
+        stopped. In live trading a person confirms a sale of more than was bought here, and a sale far below the price
+        of the last minutes.
         """
         policy, mode = self.drafter.policy, self.drafter.mode
         counted = terms.counted
@@ -179,7 +180,7 @@ class SituationReader:
 
     async def _needs_person(self, terms: Terms, asset: str) -> bool:
         if terms.side == "BUY" and terms.replaces is None:
-            return False  # an entry, which a stop refuses
+            return False  # an entry, which a stop of trading refuses
         stopped = await self.desk.ledger.stopped(terms.account)
         if stopped is not None and stopped.allows_exits:
             return True
@@ -192,7 +193,7 @@ class SituationReader:
         return terms.quantity > await self.reader.bought_here(terms.account, asset) or await self._is_cheap(terms)
 
     async def _is_cheap(self, terms: Terms) -> bool:
-        """Return True if a sale can be far below the highest price of the last minutes, or if that is unknown."""
+        """Return True if a sale may be far below the highest recent price, or if that price is unknown."""
         candles = await self._minutes(terms.symbol, RECENT_MINUTES)
         if not candles:
             return True
@@ -200,7 +201,10 @@ class SituationReader:
         return terms.worst < highest * (1 - self.drafter.policy.limits.collar_percent / PERCENT)
 
     async def _room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
-        """Return the position limit of an asset, with the present value. Return None for a sale and without a limit."""
+        """Return the position limit of an asset, with the present value.
+
+        Return None for a sale, or if there is no limit.
+        """
         most = self.drafter.policy.limits.position.get(asset)
         if most is None or terms.side == "SELL":
             return None
@@ -214,9 +218,9 @@ class SituationReader:
         return PositionRoom(f"position:{asset}", asset, held, read_ms, most)
 
     async def lost_today(self, account_id: str, account: AccountReader) -> int | None:
-        """Return the loss of today's orders so far, in hundredths. Return None without a limit for it.
+        """Return the loss of today's orders, in hundredths of the counting asset.
 
-        A loss that reaches the limit stops the account.
+        Return None if there is no limit for the loss. Stop the account if the loss reaches the limit.
         """
         lost = await self._lost_today(account_id, account)
         await self.stop_at(lost, account_id)
@@ -230,9 +234,9 @@ class SituationReader:
             await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms(), account_id)
 
     async def _lost_today(self, account_id: str, account: AccountReader) -> int | None:
-        """Return the loss without stopping the account.
+        """Return the loss, but do not stop the account.
 
-        The loss is the price of closing the day's positions now. A net purchase is valued at the bid, a net sale at the
+        The loss is the cost of closing the day's positions now. A net purchase is valued at the bid, a net sale at the
         ask, and fees at the taker's rate.
         """
         if self.drafter.policy.limits.daily_loss is None:

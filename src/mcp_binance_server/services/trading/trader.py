@@ -18,21 +18,21 @@ from mcp_binance_server.trading.paper.account import account_of
 class Trader:
     """One visitor (the caller of a tool). Without a visitor nothing can be placed.
 
-    `key_account` is the account of this server's own key. Without it, each visitor has a paper account. Only callers
-    that may use the server's key trade on that account. A key that comes with a call can read. It places orders only if
-    an account was opened for it.
+    `key_account` is the account of this server's own key. Without that key, each visitor has a paper account. Only
+    callers that may use the server's key trade on its account. A caller's own key can always read. It places orders
+    only if an account was opened for it.
     """
 
     of: Visitor | None = None
     key_account: str | None = None
     is_lent: bool = True
     brought: Principal | None = field(default=None, repr=False)
-    """Key that came with the call, if it is not this server's own."""
+    """Key that came with the call, unless it is this server's own."""
     refusal: str = ""
-    """Reason why that key does not trade, if there is one other than being a different key."""
+    """Reason why that key cannot trade, apart from not being this server's key."""
 
     def of_caller(self, visitor: Visitor | None, key: object, *, is_lent: bool) -> "Trader":
-        """Return a copy for another caller. The `surface` package does this for each call."""
+        """Return a copy for another caller. The `surface` package makes one for each call."""
         brought = key if isinstance(key, Principal) and not is_lent else None
         return replace(self, of=visitor, is_lent=is_lent, brought=brought)
 
@@ -42,15 +42,15 @@ class Trader:
 
     @property
     def is_refused(self) -> bool:
-        """Whether this caller can only read and place nothing. It has a key of its own or no key."""
+        """Whether this caller can only read, because it has another key or no key."""
         return self.key_account is not None and not self.is_lent
 
     @property
     def visitor(self) -> str:
-        """Pseudonym of the visitor, so that neither the journal nor a log has its name.
+        """Pseudonym of the visitor, so that neither the journal nor a log contains a name.
 
-        A caller with its own keys is a different visitor with each key. So questions about one key reveal nothing about
-        the others. Without authentication, only the key distinguishes callers.
+        A caller with several keys is a different visitor with each key, so one key's orders are invisible with another.
+        Without authentication, only the key distinguishes callers.
         """
         known = self._known
         key = self.brought.key_id if self.brought is not None and self.key_account is not None else ""
@@ -87,10 +87,10 @@ class OpenAccount:
 
 
 class OpenAccounts(Protocol):
-    """Accounts that are opened when their owners call."""
+    """Accounts that open when their owners call."""
 
     async def of(self, trader: Trader) -> OpenAccount | None:
-        """Return the account of a caller, opened if necessary. Return None if the caller has only the shared account.
+        """Open or return the account of a caller. Return None if the caller has only the shared account.
 
         Raises:
             KeyDoesNotTrade: the caller's key may not trade, for a reason of its own.

@@ -9,13 +9,14 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.journal.reading import JournalReader
 
-# Polling interval of the journal while clients wait, in ms. Other processes of this machine write to it too.
+# Polling interval of the journal while clients wait, in ms. Polling finds the orders of other processes on this machine
+# too.
 LOOK_MS = 1_000
 
 
 @dataclass(eq=False)
 class OrderUpdates:
-    """Polling of the journal for all waiting clients. Without waiting clients there is no polling."""
+    """Polling of the journal for all waiting clients. It pauses while no client waits."""
 
     reader: JournalReader
     clock: Clock
@@ -27,7 +28,7 @@ class OrderUpdates:
     async def page(self, account: str) -> "OrderPage":
         """Return the pages of an account's orders.
 
-        Only later events are reported: a new subscriber can read earlier ones.
+        Only later events are reported, because a subscriber can read the page for earlier events.
 
         Raises:
             JournalUnavailable: it cannot be read.
@@ -56,7 +57,7 @@ class OrderUpdates:
             if self.clock.monotonic_ms() - self._looked_ms < LOOK_MS:
                 return
             self._looked_ms = self.clock.monotonic_ms()
-            with suppress(AppError):  # the next poll is in a second; the trading status shows the problem
+            with suppress(AppError):  # The next poll is in a second. The trading status shows the problem.
                 self._seq, accounts = await self.reader.changed_since(self._seq)
                 for news in self._waiting:
                     news.is_new |= news.account in accounts
@@ -64,7 +65,7 @@ class OrderUpdates:
 
 @dataclass(frozen=True, slots=True)
 class OrderPage:
-    """Pages that show an account's orders. They change together."""
+    """Pages that show an account's orders. All of them change together."""
 
     updates: OrderUpdates
     account: str
@@ -90,7 +91,7 @@ class OrderNews:
         return self.updates.clock
 
     def has_changed(self) -> bool:
-        """Return True, once per change, if an order of this account was placed, changed or settled."""
+        """Return True once per change if an order of this account was placed, changed or settled."""
         was_new, self.is_new = self.is_new, False
         return was_new
 

@@ -16,8 +16,8 @@ from mcp_binance_server.state.redis.link import TROUBLES, Link
 
 LOG = logging.getLogger(__name__)
 
-# Part of a call's deadline. After this time without a message, the server gets a PING. After this time again, the
-# connection is lost.
+# Part of a call's deadline. After this time without a message, a PING is sent. After the same time again, the
+# connection counts as lost.
 QUIET_SHARE = 7 / 8
 SEND_SECS = 0.2
 
@@ -32,8 +32,8 @@ class _Standing:
 class RedisSubscriptions:
     """Subscriptions of this process, with local queues for their messages.
 
-    A lost connection ends every iterator with `EngineUnavailable`. Messages that were missed are gone. Only the
-    subscriber knows what to read after it has subscribed again.
+    A lost connection ends every iterator with `EngineUnavailable`. Missed messages are lost. Only the subscriber knows
+    which values to read after subscribing again.
     """
 
     def __init__(self, link: Link) -> None:
@@ -89,7 +89,7 @@ class RedisSubscriptions:
         if verb == "SUBSCRIBE":
             for name in names:
                 self._unconfirmed[name] = self._unconfirmed.get(name, 0) + 1
-        # The reader is about to notice a connection that cannot be written to.
+        # The reader will soon notice a connection that cannot be written to.
         with suppress(*TROUBLES):
             async with asyncio.timeout(SEND_SECS):
                 await self._connection.send_command(verb, *names, check_health=False)
@@ -125,7 +125,7 @@ class RedisSubscriptions:
         if kind == b"message" and isinstance(rest[1], bytes):
             self._local.publish(name, rest[1])
         elif kind == b"subscribe":
-            # The reply may belong to an earlier subscription that was abandoned before its confirmation.
+            # The reply may belong to an earlier subscription that was abandoned before it was confirmed.
             self._unconfirmed[name] -= 1
             if not self._unconfirmed[name]:
                 del self._unconfirmed[name]

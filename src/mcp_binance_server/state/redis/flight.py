@@ -22,17 +22,17 @@ from mcp_binance_server.state.redis.link import Link
 
 LOG = logging.getLogger(__name__)
 
-# Polling interval. A poll costs a tenth of a millisecond. Unlike a message, it cannot be missed.
+# Polling interval. A poll costs a tenth of a millisecond and, unlike a message, cannot be missed.
 FIRST_POLL_SECS = 0.005
 LONGEST_POLL_SECS = 0.05
-# TTL of a lock in ms. The lock is renewed during the production. A process that died, or that does not know that it has
-# the lock, blocks others no longer than this.
+# TTL of a lock in ms. The lock is renewed during the production. A process that died, or does not know that it has the
+# lock, blocks others no longer than the TTL.
 HOLD_MS = 1_500
 HOLD_EVERY_SECS = 0.4
-# Time for the waiting callers to read an outcome, in ms.
+# Time in ms in which the waiting callers must read an outcome.
 TELL_MS = 5_000
-# Time in ms for which values of the server are cached locally. A request is a third of a call's cost. The more
-# processes there are, the fewer calls share an answer. A value deleted by another process stays visible for this time.
+# Time in ms for which values of the server are cached locally. Without the cache, a request to the server is a third of
+# a call's cost. A value that another process deletes stays visible for this time.
 AT_HAND_MS = 1_000
 
 VALUE = b"v"
@@ -105,7 +105,7 @@ class SharedFlights:
             await self._land(key, own, b"", 0)
             raise
         except Exception as error:
-            # An error that concerns only the producer is not shared. Another waiting caller then produces.
+            # An error that concerns only the producer is not shared. Another waiting caller then becomes the producer.
             for_one = isinstance(error, AppError) and error.concerns_one
             await self._land(key, own, b"" if for_one else of_error(error), 0)
             raise
@@ -140,7 +140,7 @@ class SharedFlights:
             await pause(HOLD_EVERY_SECS)
 
     def _keep(self, key: str, value: bytes, began_ms: float, left_ms: int) -> None:
-        # The time counts from before the request. So the copy never outlives the value on the server.
+        # The time counts from before the request, so the copy never outlives the value on the server.
         self._at_hand.put(key, value, deadline=began_ms + min(left_ms, AT_HAND_MS), now=self._clock.monotonic_ms())
 
     async def _land(self, key: str, own: str, told: bytes, keep_ms: int) -> bool:
@@ -148,7 +148,7 @@ class SharedFlights:
         try:
             await self._link.run("single_flight", LAND, named, own, told, keep_ms, TELL_MS)
         except EngineUnavailable:
-            # Callers of this process have the result anyway. Other processes take over when the lock ends.
+            # Callers in this process have the result. Other processes take over when the lock expires.
             LOG.info("A result could not be sent to other processes")
             return False
         return True
@@ -163,7 +163,7 @@ def of_value(value: bytes) -> bytes:
 
 
 def of_error(error: Exception) -> bytes:
-    """Encode an error: an `AppError` with its fields, a `ValueError` with its text, any other without a text."""
+    """Encode an error: an `AppError` with its fields, a `ValueError` with its text, any other error without a text."""
     name, content = "", dict[str, Any]()
     if isinstance(error, AppError):
         name, content = type(error).__name__, {item.name: getattr(error, item.name) for item in fields(error)}
@@ -176,7 +176,7 @@ def opened(outcome: bytes) -> bytes:
     """Return the value of an outcome, or raise its error.
 
     Raises:
-        AppError: the producer's error; a plain "Internal error" if it was not one of ours.
+        AppError: the producer's error, or "Internal error" if the producer raised another exception.
         ValueError: the value was refused.
     """
     if outcome[:1] == VALUE:
@@ -192,7 +192,7 @@ def _ours(name: str, content: dict[str, Any]) -> AppError:
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError:
-        # the error comes from another version of this program, with other fields
+        # The error comes from another version of this program, with other fields.
         return AppError()
 
 

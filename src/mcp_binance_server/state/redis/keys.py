@@ -64,7 +64,7 @@ def parties(pool: str) -> str:
 
 
 def shelf(name: str) -> tuple[str, str]:
-    """Return the key of the values and the key of their expiry times."""
+    """Return the keys of a shelf: for its values and for their expiry times."""
     return f"{PREFIX}shelf:{name}", f"{PREFIX}shelf-ends:{name}"
 
 
@@ -77,7 +77,7 @@ CLAIM_KEYS = ("value", "facts", "ends", "open", "begun", "ended", "used", "opene
 
 
 def claims(account: str) -> tuple[str, ...]:
-    """Return the keys of an account's claims. All keys of this program are in one hash slot."""
+    """Keys of an account's claims. All keys of this program are in one hash slot."""
     return (*(claim_key(account, each) for each in CLAIM_KEYS), MEMORY)
 
 

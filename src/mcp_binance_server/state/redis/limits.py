@@ -34,7 +34,7 @@ STOPPED = -2
 NO_ROOM = -1
 FORGOTTEN = -4
 KEPT_FOR_OTHERS = -5
-# Wait after a memory was lost, in ms. By then its granted calls have reached the exchange, or never will.
+# Wait after a memory was lost, in ms. After this time, calls that the lost memory granted are no longer in transit.
 ARRIVAL_MS = 1_500
 BETWEEN_RECOUNTS_MS = 1_000
 
@@ -76,7 +76,7 @@ class SharedPlaces:
         return inside
 
     async def leave(self, pool: str, member: str) -> None:
-        # Drop it first. A place that was left must not be restated, even if the call fails.
+        # Drop the member first. A place that was left must not be restated, even if the call fails.
         self._held.drop((pool, member), self._clock.monotonic_ms())
         await self._link.run("leave", LEAVE, (keys.pool(pool), keys.parties(pool)), member)
 
@@ -84,7 +84,7 @@ class SharedPlaces:
         return msgspec.convert(await self._link.run("members", MEMBERS, (keys.pool(pool),)), int)
 
     async def restate(self) -> None:
-        """Report this process's members to a new memory.
+        """Report this process's members to the server after it lost its memory.
 
         Raises:
             EngineUnavailable: they could not be reported; the next call tries again.
@@ -122,9 +122,9 @@ def _named(pool: str) -> tuple[str, str, str]:
 class SharedLedger:
     """The rules of `state.weight.Ledger`, decided in one Lua script.
 
-    A server that lost its memory has forgotten the minute's cost and the stops. A process that lived through the loss
-    reports them. A stop that it knows continues. The minutes that began before the loss count as full until one caller
-    has asked the exchange for its count.
+    A server that lost its memory has forgotten the minute's cost and the stops. Processes that ran before the loss
+    report the stops that they know, and these stops continue. The minutes that began before the loss count as full
+    until a caller has asked the exchange for its count.
     """
 
     def __init__(self, link: Link, memory: Memory, clock: Clock, reserves: Reserves, *, edge_ms: int) -> None:
@@ -207,15 +207,15 @@ class SharedLedger:
         await self._link.run("report_weight", REPORT, (keys.minute(ip, minute),), used, KEEP_MS - 1)
 
     async def recall(self, ip: str, used: int, *, minute: int) -> None:
-        # Send it to the memory that asked for it. Another memory must wait for the calls that were in transit at its
-        # start.
+        # Report the count only to the memory that asked for it. Another memory must wait for the calls in transit at
+        # its start.
         told = self._recounts.pop(ip, self._memory.id)
         await self._link.run("recall_weight", RECALL, (keys.minute(ip, minute), keys.MEMORY), told, used, KEEP_MS - 1)
 
     async def stop(self, ip: str, *, ms: int, reason: str) -> int:
         told = self._memory.id
         _, known_ms = self._stops.get(ip, (told, 0.0))
-        # Stored before the call. If the server cannot be reached now, the next call reports the stop.
+        # Store the stop before the call. If the server cannot be reached now, the next call reports the stop.
         self._stops[ip] = ("", max(known_ms, self._clock.monotonic_ms() + ms))
         left_ms = msgspec.convert(await self._link.run("stop_weight", STOP, (keys.stop(ip),), ms, reason), int)
         self._stops[ip] = (told, self._clock.monotonic_ms() + left_ms)

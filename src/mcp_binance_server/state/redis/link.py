@@ -1,4 +1,4 @@
-"""The connection to Redis or Valkey, and its address."""
+"""Connection to Redis or Valkey, and its address."""
 
 import asyncio
 import logging
@@ -17,18 +17,19 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable, SettingsError
 from mcp_binance_server.state.redis.keys import Greet, RedisWire, Reply, Script, Word
 
-# Any other option in the address could undo the settings below, certificate checks included.
+# Any other option in the address could undo the settings below, such as certificate checks.
 TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 OPTIONS = frozenset({"db", *TLS_FILES})
 SCHEMES = ("redis", "rediss", "unix")
 
 LOG = logging.getLogger(__name__)
 
-# Deadline of a call in seconds. The contract says one second; the rest is for a busy event loop.
+# Deadline of a call in seconds. The contract allows one second; the rest is for a busy event loop.
 CALL_SECS = 0.8
-# One process keeps only a few connections busy. Each must be opened when many calls come at once.
+# Most idle connections to keep. One process needs only a few, but each new connection costs time when many calls come
+# at once.
 MAX_CONNECTIONS = 16
-# After this many failures in a row, calls fail at once. This ends when the heartbeat has reached the server again.
+# Number of failures in a row after which calls fail at once, until the heartbeat reaches the server again.
 FAILURES = 3
 COMPLAIN_EVERY_MS = 10_000
 TROUBLES = (RedisError, OSError, TimeoutError)
@@ -36,7 +37,7 @@ TROUBLES = (RedisError, OSError, TimeoutError)
 
 @dataclass(frozen=True, slots=True)
 class StateAddress:
-    """Parsed address of a server. `shown` omits user and password."""
+    """Parsed address of a server. `shown` omits the user and the password."""
 
     shown: str
     _settings: dict[str, Any] = field(repr=False)
@@ -78,7 +79,7 @@ class StateAddress:
         kind = settings.pop("connection_class", Connection)
         if self.shown.startswith("rediss:"):
             settings |= {"ssl_cert_reqs": "required", "ssl_check_hostname": True}
-        # The library's timeouts and retries are off, because every call has one total deadline in link.py.
+        # The library's timeouts and retries are off, because every call has one total deadline in this module.
         return kind(
             **settings,
             protocol=2,
@@ -103,7 +104,7 @@ def _unusable(problem: str) -> SettingsError:
 
 
 class Link:
-    """A client with a few connections. A connection that was interrupted during a call is never used again."""
+    """A client with a few connections. A connection is closed if a call on it was interrupted."""
 
     def __init__(
         self,
@@ -129,14 +130,13 @@ class Link:
 
     @property
     def lost(self) -> bool:
-        """Whether calls fail at once because the last ones failed."""
+        """Whether calls fail at once, because the last calls failed."""
         return self._failures >= FAILURES
 
     async def run(self, operation: str, script: Script, keys: tuple[str, ...], *words: Word) -> Reply:
-        """Run a script. A server that does not know the script yet gets its text.
+        """Run a script. The script's text is sent only to a server that does not have it yet.
 
-        Raises:
-            EngineUnavailable: no good reply within the deadline, for any reason.
+        Raises: EngineUnavailable: no good reply within the deadline, for any reason.
         """
         return await self.call(operation, "EVALSHA", script.sha, len(keys), *keys, *words, script=script)
 
@@ -157,7 +157,7 @@ class Link:
                         raise
                     reply = await self._exchange(("EVAL", script.text, *command[2:]))
                 except ReadOnlyError:
-                    # The server is no longer the primary, and the other connections lead to the same server.
+                    # The server is no longer the primary, so close the other connections to it too.
                     await self._drop_idle()
                     raise
         except TROUBLES as error:

@@ -1,8 +1,8 @@
-"""Weight budget of one process while the state server is away: its part of a tenth that is never spent otherwise.
+"""Weight budget of one process while the state server is away.
 
-While the server answers, it promises weight of future minutes, and names each minute by its number. In no minute do the
-promises to all processes together exceed `spare`. This holds if processes come, leave, are cut off or are still
-remembered. So no process has to know how many others spend now, by which clock, or since when.
+It is a part of a tenth of the limit, which is never spent otherwise. While the server answers, it promises weight for
+future minutes, named by their numbers. The promises to all processes for one minute never exceed `spare`, even if
+processes come, leave or are cut off. So no process needs to know the number or the clocks of the others.
 """
 
 from dataclasses import dataclass, field
@@ -27,10 +27,10 @@ from mcp_binance_server.state.weight import (
     spare,
 )
 
-# Minutes promised ahead, which is the longest outage that is bridged. The promises of a dead process stay unused for
-# this time.
+# Number of future minutes with promises, which is the longest outage that is bridged. A dead process's promises stay
+# unused.
 AHEAD_MINUTES = 10
-# Far longer than any promise. Even if the server's clock jumps, it forgets no promise that still counts.
+# Far longer than any promise. So a jump of the server's clock deletes no promise that still counts.
 KEEP_PROMISES_MS = 86_400_000
 
 
@@ -42,7 +42,7 @@ class Promises:
     offset_ms: float
     """Exchange time minus monotonic time at the last request for weight."""
     told_of: int = 0
-    """The last minute that the server has answered for."""
+    """The last minute that the server has promised weight for."""
     weights: dict[int, int] = field(default_factory=dict[int, int])
 
     def note(self, limit: int, offset_ms: float) -> None:
@@ -56,7 +56,7 @@ class Promises:
 
 
 class LocalBudget:
-    """Promised weight of this process. It is requested while the server answers, and spent while it is away.
+    """Promised weight of this process. It is requested while the server answers, and spent while the server is away.
 
     Spending follows the same rules as the minute's weight.
     """
@@ -81,10 +81,10 @@ class LocalBudget:
             promises.note(limit, offset_ms)
 
     async def renew(self) -> None:
-        """Request the minutes that were not promised yet. Each new minute adds one.
+        """Request weight for the minutes without a promise. Each minute that passes adds one.
 
         Raises:
-            EngineUnavailable: they could not be requested.
+            EngineUnavailable: the weight could not be requested.
         """
         for ip, promises in [*self._promises.items()]:
             minute = int(self._clock.monotonic_ms() + promises.offset_ms) // MINUTE_MS
@@ -99,14 +99,14 @@ class LocalBudget:
         )  # fmt: skip
         verdict, *told = msgspec.convert(reply, list[int])
         if verdict != 1 or promises.limit < limit:
-            return  # another memory (the next greeting reports it), or an outdated limit
+            return  # the server has another memory, which the next greeting reports, or the limit is outdated
         first, *weights = told
         promises.told_of = first + len(weights) - 1
         held = {each: weight for each, weight in promises.weights.items() if each >= minute - 1}
         promises.weights = held | dict(enumerate(weights, first))
 
     def spend(self, ip: str, kind: CallKind, cost: int, *, now_ms: int, party: str) -> Grant | None:
-        """Charge one call to the promises of its minutes. Return None if the next minute would not help either."""
+        """Charge one call to the promises of its minutes. Return None if waiting for the next minute would not help."""
         promises = self._promises.get(ip)
         if promises is None or kind == "order":
             return None

@@ -1,7 +1,4 @@
-"""Identity and age of the state server's memory, and the server's time.
-
-A server that lost its data has a new memory.
-"""
+"""Identity, age and clock of the state server's memory. A server that lost its data has a new memory."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,15 +13,15 @@ from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.keys import GREET, RedisWire, Reply
 from mcp_binance_server.state.redis.link import Link
 
-# Time in ms for which a memory that follows a lost one gives no new places. In this time the former members come back,
-# because every process checks twice a second for another memory.
+# Time in ms after a loss in which a new memory gives no new places. The former members come back first, because every
+# process checks for a new memory twice a second.
 SETTLE_MS = 1_250
 OTHER_MEMORY: Reply = [-3]
 CATCH_UP_SECS = 0.25
 
 
 class Memory:
-    """The state server's memory, as the greetings of one process report it."""
+    """Memory of the state server, as reported to this process."""
 
     def __init__(self, clock: Clock) -> None:
         self.id = ""
@@ -39,7 +36,7 @@ class Memory:
 
     @property
     def lost_ms_ago(self) -> float | None:
-        """Milliseconds since this memory replaced a lost one. None if no process knew an earlier memory."""
+        """Milliseconds since this memory replaced a lost memory. None if no process knew an earlier memory."""
         return None if self._lost_at_ms is None else self._clock.monotonic_ms() - self._lost_at_ms
 
     def watch(self, stop: str) -> None:
@@ -75,9 +72,9 @@ class Memory:
         return msgspec.convert(await self.answered(link, operation, ask), list[int])
 
     async def answered(self, link: Link, operation: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Send a request that the server refuses if it has another memory.
+        """Send a request with the ID of the memory.
 
-        After a refusal, greet the server and send the request again.
+        If the server has another memory, it refuses; then greet it and send the request again.
 
         Raises:
             EngineUnavailable: the server does not answer.
@@ -95,7 +92,7 @@ class Memory:
         return reply
 
     def _greeting(self) -> tuple[str | int, ...]:
-        # Send the whole script, because the server may be new.
+        # Send the whole script, because a new server does not have it.
         named = (keys.MEMORY, *self._watched)
         return ("EVAL", GREET.text, len(named), *named, uuid4().hex, self.id, SETTLE_MS)
 
@@ -105,18 +102,18 @@ class Memory:
         )
         now_ms = self._clock.monotonic_ms()
         for stop, left_ms in zip(self._watched, stops, strict=False):
-            # A memory that was emptied does not know stops that still apply.
+            # A memory that was emptied does not have the stops that still apply.
             self._stops[stop] = max(self._stops.get(stop, 0.0), now_ms + left_ms)
         server_ms = seconds * 1000 + micros / 1000
         self._set_time(server_ms, asked_ms, now_ms)
         self.id = found.decode()
-        # This also applies to a process that started later, because the loss affects all processes.
+        # This also applies to processes that started later, because the loss affects all processes.
         if follows:
             self._lost_at_ms = now_ms - max(0.0, server_ms - born_ms)
 
     def _set_time(self, server_ms: float, asked_ms: float, now_ms: float) -> None:
         middle_ms, error_ms = (asked_ms + now_ms) / 2, (now_ms - asked_ms) / 2
         measured_ms = server_ms - middle_ms
-        # A difference within the travel time does not move the clock. Otherwise time would jitter with every greeting.
+        # Ignore differences within the travel time, otherwise every greeting would move the clock a little.
         if abs(measured_ms - self._offset_ms) > error_ms:
             self._offset_ms = measured_ms

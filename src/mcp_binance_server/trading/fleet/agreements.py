@@ -13,8 +13,8 @@ from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Size limit in bytes of a shelf, a shared cache with a TTL. It holds about two thousand refusals and as many questions.
-# People answer far fewer in a day.
+# Size limit in bytes of a shelf, which is a shared cache with a TTL. A shelf holds about two thousand refusals or
+# questions, far more than people answer in a day.
 MOST_BYTES = 1_048_576
 LEAST_MS = 1_000
 _CANCEL = "cancel "
@@ -68,7 +68,10 @@ class FleetAgreements(Agreements):
         return None if told is None else json.loads(told)["signature"]
 
     async def take_in(self) -> None:
-        """Add the waiting previews of other workers, unless declined, so that `approve` on this machine shows them."""
+        """Add the waiting previews of other workers, so that `approve` on this machine shows them.
+
+        Declined previews are left out.
+        """
         waiting = await self.engine.on_shelf(self._waiting)
         declined = await self.engine.on_shelf(self._declined) if waiting else {}
         for name, value in waiting.items():

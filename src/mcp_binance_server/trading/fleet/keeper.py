@@ -43,11 +43,11 @@ class KeeperPace:
     alive_ms: int = 3_000
     """Heartbeat timeout in ms."""
     silent_ms: int = 1_000
-    """Additional time before a worker counts as dead, in ms: the state may just have lost the heartbeat."""
+    """Additional time before a worker counts as dead, in ms. The shared state may have lost the last heartbeat."""
     unwritten_ms: int = 5_000
     """Age in ms at which a reservation that is in no journal counts as never recorded."""
     ask_ms: int = 1_000
-    """Query interval for an order that another worker left, in ms."""
+    """Query interval for an order of a dead worker, in ms."""
 
 
 @dataclass(eq=False)
@@ -60,13 +60,13 @@ class FleetKeeper:
     clock: Clock
     now_ms: Callable[[], int]
     count_again: Callable[[], Awaitable[None]]
-    """Callback that records today's orders at the exchange that the journal lacks."""
+    """Callback that records today's orders that are at the exchange but not in the journal."""
     settle_ms: int
-    """Wait before an emptied state is reopened, in ms: sent orders arrive, and other workers share what they know."""
+    """Wait before an emptied state is reopened, in ms. Sent orders arrive, and other workers share their data."""
     pace: KeeperPace = KeeperPace()
     may_open: bool = False
     shares_global_stop: bool = False
-    """Whether it also shares the stop of this whole machine; one keeper per machine does."""
+    """Whether this keeper also shares the stop of the whole machine. Exactly one keeper per machine does."""
     _is_joined: bool = False
     _seq: int = 0
     _epoch: str | None = None
@@ -93,7 +93,7 @@ class FleetKeeper:
     async def joined(self) -> None:
         """Wait until the account is open and the shared state has this journal's intents.
 
-        This is the last step of a start.
+        This is the last start step.
         """
         self.may_open = True
         while not self._is_joined:
@@ -148,7 +148,7 @@ class FleetKeeper:
             await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
 
     async def _publish_news(self) -> None:
-        """Share the new events of this journal. All processes of this host write to it."""
+        """Share the new events of this journal, to which all processes of this host write."""
         if self._epoch is None:
             return
         events = await self._reader.events_since(self._seq)
@@ -206,7 +206,7 @@ class FleetKeeper:
         await engine.release(lease)
 
     async def _settle_orphan(self, shared: SharedIntent) -> None:
-        """Settle an order that no living worker handles. Query the order; never send it."""
+        """Settle an order whose worker has died. Query the order; never send it."""
         intent, now_ms = shared.intent, self.now_ms()
         if intent.final_ms is not None or not (intent.is_unresolved or intent.state == "NOT_PLACED"):
             return
@@ -230,7 +230,7 @@ class FleetKeeper:
     async def _take_over(self, shared: SharedIntent) -> None:
         intent = shared.intent
         if intent.state == "PREPARED":
-            # If its owner wakes up, it can no longer send the order: the shared state has the order as final.
+            # If the order's owner wakes up, it cannot send the order: the shared state has the order as final.
             await self._tell(shared, "NOT_SENT", "its server stopped before sending it")
             return
         pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else self.pace.ask_ms

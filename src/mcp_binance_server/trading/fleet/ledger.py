@@ -1,7 +1,7 @@
-"""Claims and limits of an account with several workers: decided in the shared state, recorded by each worker.
+"""Claims and limits of an account with several workers. The shared state decides, and each worker records.
 
-An order is reserved in the shared state, then recorded in this worker's journal. Both must then release it for sending.
-If the state or the journal is lost, the exchange is queried by the order's ID.
+An order is reserved in the shared state, then recorded in this worker's journal. It is sent only if both still allow
+it. If the state or the journal is lost, the exchange is queried by the order's ID.
 """
 
 import logging
@@ -41,9 +41,9 @@ LOG = logging.getLogger(__name__)
 
 FORGOTTEN = "the shared state has today's usage of the limits again"
 TAKEN_OVER = "its claim by another server is settled"
-# Attempts of a claim if similar orders arrive at the same moment.
+# Most attempts to claim an order while similar orders arrive.
 TRIES = 3
-# A time later than every claim. A book read with this time contains only claims that are not final.
+# A time later than every claim. With this time, a query returns only claims that are not final.
 OPEN_ONLY = 2**52
 
 
@@ -81,8 +81,8 @@ class FleetLedger:
         A second caller on any worker gets the result of the first.
 
         Raises:
-            EngineUnavailable: the shared state is unavailable, so nothing was claimed that can be sent.
-            TradingNotReady: the shared state was emptied, and does not know the usage of limits yet.
+            EngineUnavailable: the shared state is unavailable, so nothing can be sent.
+            TradingNotReady: the shared state was emptied and does not know the usage of limits yet.
         """
         if (found := await self.find(new.preview_id)) is not None:
             return found, False
@@ -118,7 +118,7 @@ class FleetLedger:
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
         """Mark the intent as sent, first in the shared state.
 
-        The mark is refused if a worker has stopped or settled it.
+        The mark is refused if any worker has stopped trading or settled the intent.
         """
         intent = await self.host.find(preview_id)
         if intent is None:
@@ -172,7 +172,10 @@ class FleetLedger:
         room: PositionRoom | None,
         holding: Holding | None = None,
     ) -> OrderPast:
-        """Return the guards' inputs from the claims of all workers; the stop also from this worker's journal."""
+        """Return the inputs of the guards from the claims of all workers.
+
+        The stop is also read from this worker's journal.
+        """
         since_ms = min([now_ms, *(each.read_ms for each in (room, holding) if each is not None)])
         book = await self.book(now_ms, since_ms)
         orders = () if holding is None else tuple(_orders(book, holding))
@@ -245,7 +248,7 @@ class FleetLedger:
         await self.engine.recount(self.account, [(each.claim(self.charged(each)), each.news) for each in known])
 
     async def stop(self, why: str, by: str, now_ms: int, account: str, *, allows_exits: bool = True) -> Stopped:
-        """Stop the account on all workers. If the shared state is away, the stop is shared when it is back."""
+        """Stop the account on all workers. If the shared state is unavailable, the stop is shared later."""
         stopped = await self.host.stop(why, by, now_ms, account, allows_exits=allows_exits)
         if account == self.account:
             with suppress(EngineUnavailable):
@@ -325,7 +328,7 @@ class FleetLedger:
                 case "full":
                     raise _passed(made, found.charges, own_room, terms.taken)
                 case "alike" | "unsettled":
-                    continue  # a similar order has just arrived: on the next try the guards see it and name it
+                    continue  # A similar order has just arrived. On the next attempt the guards see it and name it.
                 case _:
                     self._require(made)
         raise TradingNotReady(step="another order of the same symbol and side is placed")

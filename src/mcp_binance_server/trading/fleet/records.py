@@ -29,7 +29,7 @@ from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Rank of a known state, which only increases. The state decides first, then whether the order has ended, then the
+# Rank of a state, which only increases. It compares first the state, then whether the order has ended, then the
 # executed quantity.
 STATE_RANK: dict[IntentState, int] = {
     "PREPARED": 0,
@@ -125,7 +125,8 @@ class SharedIntent:
         parts = tuple(
             LimitPart(each.name, each.span, each.amount, each.most, returns=each.unit == "money") for each in charges
         )
-        # Two sales of one asset are settled one after the other, on any of its symbols: both may sell the same coins.
+        # Sales of one asset are settled one after the other, on all its symbols, because two sales may sell the same
+        # coins.
         line = f"{terms.symbol} BUY" if terms.side == "BUY" else f"{self.asset} SELL"
         same = f"{terms.symbol} {terms.side} {terms.kind} {terms.stop_price}"
         return Claim(
@@ -142,7 +143,7 @@ class SharedIntent:
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """The known orders at the exchange. A change of an order has none of its own."""
+        """Known orders at the exchange. A change of an order is not an order."""
         intent = self.intent
         if intent.terms.exits is not None:
             return tuple(self._order(*each) for each in intent.legs)

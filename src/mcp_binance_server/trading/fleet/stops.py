@@ -43,7 +43,7 @@ class SharedStop:
             )
 
     async def publish_resumed(self, event: Event) -> None:
-        """Share that a person resumed this account here. If all accounts were resumed, share every lifted stop."""
+        """Share that a person resumed this account here. If all accounts were resumed, share each lifted stop."""
         lifted: dict[str, int] = event.told.get("lifted", {})
         for account, since_ms in lifted.items():
             if self.account in (ALL_ACCOUNTS, account):
@@ -57,7 +57,7 @@ class SharedStop:
 
 @dataclass(eq=False)
 class GlobalStop:
-    """Sharing of a machine's global stop. Every worker stops the accounts of that machine."""
+    """Sharing of a machine's global stop with the fleet. Every worker stops the accounts of that machine."""
 
     shared: SharedStop
     _seq: int | None = None

@@ -24,7 +24,7 @@ class Agreements:
     store: Store
 
     async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
-        """Record that a preview was declined, which ends it. Repeated calls count once."""
+        """Record that a preview was declined. It cannot be placed any more. Repeated calls count once."""
 
         def work(rows: Rows) -> None:
             rows.execute("DELETE FROM waiting WHERE id=?", (preview_id,))
@@ -95,7 +95,7 @@ class Agreements:
         return await self.store.write(work)
 
     async def wrong_passphrase(self, now_ms: int) -> int:
-        """Record a wrong passphrase. Return how many there were since the last approval or resume."""
+        """Record a wrong passphrase. Return the number of wrong passphrases since the last approval or resume."""
 
         def work(rows: Rows) -> int:
             append(rows, now_ms, "", WRONG, {})

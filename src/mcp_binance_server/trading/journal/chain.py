@@ -1,6 +1,6 @@
 """Hash chain of journal events, and its table.
 
-Each event contains the hash of the previous one, which reveals changes.
+Each event contains the hash of the previous event, so a change is detected.
 """
 
 import json
@@ -13,7 +13,7 @@ from mcp_binance_server.trading.journal.schema import Rows
 
 GENESIS = "0" * 64
 ACCEPTED = "ACCEPTED"
-"""Event: a person accepts the journal as it is, although events are missing from it or were changed."""
+"""Event: a person accepts the journal although events are missing from it or were changed."""
 # Number of events that are checked when the journal opens. This takes half a second on an old machine.
 CHECKED_AT_OPEN = 20_000
 PAGE = 1_000
@@ -56,7 +56,7 @@ def broken_link(events: Iterable[Event], after: Event | None = None) -> int | No
 
 
 def _hash(event: Event) -> str:
-    # JSON, so that two different events never have the same text.
+    # Written as JSON, so that two different events never have the same text.
     told = [event.seq, event.prev, event.at_ms, event.about, event.state, event.facts]
     return sha256(json.dumps(told).encode()).hexdigest()
 
@@ -86,8 +86,8 @@ def all_events(rows: Rows, after: int = 0) -> Iterator[Event]:
 def broken_lately(rows: Rows) -> int | None:
     """Return the number of the first recent event that breaks the chain.
 
-    Older events are skipped to keep the start short. Events that a person has accepted are skipped too. Only a full
-    check reads them.
+    Older events are skipped to keep the start short. Events that a person has accepted are skipped too. A full check
+    reads both.
     """
     (newest,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()
     (accepted,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state=?", (ACCEPTED,)).fetchone()

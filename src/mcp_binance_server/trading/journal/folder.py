@@ -20,10 +20,10 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def require_private(folder: Path, path: Path) -> None:
-    """Check that a journal can be kept there.
+    """Check that a journal can be kept in a folder.
 
     Raises:
-        JournalUnavailable: it cannot be kept there.
+        JournalUnavailable: it cannot.
     """
     kind = file_system(folder.resolve())
     if kind in NETWORK_FILE_SYSTEMS:
@@ -39,11 +39,11 @@ def require_private(folder: Path, path: Path) -> None:
 
 
 def keep_way_to(folder: Path) -> None:
-    """Sync all parent folders to the disk. The folder and its parents may be new, and must survive a power cut."""
+    """Sync all parent folders to the disk. New folders must survive a power cut."""
     if sys.platform == "win32":
         return
     for each in folder.resolve().parents:
-        with suppress(OSError):  # a folder that this user cannot read is not new
+        with suppress(OSError):  # A folder that this user cannot read already existed.
             file = os.open(each, os.O_RDONLY)
             try:
                 os.fsync(file)

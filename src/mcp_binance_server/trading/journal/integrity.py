@@ -1,4 +1,4 @@
-"""Integrity check and backup of a journal, and the commit time of its disk."""
+"""Integrity check and backup of a journal. Measures the commit time of its disk."""
 
 import os
 import sqlite3
@@ -119,7 +119,7 @@ def _of_the_orders(rows: Rows) -> Iterator[str]:
     )
     after = ""
     while True:
-        # one snapshot per page of orders and events: a snapshot for all orders would block writers
+        # Take one snapshot per page of orders and events. A snapshot of all orders would block writers.
         rows.execute("BEGIN")
         try:
             page = rows.execute(query, (after, PAGE // 10)).fetchall()

@@ -45,14 +45,17 @@ def find(rows: Rows, preview_id: str) -> Intent | None:
 
 
 def named(rows: Rows, client_order_id: str) -> Intent | None:
-    """Return the intent of an order, by the ID of the order, of its list, or of a change of the order."""
+    """Return the intent that an ID at the exchange belongs to.
+
+    It is the ID of an order, of a list, or of a change of an order.
+    """
     query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
     names = dict.fromkeys((client_order_id, without_suffix(client_order_id)))
     rows_found = (rows.execute(query, (name,)).fetchone() for name in names)
     found = next((to_intent(row) for row in rows_found if row is not None), None)
     if found is None or not found.terms.amends:
         return found
-    # The exchange knows the order alone: a change keeps its ID.
+    # The exchange knows only the order, because a change keeps the order's ID.
     changed = rows.execute(query, (found.exchange_id,)).fetchone()
     return found if changed is None else to_intent(changed)
 
@@ -107,7 +110,7 @@ def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Inte
 
 
 def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
-    """Record the state of an order from the answer to another request. Ignore orders that are not in the journal."""
+    """Record an order's state from the answer to another request. Ignore orders that are not in the journal."""
     found = named(rows, order.client_order_id)
     if found is not None and found.terms.account == account and found.state in STANDING:
         follow(rows, found.preview_id, order, now_ms)
@@ -115,7 +118,7 @@ def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
 
 def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: int) -> Intent:
     legs = with_leg(stands.legs, order) if order.client_order_id in stands.order_ids else stands.legs
-    # A refused list was refunded in full. Reports about its orders change nothing.
+    # A refused list was refunded in full, so reports about its orders change nothing.
     if legs == stands.legs or stands.state in NEVER_EXECUTED:
         return stands
     before, after = standing_of(exits, stands.legs), standing_of(exits, legs)
@@ -124,7 +127,7 @@ def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: 
 
 
 def _follow_amended(rows: Rows, stands: Intent, order: Order, now_ms: int) -> Intent:
-    """Finish a change of an order that the exchange has made. The order itself continues under its own intent."""
+    """Finish a change that the exchange has made to an order. The order itself continues under its own intent."""
     if stands.final_ms is not None:
         return stands
     target = named(rows, order.client_order_id)

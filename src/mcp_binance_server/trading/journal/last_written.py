@@ -1,9 +1,8 @@
-"""Copy of the last written event, in a file next to the journal. It reveals that an older copy replaced the journal.
+"""Copy of the last written event, in a file next to the journal. It shows whether an older copy replaced the journal.
 
-The file is written after the commit and not synced. On the disk it can be behind the journal, but never ahead.
-
-The file is synced only when a person accepts the journal. Without this sync, a power cut could restore the old file.
-The old file would call the accepted journal an older copy.
+The file is written after the commit and not synced, so it can be behind the journal but never ahead. It is synced only
+when a person accepts the journal. Otherwise a power cut could restore the old file, which would make the accepted
+journal look like an older copy.
 """
 
 import os
@@ -18,7 +17,7 @@ from mcp_binance_server.trading.journal.schema import Rows
 
 LAST_FILE = "trading.last"
 _FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# On Windows a locked byte cannot be read. So lock a byte that is never written.
+# Windows cannot read a locked byte, so lock a byte that is never written.
 _LOCKED_AT = 4096
 _FIELDS = 4
 
@@ -62,16 +61,19 @@ def read_last(folder: Path) -> LastWritten | None:
 
 
 def missing_from(rows: Rows, folder: Path) -> LastWritten | None:
-    """Return the event that the file names if the journal lacks it. Then the journal is an older or a different one."""
+    """Return the event in the file if the journal lacks it.
+
+    In this case the journal is an older copy or another journal.
+    """
     last = read_last(folder)
     return None if last is None or _is_in(rows, last) else last
 
 
 def keep_up(rows: Rows, folder: Path, told: LastWritten | None = None) -> LastWritten | None:
-    """Write the newest event to the file, unless this process wrote it before, and return it.
+    """Write the newest event to the file, unless this process has already written it.
 
-    The file is left unchanged if it names an event that the journal lacks. Errors are ignored, because this commit is
-    already on the disk and the next commit writes the file again.
+    Return the event. The file is not changed if it names an event that the journal lacks. Errors are ignored, because
+    this commit is already on the disk and the next commit writes the file again.
     """
     with suppress(OSError, sqlite3.Error):
         newest = _newest(rows)

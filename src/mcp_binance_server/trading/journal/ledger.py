@@ -34,7 +34,7 @@ __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsD
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Purpose of an order that no guard denies, and its charges."""
+    """Admission of an order that no guard denies: its purpose and charges."""
 
     purpose: Purpose
     charges: tuple[Charge, ...]
@@ -45,7 +45,7 @@ Judge = Callable[[OrderPast], Denied | Admitted]
 
 
 class GuardDenied(Exception):
-    """A claim that a guard denies; nothing was claimed."""
+    """Claim that a guard denies; nothing was claimed."""
 
     def __init__(self, denied: Denied) -> None:
         super().__init__(denied.guard)
@@ -82,7 +82,7 @@ class HostLedger:
         """Claim an intent and charge it to all limits, or do neither. Return the intent, and whether it is new.
 
         An intent is its own idempotency key: a second caller with the same intent gets the result of the first. The
-        guards run in the same transaction. Otherwise two equal orders could both pass without seeing each other.
+        guards run in the same transaction. Otherwise two equal orders could pass at the same time.
 
         Raises:
             GuardDenied: a guard denies it.
@@ -109,9 +109,10 @@ class HostLedger:
         return await self.store.write(work)
 
     async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None:
-        """Record an order of this server that the journal lacks. Return None if the journal has it by now.
+        """Record an order of this server that the journal lacks. Return None if the journal has the order already.
 
-        The order counts for the day of its creation. It may exceed a limit, because it can no longer be refused.
+        The order counts for the day of its creation. A passed limit does not refuse it, because the order already
+        exists.
         """
 
         def work(rows: Rows) -> Intent | None:
@@ -123,7 +124,7 @@ class HostLedger:
         return await self.store.write(work)
 
     async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
-        """Record that the order is about to be sent. Until this moment a stop can prevent it.
+        """Record that the order is about to be sent. Until now a stop of trading could prevent it.
 
         Raises:
             TradingIsStopped: it must not be sent.
@@ -176,7 +177,7 @@ class HostLedger:
         await self.store.write(lambda rows: append(rows, now_ms, about, state, facts))
 
     async def note_once(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str) -> None:
-        """Record an event unless the intent already has an event of this kind. Retries must not fill the disk."""
+        """Record an event once per intent and kind. Retries must not fill the disk."""
 
         def work(rows: Rows) -> None:
             if rows.execute("SELECT 1 FROM event WHERE about=? AND state=?", (about, state)).fetchone() is None:

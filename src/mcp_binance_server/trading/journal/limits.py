@@ -1,4 +1,4 @@
-"""Usage of each limit, counted in the transaction that increases it. These functions run in the store's thread."""
+"""Usage of each limit, counted in the same transaction as the order. These functions run in the store's thread."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class LimitPassed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PositionRoom:
-    """Limit for the value of one asset that the account holds, with the value now and the time it was read."""
+    """Limit for the value of one asset in the account, with the present value and the time it was read."""
 
     name: str
     asset: str
@@ -50,7 +50,7 @@ def count(rows: Rows, account: str, charges: tuple[Charge, ...], at_ms: int) -> 
 
 
 def give_back(rows: Rows, stands: Intent, amount: int) -> None:
-    """Refund money to the day on which the intent was counted."""
+    """Refund money to the day on which the intent was charged."""
     day = window_of("day", stands.prepared_ms)
     for name in daily_money(stands.terms, stands.way, stands.purpose):
         rows.execute(
@@ -74,7 +74,7 @@ def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> 
 def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
     """Return the value of an asset that open orders will buy.
 
-    Orders that became final after the balances were read are included. Those balances may not have them yet.
+    Orders that became final after the balances were read are included, because the balances may lack them.
     """
     bought = "SELECT counted FROM intent WHERE account=?1 AND asset=?2 AND side='BUY' AND"
     query = f"SELECT sum(counted) FROM ({bought} final_ms IS NULL UNION ALL {bought} final_ms>=?3)"
@@ -82,7 +82,10 @@ def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
 
 
 def used_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int:
-    """Return the usage of one limit. Open orders and those of the last minute are counted, entries and exits apart."""
+    """Return the usage of one limit.
+
+    Limits of open orders and of the last minute are counted from the orders, entries and exits apart.
+    """
     match charge.span:
         case "day":
             query = "SELECT coalesce(sum(amount), 0) FROM used WHERE account=? AND name=? AND day=?"

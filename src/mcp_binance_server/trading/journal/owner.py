@@ -1,7 +1,7 @@
 """Owner of an intent: a process that holds a file lock. The system releases the lock when the process dies.
 
-Several servers of one user share one journal. A starting server must settle the intents of dead processes and leave the
-intents of living ones alone. A heartbeat would only be a guess; a file lock is certain.
+Several servers of one user share one journal. At its start a server settles the intents of dead processes and no
+others. A heartbeat could be wrong; a file lock cannot.
 """
 
 import os
@@ -57,7 +57,7 @@ def is_dead(folder: Path, name: str) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the lock files of dead processes. Nothing depends on their removal."""
+    """Remove the lock files of dead processes. Their removal is only for tidiness."""
     for path in folder.glob(f"*{SUFFIX}"):
         if is_dead(folder, path.stem):
             with suppress(OSError):

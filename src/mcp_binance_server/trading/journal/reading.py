@@ -47,15 +47,18 @@ class Traded:
 
 @dataclass(frozen=True, slots=True)
 class OrderPast:
-    """Inputs of the guards from the journal: the stop, the usage of limits, and orders that a new one could repeat."""
+    """Inputs of the guards from the journal: the stop, the usage of limits, and orders that may be repeated."""
 
     stopped: Stopped | None
     used: dict[str, int]
     open_buys: int
-    """Value that open orders buy of its asset, with orders final since the balances were read, in hundredths."""
+    """Value that open orders will buy of the order's asset, in hundredths.
+
+    Orders that ended since the balances were read count.
+    """
     recent: tuple[RecentOrder, ...]
     orders: tuple[OpenOrder, ...] = ()
-    """Orders of its asset that are open, or ended since the balances were read."""
+    """Orders of the same asset that are open, or ended since the balances were read."""
     oldest_ms: Mapping[str, int] = field(default_factory=dict[str, int])
     """Time of the oldest order in the last minute, by the name of its limit."""
 
@@ -71,7 +74,8 @@ class JournalReader:
 
         Of several intents in one millisecond, the last written comes first.
         """
-        # A condition with OR would read all rows. Without it, the index on the account finds the newest intents.
+        # With OR in the condition, SQLite would read all rows. Without OR, the index on the account finds the newest
+        # intents.
         of = "" if account is None else "account=:account AND "
 
         def work(rows: Rows) -> list[Intent]:
@@ -99,7 +103,7 @@ class JournalReader:
         return await self.store.read(work)
 
     async def market_orders(self, client_order_ids: Collection[str]) -> frozenset[str]:
-        """Return the IDs of those orders that were agreed as market orders, of any account."""
+        """Return the IDs of the given orders that were agreed as market orders, of any account."""
 
         def is_market(rows: Rows, name: str) -> bool:
             intent = named(rows, name) if is_made_here(name) else None
@@ -113,7 +117,7 @@ class JournalReader:
     async def adopted(self, account: str, since_ms: int) -> list[Intent]:
         """Return the orders adopted from the exchange since `since_ms`, oldest first.
 
-        Orders that another worker placed and shared are excluded. They have a known visitor.
+        Orders of other workers are excluded: their visitor is known.
         """
         query = (
             f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND state='ADOPTED' AND visitor='' AND id IN "
@@ -129,7 +133,7 @@ class JournalReader:
         return await self.store.read(lambda rows: [Symbol(row[0]) for row in rows.execute(query, given)])
 
     async def traded_since(self, account: str, since_ms: int) -> list[Symbol]:
-        """Return the symbols on which orders of an account, made since then, have been executed."""
+        """Return the symbols with executed orders that an account has made since `since_ms`."""
         query = (
             "SELECT DISTINCT symbol FROM intent WHERE account=? AND prepared_ms>=? AND executed<>'0' ORDER BY symbol"
         )
@@ -241,7 +245,7 @@ class JournalReader:
         return await self.store.read(work)
 
     async def bought_here(self, account: str, asset: str) -> Decimal:
-        """Return the quantity of an asset that orders of the journal have bought and not sold again."""
+        """Return the quantity of an asset that orders of the journal have bought and not yet sold."""
 
         def work(rows: Rows) -> Decimal:
             query = "SELECT side, executed, legs FROM intent WHERE account=? AND asset=? AND executed<>'0'"
@@ -255,7 +259,10 @@ class JournalReader:
         return await self.store.read(work)
 
     async def failed_exits(self, account: str) -> dict[str, list[Intent]]:
-        """Return orders with a failed exit, and the later sales and open sales of the same assets, by asset."""
+        """Return orders with a failed exit.
+
+        Also return, by asset, the later sales and the open sales of the same assets.
+        """
 
         def work(rows: Rows) -> dict[str, list[Intent]]:
             columns = ", ".join(f"intent.{each.strip()}" for each in INTENT_COLUMNS.split(","))
@@ -289,7 +296,7 @@ def past_of(  # noqa: PLR0917 - all inputs of a limit
     room: PositionRoom | None,
     holding: Holding | None = None,
 ) -> OrderPast:
-    """Read the inputs of the guards from the journal. Work for the store's thread."""
+    """Read the inputs of the guards from the journal. Runs in the store's thread."""
     minutes = [each for each in charges if each.span == "minute"]
     return OrderPast(
         stopped_in(rows, store, terms.account),
@@ -309,11 +316,11 @@ def _orders(rows: Rows, account: str, holding: Holding) -> Iterator[OpenOrder]:
 
 
 def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:
-    """Return orders with this symbol and side: equal ones of the last seconds, and those with an unknown outcome."""
+    """Return orders with this symbol and side: equal orders of the last seconds, and orders with an unknown outcome."""
     marks = ",".join("?" * len(UNRESOLVED))
     own = "SELECT client_order_id, terms, prepared_ms, state FROM intent WHERE account=? AND symbol=? AND side=?"
     given = (terms.account, terms.symbol, terms.side)
-    # A busy party's orders mostly have other prices. The query does not even read them.
+    # A busy caller's orders mostly have other prices. The query does not read them.
     soon = f"{own} AND prepared_ms>? AND instr(terms, ?)"
     query = f"{soon} UNION {own} AND final_ms IS NULL AND state IN ({marks})"
     found = rows.execute(query, (*given, now_ms - DUPLICATE_MS, terms.amounts_json, *given, *UNRESOLVED))

@@ -20,7 +20,7 @@ NEXT: dict[IntentState, frozenset[IntentState]] = {
     "PREPARED": frozenset({"SENT", "NOT_SENT"}),
     "SENT": frozenset({"ACKED", "REJECTED", "UNKNOWN", "NOT_PLACED"}),
     "UNKNOWN": frozenset({"ACKED", "REJECTED", "NOT_PLACED"}),
-    "NOT_PLACED": frozenset({"ACKED"}),  # the order may still appear, and is watched for a day
+    "NOT_PLACED": frozenset({"ACKED"}),  # the order may still appear, so it is watched for a day
     "ACKED": frozenset(),
     "REJECTED": frozenset(),
     "NOT_SENT": frozenset(),
@@ -28,13 +28,13 @@ NEXT: dict[IntentState, frozenset[IntentState]] = {
 }
 UNRESOLVED: frozenset[IntentState] = frozenset({"PREPARED", "SENT", "UNKNOWN"})
 NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
-# Final states that an exit reaches without a sale and without a cancel.
+# Final states in which an exit neither sold nor was cancelled.
 ENDED_ALONE = frozenset({"REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
-# Account of the global stop, which stops all accounts of this machine.
+# Account name of the global stop, which stops all accounts of this machine.
 ALL_ACCOUNTS: Final = ""
 MOST_DIGITS = 40
 LAST_MOMENT_MS = 253_402_300_799_999
-# States of orders that exist at the exchange, as far as known.
+# States of orders that probably exist at the exchange.
 STANDING: frozenset[IntentState] = frozenset({"ACKED", "ADOPTED"})
 
 
@@ -44,7 +44,7 @@ class IllegalMove(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewIntent:
-    """A claim: the agreed terms, the visitor, and the way they were confirmed."""
+    """A claim: the agreed terms, the visitor, and how the user confirmed them."""
 
     preview_id: PreviewId
     client_order_id: str
@@ -78,7 +78,7 @@ class Intent:
     final_ms: int | None
     legs: tuple[Leg, ...] = ()
     amended: Quantity | None = None
-    """Quantity after a reduction; None without one."""
+    """Quantity after a reduction; None if it was never reduced."""
     purpose: Purpose = "entry"
 
     @property
@@ -87,7 +87,7 @@ class Intent:
 
     @property
     def exchange_id(self) -> str:
-        """ID that the exchange has: of its order, of its list, or of the order that it changes."""
+        """ID at the exchange: of the order, of its list, or of the order that a change applies to."""
         return self.client_order_id if self.terms.replaces is None or not self.terms.amends else self.terms.replaces
 
     @property
@@ -120,15 +120,15 @@ class Intent:
         if exits is None or not exits.has_entry or not self.executed:
             return NOTHING
         ends = [each for each in self.legs if not each.is_entry]
-        # A filled exit has sold the whole position. If the fee was taken from the bought asset, this is less than was
-        # bought.
+        # A filled exit has sold the whole position. This can be less than was bought, because the fee may be taken from
+        # the bought asset.
         if any(each.status == "FILLED" or not (each.is_final or each.status == "PENDING_NEW") for each in ends):
             return NOTHING
         return Quantity(self.executed - sum(each.executed for each in ends))
 
     @property
     def failed_exit(self) -> Quantity:
-        """Quantity that an exit was to sell and did not: it ended by itself, and no person cancelled it."""
+        """Quantity that an exit did not sell, because the exit ended without a fill and no person cancelled it."""
         exits = self.terms.exits
         if self.final_ms is None or self.state not in STANDING:
             return NOTHING
@@ -141,11 +141,11 @@ class Intent:
         return Quantity(max(NOTHING, self.executed - sold)) if is_lost else NOTHING
 
     def exposure(self, read_ms: int) -> OpenOrder:
-        """Return the coins it may still sell and the coins it may still buy, next to a balance read at that time.
+        """Return the quantities that the intent may still sell and buy, in addition to a balance read at a given time.
 
-        A sale since the balance was read may be missing from the balance: its whole quantity is claimed.
+        A sale after that time counts with its whole quantity, because the balance may not include it.
         """
-        # A change of an order claims nothing: its order does.
+        # A change of an order claims nothing. The order itself does.
         terms, is_open = self.terms, self.final_ms is None and not self.terms.amends
         left = Quantity(self.quantity - self.executed) if is_open else NOTHING
         sold, is_live = self.executed, self.state in STANDING
@@ -191,7 +191,7 @@ class Intent:
 class Stopped:
     """Reason, start and account of a stop; `ALL_ACCOUNTS` means all accounts of this machine.
 
-    A stop that allows exits still takes an exit that a person confirms. A stop for integrity does not.
+    A stop that allows exits accepts an exit that a person confirms. A stop for integrity never allows exits.
     """
 
     why: str

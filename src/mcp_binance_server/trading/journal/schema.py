@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from mcp_binance_server.trading.errors import JournalUnavailable
 
 Rows = sqlite3.Connection
-"""Database connection that work in the store's thread receives."""
+"""Database connection that jobs of the store's thread receive."""
 
 # Each migration runs once, in one transaction with its version number. A released migration never changes.
 VERSIONS: tuple[tuple[str, ...], ...] = (
@@ -55,10 +55,9 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE paper_tape (
           symbol TEXT PRIMARY KEY, print INTEGER NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID""",
     ),
-    # Each new order queries the open intents of one account or of all. Final intents only accumulate, so the index
-    # omits them.
+    # Each new order queries the open intents. Final intents accumulate, so this index omits them.
     ("CREATE INDEX intent_not_over ON intent (prepared_ms) WHERE final_ms IS NULL",),
-    # States of the orders of a list. An order outside a list has none.
+    # States of the orders of a list. A single order has none.
     (
         "ALTER TABLE intent ADD COLUMN legs TEXT NOT NULL DEFAULT '[]'",
         "ALTER TABLE paper_order ADD COLUMN list_id TEXT",
@@ -73,7 +72,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "INSERT INTO account_stop SELECT '', why, since_ms FROM stop",
         "DROP TABLE stop",
     ),
-    # Exits have limits of their own. `at_risk` is the quantity of a failed exit. An older stop refuses exits.
+    # Exits have limits of their own. `at_risk` is the quantity of a failed exit. Stops of older versions refuse exits.
     (
         "ALTER TABLE intent ADD COLUMN purpose TEXT NOT NULL DEFAULT 'entry'",
         "ALTER TABLE intent ADD COLUMN at_risk TEXT NOT NULL DEFAULT '0'",
@@ -86,7 +85,7 @@ NEWEST = len(VERSIONS)
 
 @contextmanager
 def one_moment(rows: Rows) -> Generator[None]:
-    """Run several reads on one snapshot, with one lock. Use it only for short work, because writers wait."""
+    """Run several reads on one snapshot under one lock. Keep the reads short, because writers wait."""
     rows.execute("BEGIN")
     try:
         yield

@@ -1,6 +1,6 @@
-"""Stop of all orders, of one account or of all accounts. It is a row of the journal, or a file created by hand.
+"""Stop of all orders of one account, or of all accounts.
 
-These functions run in the store's thread.
+A stop is a row of the journal, or a file created by hand. These functions run in the store's thread.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ STOP_FILE = "STOP"
 
 
 class TradingIsStopped(Exception):
-    """Rejection of a claim or of a send, because trading is stopped for the account; nothing was changed."""
+    """Rejection of a claim or a request because trading is stopped for the account; nothing was changed."""
 
     def __init__(self, stopped: Stopped) -> None:
         super().__init__(stopped.why)
@@ -27,13 +27,16 @@ class TradingIsStopped(Exception):
 
 
 def stopped_in(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return the stop that applies to an account: one for integrity, otherwise the global one, otherwise its own."""
+    """Return the stop that applies to an account.
+
+    A stop for integrity comes first, then the global stop, then the account's own.
+    """
     found = [each for of in (ALL_ACCOUNTS, account) if (each := own_stop(rows, store, of)) is not None]
     return min(found, key=lambda each: each.allows_exits, default=None)
 
 
 def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
-    """Return the stop of this account alone. The global stop can also be a file, or a journal that is not intact."""
+    """Return the stop of this account. The global stop can also be a file or a damaged journal."""
     if account == ALL_ACCOUNTS and (mistrust := _mistrust(rows, store)) is not None:
         return mistrust
     query = "SELECT why, since_ms, account, allows_exits FROM account_stop WHERE account=?"
@@ -52,7 +55,7 @@ def stops_in(rows: Rows, store: Store) -> list[Stopped]:
 
 
 def require_started(rows: Rows, store: Store, account: str, purpose: Purpose = "entry", way: Way = "policy") -> None:
-    """Check that no stop refuses an order; a person's yes lets an exit pass most stops.
+    """Check that no stop refuses an order. Most stops let an exit pass that a person has confirmed.
 
     Raises:
         TradingIsStopped: a stop refuses it.
@@ -70,7 +73,7 @@ def passes_stop(stopped: Stopped, purpose: Purpose, way: Way) -> bool:
 def stop(  # noqa: PLR0917 - all parts of a stop
     rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str, *, allows_exits: bool = True
 ) -> Stopped:
-    """Stop an account. A stop for integrity replaces one that allows exits; otherwise the first reason stays."""
+    """Stop an account. The first reason stays, but a stop for integrity replaces a stop that allows exits."""
     stopped = own_stop(rows, store, account)
     if stopped is not None and (allows_exits or not stopped.allows_exits):
         return stopped
@@ -82,7 +85,7 @@ def stop(  # noqa: PLR0917 - all parts of a stop
 def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) -> None:
     """Lift all stops, or only the stop of one account.
 
-    Of the global stop, only the row is removed; `lift` removes its other causes.
+    For the global stop, this removes only the row; `lift` removes its other causes.
     """
     lifted = [each for each in stops_in(rows, store) if account in (None, each.account)]
     rows.executemany("DELETE FROM account_stop WHERE account=?", [(each.account,) for each in lifted])
@@ -110,7 +113,7 @@ def is_covered_by_resume(told: Mapping[str, Any], account: str) -> bool:
 
 
 def _note_resumed(rows: Rows, by: str, now_ms: int, account: str, lifted: list[Stopped]) -> None:
-    # Record the start time of each lifted stop. A later stop of the same account on another machine is not lifted.
+    # Record the start time of each lifted stop, so that a later stop on another machine is not lifted.
     since = {each.account: each.since_ms for each in lifted}
     append(rows, now_ms, "", "RESUMED", {"by": by, "account": account, "lifted": since})
 

@@ -1,7 +1,7 @@
 """One SQLite file, used by one thread only. Commits are durable and never block the event loop.
 
-The rollback journal is persistent, with full syncs. WAL is not used. Several clients of one user start several servers
-on one file. SQLite before 3.51.3 can corrupt a WAL file if two servers write to it and checkpoint it at the same time.
+The rollback journal is persistent, with full syncs. WAL is not used, because several servers can share one file. SQLite
+before 3.51.3 can corrupt a WAL file that two servers write and checkpoint at the same time.
 https://www.sqlite.org/wal.html#walresetbug
 """
 
@@ -41,19 +41,19 @@ class Store:
     inode: int
     version_found: int
     broken_at: int | None
-    """The first of the newest events that does not follow the one before it."""
+    """Number of the first recent event that breaks the hash chain."""
     lock: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
     turns: PartyRound = field(default_factory=PartyRound)
-    """Round-robin of the parties whose work waits for the thread."""
+    """Round-robin queue of the callers whose work waits for the thread."""
     _told: LastWritten | None = None
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
         """Run the work in one transaction.
 
-        It holds the write lock from its start, so no other process writes in between.
+        The transaction holds the write lock from its start, so no other process writes in between.
 
         Raises:
-            JournalUnavailable: it cannot be written; nothing was written.
+            JournalUnavailable: the file cannot be written; nothing was written.
         """
         async with self.turns.turn():
             return await anyio.to_thread.run_sync(self._written, work, limiter=self.lock)
@@ -62,7 +62,7 @@ class Store:
         """Run read-only work.
 
         Raises:
-            JournalUnavailable: it cannot be read.
+            JournalUnavailable: the file cannot be read.
         """
         async with self.turns.turn():
             return await anyio.to_thread.run_sync(self._read, work, limiter=self.lock)
@@ -143,7 +143,7 @@ async def _closing(store: Store) -> AsyncGenerator[Store]:
 
 
 def unavailable(folder: Path, error: sqlite3.Error) -> JournalUnavailable:
-    """Return an error with the problem of the file and how to fix it, in one line."""
+    """Return an error that states in one line the problem of the file and the remedy."""
     told = str(error)
     for sign, reason, fix in (
         ("full", "the disk is full", "Free disk space; nothing is lost"),

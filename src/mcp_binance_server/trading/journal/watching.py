@@ -16,7 +16,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId
 
 CancelState = Literal["CANCELLED", "CANCEL_REFUSED", "CANCEL_UNKNOWN"]
 CANCEL_ASKED = "CANCEL_ASKED"
-# Time for which an order that was not found is watched, in ms. Then the order is given up.
+# Time to watch for an order that was not found, in ms.
 WATCHED_MS = 86_400_000
 
 
@@ -51,14 +51,14 @@ class OrderWatch:
         """Record the state of an order that the exchange has. It can be one order of a list.
 
         Raises:
-            IllegalMove: the journal is certain that it was never placed.
+            IllegalMove: the journal has proof that the order was never placed.
         """
         return await self.store.write(lambda rows: _learn(rows, preview_id, order, now_ms))
 
     async def sent_ms(self, preview_id: PreviewId) -> int | None:
         """Return the time at which the order was marked as sent, or None if it never was.
 
-        A request is signed before it passes the gate. So its timestamp is never later than the returned time.
+        The request's timestamp is never later, because the request is signed before the mark.
         """
         query = "SELECT at_ms FROM event WHERE about=? AND state='SENT' ORDER BY seq DESC LIMIT 1"
         row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())

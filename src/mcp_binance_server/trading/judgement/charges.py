@@ -13,7 +13,8 @@ DAY_MS = 86_400_000
 MINUTE_MS = 60_000
 
 PER_DAY, AUTO = "per_day", "auto_per_day"
-# Most exits in a minute and in a day. They have caps of their own, so that the limits of entries never block an exit.
+# Most exits in a minute and in a day. Exits have limits of their own, so that the limits of entries never block an
+# exit.
 EXITS_PER_MINUTE, EXITS_PER_DAY = 20, 200
 
 Unit = Literal["money", "count"]
@@ -22,10 +23,10 @@ Span = Literal["day", "minute", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Amount that an order takes of one limit: per day of exchange time, in the last minute, or while it is open.
+    """Charge of an order to one limit: per day of exchange time, in the last minute, or while the order is open.
 
-    Money is in whole hundredths. With `most` None the amount is counted but not limited. Money that was not executed is
-    refunded, but the order stays counted: a refusal was a request too. Entries and exits are counted apart.
+    Money is in whole hundredths. With `most` None the charge is counted but not limited. Unspent money is refunded, but
+    the order stays counted, because a refused order was also a request. Entries and exits are counted apart.
     """
 
     name: str
@@ -46,8 +47,8 @@ class Charge:
 def charges(terms: Terms, policy: Policy, way: Way, purpose: Purpose = "entry") -> tuple[Charge, ...]:
     """Return the charges for placing these terms, the narrowest limit first.
 
-    An exit is charged to limits of its own and to the sum of automatic orders. A smaller entry is charged to both and
-    limited as an exit.
+    An exit is charged to the limits of exits and to the limit of automatic orders. A smaller entry is charged to the
+    limits of entries and of exits. The limits of entries, except that of automatic orders, do not refuse it.
     """
     limits = policy.limits
     most = {AUTO: policy.confirm.auto_per_day, PER_DAY: limits.per_day}
@@ -74,7 +75,7 @@ def charges(terms: Terms, policy: Policy, way: Way, purpose: Purpose = "entry") 
 
 
 def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
-    """Return the limits of the whole account. They are shown before any order."""
+    """Return the limits of the whole account, as the trading status shows them."""
     limits = policy.limits
     auto = (Charge(AUTO, "day", "money", 0, policy.confirm.auto_per_day),) if mode == "live" else ()
     return (
@@ -87,7 +88,10 @@ def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
 
 
 def daily_money(terms: Terms, way: Way, purpose: Purpose) -> tuple[str, ...]:
-    """Name the daily money limits that an order is charged to and refunded to; an exit only counts as automatic."""
+    """Return the names of the daily money limits that an order is charged to.
+
+    An exit is charged only to the limit of automatic orders.
+    """
     auto = (AUTO,) if way == "policy" and terms.mode == "live" else ()
     return auto if purpose == "exit" else (f"per_symbol_day:{terms.symbol}", PER_DAY, *auto)
 
@@ -95,13 +99,13 @@ def daily_money(terms: Terms, way: Way, purpose: Purpose) -> tuple[str, ...]:
 def window_of(span: Span, now_ms: int) -> int:
     """Return the day number that a daily amount is stored under.
 
-    Return 0 for other spans, which are counted from the orders.
+    Other limits are counted from the orders and return 0.
     """
     return now_ms // DAY_MS if span == "day" else 0
 
 
 def given_back(counted: int, quantity: Decimal, executed: Decimal) -> int:
-    """Return the unused part of a charge. It is rounded down, so that limits never count too little."""
+    """Return the refund: the unspent part of a charge, rounded down so that limits never count too little."""
     unused = (quantity - executed) / quantity * counted if quantity else Decimal(0)
     return int(unused.to_integral_value(ROUND_FLOOR))
 

@@ -1,4 +1,7 @@
-"""Exit orders that end a position, and the state of their list. They are placed with the entry or as a pair. Pure."""
+"""Exit orders that end a position, and the state of their list.
+
+Exits are placed with the entry, or as a pair on a held asset. Pure.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,10 +18,11 @@ SUFFIXES = (ENTRY, ABOVE, BELOW)
 
 @dataclass(frozen=True, slots=True)
 class Exits:
-    """Exit orders of a position: one above for a profit, one below to limit a loss. Either one ends the other.
+    """Exit orders of a position: one above for a profit, one below to limit a loss.
 
-    `stop` is the trigger price. `stop_limit` is the lowest price accepted after the trigger. `quantity` is an upper
-    bound for lists that sell what the entry received, because that can be less.
+    The trigger or the first fill of one order ends the other. `stop` is the trigger price. `stop_limit` is the lowest
+    price accepted after the trigger. Some lists sell the quantity that the entry received. For them `quantity` is an
+    upper bound.
     """
 
     shape: ListShape
@@ -56,7 +60,7 @@ class Leg(NamedTuple):
         return self.client_order_id.endswith(ENTRY)
 
     def knows(self, order: Order) -> bool:
-        """Return True if the order contains nothing new, because it is known or older. A final status stays."""
+        """Return True if this state of the order is known or outdated. A final status stays."""
         is_same = (order.status, order.executed) == (self.status, self.executed)
         return is_same or self.is_final or order.executed < self.executed
 

@@ -16,7 +16,7 @@ from mcp_binance_server.trading.judgement.terms import Terms
 
 NOTHING = Quantity(Decimal(0))
 
-# A smaller entry replaces an open entry: it passes the limits of entries and is still counted by them.
+# A smaller entry replaces an open entry. The limits of entries count it and do not refuse it.
 Purpose = Literal["entry", "smaller_entry", "exit"]
 
 
@@ -32,10 +32,11 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class OpenOrder:
-    """An order placed here that is open, or ended after the balance was read.
+    """An order of this server that is open, or ended after the balance was read.
 
-    `claimed` is the quantity it may still sell, `locked` the part of it that the exchange is known to reserve. `left`
-    is its unfilled quantity, `floor` the limit price of its stop. `slots` and `stops` count its open orders.
+    `claimed` is the quantity that it may still sell. `locked` is the part of `claimed` that the exchange is known to
+    reserve. `left` is the unfilled quantity, `floor` the limit price of the stop. `slots` and `stops` count the open
+    orders.
     """
 
     client_order_id: str
@@ -71,7 +72,7 @@ def purpose_of(
 
 
 def is_money(quote: str, counting_asset: str) -> bool:
-    """Return True if a sale for this asset buys no coin."""
+    """Return True for the counting asset and dollar stablecoins. A sale for one of them buys no coin."""
     return quote == counting_asset or quote in STABLECOINS
 
 
@@ -88,7 +89,7 @@ def unclaimed(holding: Holding, orders: Iterable[OpenOrder], replaced: OpenOrder
 def floor_of(terms: Terms) -> Price | None:
     """Return the limit price of a stop that sells; None without one.
 
-    A limit above its trigger is not a floor: the order rests above the market when it is triggered.
+    A limit above the trigger is no floor, because the triggered order rests above the market.
     """
     if terms.side != "SELL" or terms.kind == "TAKE_PROFIT_LIMIT":
         return None

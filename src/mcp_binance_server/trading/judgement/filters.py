@@ -42,7 +42,7 @@ class RoundedAmount:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule that the order breaks, with the received amount and the limit."""
+    """A rule that the order breaks, with the requested amount and the limit."""
 
     rule: str
     argument: Argument
@@ -63,7 +63,7 @@ class FilterVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Refusal that no other amount can fix: the symbol does not trade, or does not trade in this way."""
+    """Refusal that no other amount can fix: the symbol does not trade, or does not take this kind of order."""
 
     rule: str
     received: str
@@ -78,7 +78,7 @@ class _Market:
     def room(self, rules: SymbolRules, order: OrderIntent) -> Decimal | None:
         """Return how much more of the base asset the account may hold, or None if unlimited.
 
-        Only its balance is counted.
+        Open orders are not counted.
         """
         if self.held is None or not rules.max_position or order.side == "SELL":
             return None
@@ -97,11 +97,11 @@ def closed(rules: SymbolRules, intent: OrderIntent) -> Closed | None:
 
 
 def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal | None = None) -> FilterVerdict:
-    """Check an order against the rules, always in the same sequence. It must have all amounts of its type.
+    """Check an order against the rules, always in the same sequence. The order must have all amounts of its type.
 
     Quantities are rounded down. Prices are rounded in favour of the user: down for a buyer, up for a seller. Each
-    rounding is listed. Only `nearest` can have a larger quantity than requested. `held` is the account's balance of the
-    base asset, if known.
+    rounding is listed. Only the field `nearest` can have a larger quantity than requested. `held` is the account's
+    balance of the base asset, if known.
     """
     with localcontext(prec=DIGITS):
         order, changes = _aligned(rules, intent)
@@ -111,7 +111,7 @@ def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal |
 
 
 def unchecked(rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_account: bool) -> tuple[str, ...]:
-    """Return the rules that could not be checked because open orders, an account or a price is missing."""
+    """Return the rules that were not checked because the open orders, the account or a price is unknown."""
     counted = {
         "MAX_NUM_ORDERS": rules.max_num_orders > 0,
         "MAX_NUM_ALGO_ORDERS": rules.max_num_algo_orders > 0 and intent.is_stop,
@@ -142,7 +142,7 @@ def _aligned(rules: SymbolRules, intent: OrderIntent) -> tuple[OrderIntent, tupl
 def _broken(rules: SymbolRules, asked: OrderIntent, order: OrderIntent, market: _Market) -> Iterator[Broken]:
     for bound in _bounds(rules, order, market):
         measured = order.amounts[bound.argument] * bound.unit
-        # Report the requested amount, not the rounded one. A product (price x quantity) is only known for rounded
+        # Report the requested amount, not the rounded amount. The product price x quantity exists only for rounded
         # amounts.
         received = asked.amounts[bound.argument] if bound.unit == ONE else measured
         if bound.least is not None and measured < bound.least:
@@ -212,8 +212,8 @@ def _quote_quantity_bounds(rules: SymbolRules, order: OrderIntent, market: _Mark
     grid, _ = grid_of(rules, order, "quote_quantity")
     at = market.touch.met_by(order.side)
     if at is not None:
-        # The quantity depends on the trade price. Convert its limits to the quote asset, because the request is in that
-        # asset.
+        # The request is in the quote asset, and its quantity depends on the trade price. So convert the limits of the
+        # quantity.
         step, _ = grid_of(rules, order, "quantity")
         least, most = _up(max(rules.min_quantity, step) * at, grid), _at_most(rules.max_quantity * at, grid)
         yield Bound("LOT_SIZE", "quote_quantity", least, most)
@@ -238,10 +238,7 @@ def _notional(rules: SymbolRules, order: OrderIntent) -> tuple[Decimal, Decimal]
 
 
 def grid_of(rules: SymbolRules, order: OrderIntent, argument: Argument) -> tuple[Decimal, str]:
-    """Return the step of an amount and the rule that sets it.
-
-    Without such a rule, the asset's decimals set the step.
-    """
+    """Return the step of an amount and the rule that sets it. Without a rule, the asset's decimals set the step."""
     if argument == "quote_quantity":
         return ONE.scaleb(-rules.quote_places), PRECISION
     if argument != "quantity":

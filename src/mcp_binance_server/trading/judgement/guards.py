@@ -20,7 +20,7 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode, comma
 FRESH_MS = 2_000
 DUPLICATE_MS = 10_000
 PERCENT = Decimal(100)
-# Account name for terms that cannot be placed, because the caller's key may not trade here.
+# Account name in terms that cannot be placed, because the caller's key cannot trade here.
 BROUGHT = "brought"
 
 GuardName = Literal[
@@ -43,7 +43,7 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class RecentOrder:
-    """An order that was placed moments ago, or whose outcome is unknown."""
+    """An order of the last moments, or an order with an unknown outcome."""
 
     client_order_id: str
     terms: Terms
@@ -80,9 +80,9 @@ class Situation:
     most_exits: int | None = None
     most_stops: int | None = None
     usual_minute: Decimal | None = None
-    """Usual range of the price in a minute; None if the order is no stop that sells."""
+    """Usual price range of a minute. Set only for a stop that sells."""
     fits: str = ""
-    """Largest quantity that the guards of the price would pass now."""
+    """Largest quantity that the price guards accept now."""
 
     @property
     def purpose(self) -> Purpose:
@@ -154,7 +154,10 @@ def limits(at: Situation) -> Denied | None:
 
 
 def denied_by(broken: Charge, used: int, now_ms: int, oldest_ms: int | None = None) -> Denied:
-    """Return the denial for a limit that would be passed; a limit of a day or a minute says when it has room again."""
+    """Return the denial for a reached limit.
+
+    For a limit of a day or a minute, include the time until it has room again.
+    """
     most = broken.most or 0
     left = broken.told(max(0, most - used))
     again_ms = {"day": (now_ms // DAY_MS + 1) * DAY_MS, "minute": (oldest_ms or now_ms) + MINUTE_MS}.get(broken.span)
@@ -181,7 +184,7 @@ def daily_loss(at: Situation) -> Denied | None:
 
 
 def open_exits(at: Situation) -> Denied | None:
-    """Keep exits to half of a symbol's orders, and leave one of its stops free."""
+    """Limit exits to half of a symbol's order slots, and keep one stop slot free."""
     if at.purpose != "exit":
         return None
     terms = at.terms
@@ -215,7 +218,10 @@ def collar(at: Situation) -> Denied | None:
 
 
 def _reference(at: Situation, stop: Price | None) -> Price | None:
-    """Return the price that the collar measures from; a stop that any minute can trigger is judged as a market sale."""
+    """Return the price that the collar is measured from.
+
+    A stop within a usual minute's range is judged like a market sale.
+    """
     if stop is None:
         return at.touch.mid
     is_near = at.usual_minute is not None and at.touch.bid is not None and stop > at.touch.bid - at.usual_minute
@@ -233,7 +239,10 @@ def _outside(policy: Policy, side: Side, price: Price, reference: Price | None) 
 
 
 def collar_edge(policy: Policy, side: Side, reference: Price | None) -> Price | None:
-    """Return the worst allowed price, measured from `reference`: the mid price, or the trigger price of a stop."""
+    """Return the worst allowed price.
+
+    It is measured from `reference`: the mid price, or the trigger price of a stop.
+    """
     if reference is None:
         return None
     away = policy.limits.collar_percent / PERCENT
@@ -320,7 +329,7 @@ def worst_price(policy: Policy, intent: OrderIntent, fill: FillWalk, mid: Price)
 
 def _is_same(one: Terms, other: Terms) -> bool:
     def order(terms: Terms) -> tuple[object, ...]:
-        # The worst price of a market order follows the book, so it differs between repeated requests.
+        # The worst price of a market order follows the book, so repeated requests have different prices.
         price = None if terms.is_market else terms.price
         return terms.symbol, terms.side, terms.kind, terms.quantity, price, terms.stop_price, terms.exits
 

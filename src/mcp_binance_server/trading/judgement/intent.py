@@ -1,4 +1,4 @@
-"""A proposed order: its type and amounts, the amounts that each type needs, and the market to check it against."""
+"""A proposed order: its type, the amounts that each type needs, and the market to check it against."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,7 +20,8 @@ NEEDS: dict[Kind, tuple[Argument, ...]] = {
     "STOP_LOSS_LIMIT": ("price", "stop_price", "quantity"),
     "TAKE_PROFIT_LIMIT": ("price", "stop_price", "quantity"),
 }
-# Twenty digits on each side of the decimal point, squared, plus room for a quotient. No result below is rounded.
+# Twenty digits on each side of the decimal point, squared, plus room for a quotient. So no result in this module is
+# rounded.
 DIGITS = 200
 
 
@@ -41,7 +42,10 @@ class OrderIntent:
 
     @property
     def triggers_above(self) -> bool:
-        """Whether a stop triggers above the market: the stop-loss of a buyer, or the profit target of a seller."""
+        """Whether a stop triggers above the market.
+
+        It does for the stop-loss of a buyer and the profit target of a seller.
+        """
         return (self.kind == "STOP_LOSS_LIMIT") == (self.side == "BUY")
 
     @property
@@ -76,7 +80,7 @@ class OrderIntent:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Best price of each side, None if a side is empty; and the exchange's reference price, None without one."""
+    """Best price of each side, and the exchange's reference price. None means an empty side, or no reference price."""
 
     bid: Price | None
     ask: Price | None
@@ -92,12 +96,12 @@ class Touch:
 
     @property
     def reference(self) -> Price | None:
-        """Price that price and value filters compare with: the exchange's reference price, or a substitute for it."""
+        """Reference price for price and value filters: the exchange's, or a substitute for it."""
         return self.official or self.market
 
     @property
     def market(self) -> Price | None:
-        """Mid price, otherwise the price of the only side."""
+        """Mid price. If only one side has a price, that price."""
         return self.mid or self.bid or self.ask
 
     @property
@@ -105,5 +109,5 @@ class Touch:
         return self.bid is not None and self.ask is not None and self.bid >= self.ask
 
     def met_by(self, side: Side) -> Price | None:
-        """Return the first price that an order of this side trades at."""
+        """Return the first price at which an order of this side trades."""
         return self.ask if side == "BUY" else self.bid

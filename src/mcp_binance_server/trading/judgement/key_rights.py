@@ -1,4 +1,4 @@
-"""Permissions of a key for trading with real money: required, forbidden and discouraged. Pure."""
+"""Key permissions for trading with real money: required, forbidden and discouraged. Pure."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,10 @@ ADDRESSES = "Restrict access to trusted IPs only"
 
 @dataclass(frozen=True, slots=True)
 class RightsVerdict:
-    """Reasons why a key cannot be used for trading, and warnings for its owner; one sentence each."""
+    """Judgement of a key's permissions: reasons against trading with it, and warnings for its owner.
+
+    One sentence each.
+    """
 
     refusals: tuple[str, ...]
     warnings: tuple[str, ...]

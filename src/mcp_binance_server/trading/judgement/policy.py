@@ -62,7 +62,10 @@ class TradingLimits:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """Rules for the confirmation of an order. They depend on its charge in hundredths of the counting asset."""
+    """Rules for the confirmation of an order.
+
+    They depend on its charge in hundredths of the counting asset (the unit of all limits).
+    """
 
     ask: Ask = "default"
     auto_per_order: int = 0
@@ -95,7 +98,7 @@ class Policy:
     paper_balances: Mapping[str, Decimal] = field(default_factory=lambda: START_BALANCES)
     digest: str = sha256(b"").hexdigest()
     common: "Policy | None" = field(default=None, repr=False)
-    """The common rules, if these are the rules of a named key."""
+    """The common rules; None if these rules are the common ones."""
 
     def of_key(self, key_id: str) -> "Policy":
         """Return the rules of one key. The key's own lines replace the common ones."""
@@ -120,22 +123,19 @@ class Policy:
         return "client" if counted <= self.client_ceiling(mode, counted) else "apart"
 
     def client_ceiling(self, mode: TradingMode, counted: int = 0) -> int:
-        """Return the highest charge that the user's own client can confirm. If there is no limit, return `counted`."""
+        """Return the highest charge that the user's own client can confirm. Without such a limit, return `counted`."""
         own = self.confirm.client_per_order
         return own if own is not None else CLIENT_PER_ORDER if mode == "live" else counted
 
     @property
     def resumers(self) -> frozenset[str]:
-        """Public keys that can resume trading after a stop.
-
-        The common approver can, otherwise the approvers of single keys.
-        """
+        """Public keys that can resume trading after a stop: the common approver's, otherwise those of single keys."""
         if self.confirm.approver is not None:
             return frozenset({self.confirm.approver})
         return frozenset(own.confirm.approver for own in self.keys.values() if own.confirm.approver is not None)
 
     def lacks_for_live(self) -> tuple[str, ...]:
-        """Return the names of the limits that live trading requires and this file lacks."""
+        """Return the names of the limits that live trading requires and that this file does not set."""
         return tuple(name for name in REQUIRED_LIVE if getattr(self.limits, name) is None)
 
 
@@ -149,7 +149,7 @@ def read_policy(data: bytes) -> Policy:
         told = tomllib.loads(data.decode())
     except RecursionError:
         raise PolicyProblem("not TOML: brackets are nested too deeply") from None
-    except ValueError as error:  # also raised for a number with thousands of digits
+    except ValueError as error:  # Python also raises this for a number with thousands of digits.
         raise PolicyProblem(f"not TOML: {error}") from None
     only("", told, ("counting_asset", "limits", "confirm", "keys", "paper"))
     asset = one_of("counting_asset", told.get("counting_asset", "USDT"), COUNTING_ASSETS)

@@ -1,4 +1,4 @@
-"""Parsers for single lines of the operator's file; errors name the line. Pure."""
+"""Parsers for single lines of the operator's file. Their errors name the line. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ class PolicyProblem(ValueError):
 
 
 def step(name: str) -> str:
-    """Write one part of a dotted TOML key. It is quoted unless it is a bare key."""
+    """Format one part of a dotted TOML key. It is quoted unless it is a bare key."""
     return name if _BARE.fullmatch(name) else f'"{echo(name)}"'
 
 
@@ -28,7 +28,7 @@ def only(at: str, told: Mapping[str, object], known: Iterable[str]) -> None:
     """Check that a table has no unknown lines.
 
     Raises:
-        PolicyProblem: a line is unknown. All functions below raise it for values that they cannot use.
+        PolicyProblem: a line is unknown. The functions below raise it too, for values that they cannot use.
     """
     names = [*known]
     for name in told:
@@ -75,7 +75,7 @@ def symbol(name: str, given: str) -> str:
 
 def money(name: str, value: object) -> Decimal:
     """Return an amount of zero or more."""
-    # A TOML float has lost digits before this code sees it.
+    # A TOML float has lost digits before this code receives it.
     try:
         amount = Decimal(text(name, value))
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""Effect of an order, calculated from the current book: cost, fills and remaining funds."""
+"""Effect of an order, calculated from the current book: cost, fills and the balance after it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -45,7 +45,10 @@ class FillWalk:
         return Price(self.quote / self.base) if self.base else None
 
     def slippage_bps(self, side: Side, against: Price | None) -> Decimal | None:
-        """Return the cost of the fill against a price, in basis points. A positive value is a cost for both sides."""
+        """Return the difference between the fill and a price, in basis points.
+
+        A positive value is a cost, for buyers and sellers.
+        """
         if self.average is None or not against:
             return None
         worse_by = self.average - against if side == "BUY" else against - self.average
@@ -75,7 +78,7 @@ def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "
 
 
 def largest_part(levels: Iterable[PriceLevel], side: Side, most_bps: Decimal) -> Quantity:
-    """Return the largest quantity whose average price is within a slippage of the best price of a book."""
+    """Return the largest quantity whose average price stays within a slippage of the best price."""
     base = quote = NOTHING
     edge: Decimal | None = None
     with localcontext(prec=DIGITS):
@@ -83,7 +86,7 @@ def largest_part(levels: Iterable[PriceLevel], side: Side, most_bps: Decimal) ->
             if edge is None:
                 edge = price * (1 + most_bps / BPS if side == "BUY" else 1 - most_bps / BPS)
             is_beyond = price > edge if side == "BUY" else price < edge
-            # Beyond the edge each unit worsens the average: this many units bring it to the edge.
+            # Beyond the edge each unit worsens the average. This number of units moves the average to the edge.
             most = (quote - base * price) / (edge - price) if is_beyond else None
             if most is not None and most < base + stands:
                 return Quantity(most)
@@ -93,7 +96,7 @@ def largest_part(levels: Iterable[PriceLevel], side: Side, most_bps: Decimal) ->
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """Fee that the exchange takes from the received asset. `assumed` means that no account gave the rate."""
+    """Fee that the exchange takes from the received asset. `assumed` means that the account's rate is unknown."""
 
     amount: Quantity
     asset: str
@@ -103,7 +106,7 @@ class Fee:
 
 @dataclass(frozen=True, slots=True)
 class FundsAfter:
-    """Free balance of one asset now, and after the order has filled as expected."""
+    """Free balance of one asset now, and after the expected fills."""
 
     asset: str
     free: Quantity
@@ -112,7 +115,7 @@ class FundsAfter:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Full result of a preview. `value` and `fill` are None if the book does not determine them."""
+    """Full result of a preview. `value` and `fill` are None if the book does not contain enough to compute them."""
 
     rules: SymbolRules
     order: OrderIntent
@@ -123,12 +126,12 @@ class Preview:
     fill: FillWalk | None
     holdings: tuple[FundsAfter, ...]
     within: TakerRange = ANY_RANGE
-    """Price range of the exchange for trades at once."""
+    """Price range in which the exchange allows an immediate trade."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewedOrder:
-    """A preview with its rounded amounts, unchecked rules, venue and time."""
+    """Preview with its rounded amounts, unchecked rules, venue and time."""
 
     preview: Preview
     changes: tuple[RoundedAmount, ...]
@@ -143,9 +146,9 @@ class PreviewedOrder:
 
 @dataclass(frozen=True, slots=True)
 class _Trade:
-    """Traded amounts: taken from the book at once, and resting at the order's price.
+    """Expected trades: taken from the book at once, and resting at the order's price.
 
-    The rest of an order `expires` if its next trade would be outside the price range of the exchange.
+    With `expires`, the exchange ends the rest of the order, because its next trade would be outside the price range.
     """
 
     taken: FillWalk | None
@@ -169,10 +172,10 @@ def preview(
     account: Account | None = None,
     reference: ReferencePrice = NO_REFERENCE,
 ) -> Preview:
-    """Return the effect of an order that keeps to the rules; without an account, no balance is checked.
+    """Return the effect of a valid order. Without an account, no balance is checked.
 
     Raises:
-        InsufficientBalance: the free balance is less than the exchange would take or lock.
+        InsufficientBalance: the free balance is below the amount that the exchange would take or lock.
     """
     with localcontext(prec=DIGITS):
         within = reference.taker_range(order.side)
@@ -230,7 +233,8 @@ def _behaviour(order: OrderIntent, trade: _Trade) -> Behaviour:
 
 def _fee(rules: SymbolRules, order: OrderIntent, trade: _Trade, account: Account | None) -> Fee:
     rates = (account.commission if account else None) or USUAL
-    # A triggered order can rest or take. This is unknown beforehand, so the higher rate is assumed.
+    # A triggered order can rest (maker) or trade at once (taker). The result is not known beforehand, so assume the
+    # higher rate.
     resting_rate = max(rates.maker, rates.taker) if order.is_stop else rates.maker
     is_buy = order.side == "BUY"
     taken = NOTHING if trade.taken is None else trade.taken.base if is_buy else trade.taken.quote
@@ -266,7 +270,7 @@ def _quote_needed(order: OrderIntent, trade: _Trade) -> Decimal:
         return order.quote_quantity
     if order.kind == MARKET or order.quantity is None or order.price is None:
         return trade.quote
-    # A limit order locks its whole value at its own price, even if it would fill for less.
+    # A limit order locks its value at its own price, even if it would fill at a better price.
     return order.price * order.quantity
 
 

@@ -1,13 +1,13 @@
-"""Self-trade prevention: a new order that meets an order of the same account expires, if the symbol supports this.
+"""Self-trade prevention: if a new order meets an order of the same account, the new order expires.
 
-Pure. https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq
+Not all symbols support this. Pure. https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq
 """
 
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.symbols import SymbolRules
 
-# The order placed here expires; orders placed by hand stay open.
+# The server's new order expires; orders placed by hand stay open.
 WANTED = "EXPIRE_TAKER"
 NONE = "NONE"
 MEANS = {
@@ -22,14 +22,14 @@ MEANS = {
 
 @dataclass(frozen=True, slots=True)
 class SelfTradeMode:
-    """Self-trade mode to send, and the mode in effect. `sent` is None if the symbol's default applies."""
+    """Self-trade mode to send, and the mode in effect. With `sent` None, the symbol's default applies."""
 
     sent: str | None
     holds: str
 
     @property
     def told(self) -> str:
-        """The result of a self-trade in one sentence, for the user."""
+        """Sentence for the user about the result of a self-trade."""
         means = MEANS.get(self.holds, "the exchange decides the outcome")
         why = "" if self.sent else f": this symbol does not support {WANTED}"
         return f"If it meets an order of your own, {means}{why}."

@@ -11,17 +11,17 @@ FOUND_MS = 86_400_000
 class TradingTroubles:
     """Recent errors of one account since its last resume.
 
-    Errors are counted by account, to detect a loop of one client.
+    Errors are counted per account, to detect a client in a loop.
     """
 
     unknown: int
     rejected: int
     found_after_all: str | None
-    """ID of an order that was declared not placed and exists."""
+    """ID of an order that exists although it was declared not placed."""
 
 
 def cause(of: TradingTroubles) -> str | None:
-    """Return why trading must stop, or None if there is no reason. The most serious reason comes first."""
+    """Return the most serious reason to stop trading, or None."""
     if of.found_after_all is not None:
         return f"order {of.found_after_all} was declared not placed but was found"
     if of.unknown >= UNKNOWN_MOST:

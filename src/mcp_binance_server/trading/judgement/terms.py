@@ -25,12 +25,13 @@ OFFLINE = "offline"
 PREVIEW_ID = r"^[a-z2-7]{20}$"
 ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
-# Size of the cache. Each step of an order reads its terms again, and so do the checks of later orders.
+# Size of the cache. Each step of an order reads its terms again, and checks of later orders do too.
 MOST_READ = 1_024
 LATER = ("exits", "replaces", "amends")
-# Domain separation: no other message signed with these keys can pass as one of these.
+# Prefix for signatures (domain separation). Without the prefix, another message signed with these keys could pass as
+# terms.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
-# Prefixes that identify this server's orders at the exchange, even if every store is lost.
+# Prefixes of this server's order IDs. They identify its orders at the exchange, even if every store is lost.
 _PREFIX: dict[tuple[TradingMode, str], str] = {("practice", "testnet"): "mbt-", ("practice", "demo"): "mbd-"}
 _PREFIX_OF_MODE: dict[TradingMode, str] = {"paper": "mbp-", "live": "mbl-"}
 _PREFIXES = (*_PREFIX.values(), *_PREFIX_OF_MODE.values())
@@ -38,7 +39,7 @@ _PREFIXES = (*_PREFIX.values(), *_PREFIX_OF_MODE.values())
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Everything that a person agrees to. Any change makes it another order.
+    """Everything that a person agrees to. Any change makes another order.
 
     `price` is the limit price, or the worst price of a market order. `counted` is the charge against limits, in whole
     hundredths of the counting asset (the unit of all limits). `policy` is the hash of the rules that applied when the
@@ -66,7 +67,10 @@ class Terms:
 
     @property
     def value(self) -> Quantity:
-        """The most that is spent, or the least that is received. It is in the quote asset, without fees."""
+        """Largest amount that can be spent, or smallest amount that can be received.
+
+        In the quote asset, without fees.
+        """
         return Quantity(self.quantity * self.worst)
 
     @property
@@ -81,17 +85,17 @@ class Terms:
 
     @property
     def is_stop(self) -> bool:
-        """Whether the order protects a position. Then its cancel must be confirmed."""
+        """Whether the order protects a position. If it does, its cancel must be confirmed."""
         return self.stop_price is not None or (self.exits is not None and self.exits.stop is not None)
 
     @property
     def taken(self) -> int:
-        """Charge against money limits. It is 0 for a reduction, because the order was charged in full before."""
+        """Charge against money limits. A reduction costs 0, because the order was charged in full before."""
         return 0 if self.amends else self.counted
 
     @property
     def kinds(self) -> tuple[TermsKind, ...]:
-        """All order types that are sent for these terms. A pair is a type of its own."""
+        """All order types sent for these terms. A pair counts as a type."""
         if self.exits is None or not self.exits.has_entry:
             return (self.kind,)
         above: tuple[TermsKind, ...] = () if self.exits.take_profit is None else ("LIMIT_MAKER",)
@@ -108,17 +112,14 @@ class Terms:
 
     @property
     def amounts_json(self) -> str:
-        """Part of `to_json` that does not change when an order is repeated.
-
-        The worst price of a market order is omitted.
-        """
+        """Part of `to_json` that stays equal when an order is repeated. It omits the worst price of a market order."""
         price = "" if self.is_market else f'"price":"{written(self.price)}",'
         return f'{price}"quantity":"{written(self.quantity)}"'
 
     def to_json(self) -> str:
         """Write the terms as JSON. Equal terms give equal texts."""
         told = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        # Omit fields that most orders do not use. So terms written before these fields existed stay equal.
+        # Omit fields that most orders do not use. So terms that were written before a field existed stay equal.
         told = {name: value for name, value in told.items() if name not in LATER or value}
         return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
@@ -166,7 +167,7 @@ def _read(text: str) -> Terms:
 
 
 def command(words: str, network: str) -> str:
-    """Return a whole command line for the trading folder of a server on this network."""
+    """Return a command line for the trading folder of a server on this network."""
     return f"mcp-binance-server {words}{' --demo' if network == OFFLINE else ''}"
 
 
@@ -178,7 +179,8 @@ def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
 def preview_of(client_order_id: str, mode: TradingMode, network: str) -> PreviewId | None:
     """Return the preview ID of an order. Return None if the ID was not made here for this mode and network.
 
-    An order of a list keeps its own ID, with the suffix. The list may be lost, so the order counts as a single one.
+    An order of a list keeps its own ID, with the suffix. The list may be lost, so the order is treated as a single
+    order.
     """
     prefix = _prefix(mode, network)
     rest = client_order_id.removeprefix(prefix)
@@ -216,7 +218,7 @@ def _exits(told: object) -> Exits:
 def _amount(text: object) -> Decimal | None:
     if text is None:
         return None
-    # This server never writes longer numbers, and formatting them would exhaust the memory.
+    # This server never writes longer numbers. Formatting a longer number would exhaust the memory.
     amount = Decimal(str(text)[:MOST_CHARACTERS])
     if not amount.is_finite() or abs(amount.adjusted()) > MOST_CHARACTERS:
         raise ValueError("no amount")

@@ -41,7 +41,7 @@ class PaperAccount:
         return tuple(Balance(each, self.free.get(each, NONE), self.locked.get(each, NONE)) for each in assets)
 
     def hold(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Lock the funds that an order can need. If only one of the orders can fill, lock the largest need.
+        """Lock the funds that the orders can need. If only one of several orders can fill, lock the largest need.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing is locked.
@@ -67,19 +67,19 @@ class PaperAccount:
         commission = Quantity(received * (rates.maker if fill.is_maker else rates.taker))
         paid_with, got = _held_by(order.side, pair), pair.base if order.side == "BUY" else pair.quote
         given = spent if order.side == "BUY" else fill.quantity
-        # A buy that fills below its limit frees the rest of its funds at once.
+        # A buy that fills below its limit releases the difference at once.
         self._move(paid_with, free=Quantity(held - given), locked=-held)
         self._move(got, free=Quantity(received - commission), locked=NONE)
         return commission
 
     def release(self, pair: Pair, *orders: PaperOrder) -> None:
-        """Release the funds still locked for the orders. If only one of several can fill, they share one lock."""
+        """Release the funds that the orders still lock. Orders of which only one can fill share one lock."""
         if orders:
             held = self._held(orders)
             self._move(_held_by(orders[0].side, pair), free=held, locked=-held)
 
     def set_aside(self, asset: str, amount: Quantity) -> None:
-        """Lock an amount that an entry received. It is kept for exits that have not started."""
+        """Lock an amount that an entry received, for exits that have not started."""
         self._move(asset, free=-amount, locked=amount)
 
     def free_again(self, asset: str, amount: Quantity) -> None:

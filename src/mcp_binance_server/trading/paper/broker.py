@@ -1,4 +1,7 @@
-"""Broker of one paper account. It has the same protocol as live orders; this server's tables replace the exchange."""
+"""Broker of one paper account.
+
+It has the protocol of the live broker, and this server's tables replace the exchange.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -25,7 +28,7 @@ from mcp_binance_server.trading.paper.lists import problem_of
 from mcp_binance_server.trading.paper.order import PENDING
 from mcp_binance_server.trading.paper.tables import PaperRow
 
-# Longest wait for an order to reach the market, in addition to its latency, and the polling interval, in ms.
+# Longest wait for an order to reach the market, in addition to its latency, and the interval of the checks, in ms.
 PATIENCE_MS, LOOK_MS = 2_000, 25
 NO_ORDER, NO_LIST = "order not found", "list not found"
 WORDS = {
@@ -36,7 +39,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class PaperBroker:
-    """Orders of one paper account. The matcher decides their outcome, in this or another process."""
+    """Orders of one paper account. The matcher, in this or another process, decides their outcome."""
 
     account: str
     exchange: PaperExchange
@@ -44,9 +47,9 @@ class PaperBroker:
     venue: Venue
     clock: Clock
     wake: Callable[[], None] = lambda: None
-    """Callback when there is something to match, or no longer."""
+    """Callback when an order was placed or cancelled, so that the matcher checks the tables."""
     horizon_ms: int = 0
-    """Time that a sent order can stay unseen: none, because it is in the tables or it is not."""
+    """Time in which a sent order can be invisible: 0, because it is in the tables at once."""
 
     async def place(self, request: Written, gate: Gate) -> Outcome:
         pair = await self.pair_of(request.symbol)

@@ -1,4 +1,4 @@
-"""Order entry of the paper exchange. Orders are accepted and cancelled in tables that all processes share."""
+"""Order entry of the paper exchange. Its tables of accepted and cancelled orders are shared by all processes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ RESET = "reset"
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Result of a replacement: the old order, and the new one or the reason why there is none."""
+    """Result of a replacement: the old order, and the new order or the reason for its refusal."""
 
     old: PaperRow | None
     new: PaperRow | None = None
@@ -52,9 +52,9 @@ class PaperExchange:
     """Message about lost accounts; "" if none were lost."""
 
     async def accept(self, account: str, order: WrittenOrder, pair: Pair) -> PaperRow:
-        """Accept an order and lock its funds. The order reaches the market later.
+        """Accept an order and lock its funds.
 
-        An order that exists already is returned.
+        The order reaches the market later. An order with an existing ID is returned as it is.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing was accepted.
@@ -62,7 +62,7 @@ class PaperExchange:
         return await self.store.write(lambda rows: self._accepted(rows, account, order, pair))
 
     async def accept_list(self, account: str, listed: WrittenList, pair: Pair) -> list[PaperRow]:
-        """Accept all orders of a list, or none. Funds that only one of the orders can need are locked once.
+        """Accept all orders of a list, or none. If only one of the orders can use the funds, they are locked once.
 
         Raises:
             InsufficientBalance: the funds are not free; nothing was accepted.

@@ -1,4 +1,4 @@
-"""Lists of paper orders: which lists are valid, which orders end each other, how much the exits sell. Pure.
+"""Lists of paper orders: validity, orders that end each other, quantity of the exits. Pure.
 
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints#order-lists
 """
@@ -26,7 +26,7 @@ TOO_LITTLE = "the entry bought less than the minimum quantity"
 
 
 def parts_of(listed: WrittenList) -> list[ListPart]:
-    """Return the role of each order in its list."""
+    """Return the role of each order of a list."""
     exit_ = ListPart(listed.client_list_id, listed.shape)
     return [replace(exit_, is_entry=listed.shape != "OCO" and not number) for number in range(len(listed.orders))]
 
@@ -55,7 +55,7 @@ def problem_of(listed: WrittenList) -> str:
 
 
 def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
-    """Return a message about the first order whose price the market has already passed, or "" if there is none."""
+    """Return a message about the first order whose price the market has already passed; "" if there is none."""
     for order in orders:
         is_passed = last is not None and (order.level <= last if order.waits_above else order.level >= last)
         if is_passed and last is not None:
@@ -65,7 +65,7 @@ def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
 
 
 def rest_of(order: PaperOrder, orders: Iterable[PaperOrder]) -> list[PaperOrder]:
-    """Return the other orders of the same list from among these orders."""
+    """Return those of the given orders that are in the same list as the order."""
     if order.part is None:
         return []
     list_id = order.part.list_id
@@ -73,17 +73,17 @@ def rest_of(order: PaperOrder, orders: Iterable[PaperOrder]) -> list[PaperOrder]
 
 
 def holding(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
-    """Return the orders that have locked funds. An exit has none until the entry is filled."""
+    """Return the orders that have locked funds. An exit locks none until its entry is filled."""
     return [each for each in orders if each.is_open and not each.awaits_entry]
 
 
 def paying_entries(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
-    """Return the open entries that keep the received amount for their exits."""
+    """Return the open entries that keep their received amount for their exits."""
     return [each for each in orders if each.is_open and each.part and each.part.is_entry and each.part.shape in PAYS]
 
 
 def exit_quantity(exits: Sequence[PaperOrder], received: Quantity, step: Quantity) -> Quantity:
-    """Return the exit quantity for a filled entry. It is the received quantity if the list's shape sells that."""
+    """Return the exit quantity for a filled entry. In some shapes of list it is the received quantity."""
     first = exits[0]
     if first.part is None or first.part.shape not in PAYS:
         return first.quantity

@@ -1,8 +1,8 @@
 """Orders of one account on one paper symbol, matched against the real book and trades, never on better terms. Pure.
 
 A taker walks the book at the time it arrives. The quantity that it takes is gone until the exchange updates that level.
-A resting order queues behind the quantity displayed at its price when it arrived. Only trades move the queue, because
-cancels ahead of an order are invisible. A trade fills at most its own quantity.
+A resting order queues behind the quantity displayed at its price when it arrived. Only trades advance the queue,
+because cancels ahead of an order are invisible. A trade fills at most its own quantity.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,24 +41,24 @@ class PaperMarket:
 
     book: PaperBook
     waiting: list[PaperOrder] = field(default_factory=list[PaperOrder])
-    """Orders on their way, orders waiting for the entry of their list, and stops not yet triggered."""
+    """Orders in transit, orders that wait for the entry of their list, and stops that have not triggered."""
     resting: list[PaperOrder] = field(default_factory=list[PaperOrder])
     last: Price | None = None
     """Last price, as the caller sets it; None if unknown."""
     reference: ReferencePrice = NO_REFERENCE
     """Reference price of the exchange with its price range, as the caller sets it."""
     filled_entries: list[PaperOrder] = field(default_factory=list[PaperOrder])
-    """Entries of lists whose exits must be started."""
+    """Filled entries. The exits of their lists must be started."""
     _taken: dict[tuple[Side, Price], tuple[Quantity, Quantity]] = field(
         default_factory=dict[tuple[Side, Price], tuple[Quantity, Quantity]]
     )
-    """Displayed quantity at the time of a take, and the quantity taken since, by level."""
+    """By level: the displayed quantity when an order took from it, and the quantity taken since."""
 
     def advance(self, now_ms: int) -> Iterator[PaperFill]:
         """Move orders whose latency has passed into the market. Stops become active and wait for their trigger."""
         for order in [each for each in self.waiting if each.is_on_its_way and each.arrives_ms <= now_ms]:
             if not order.is_on_its_way:
-                continue  # it arrived with the other order of its list
+                continue  # the order arrived together with the other order of its list
             if order.part is not None and not order.part.is_entry:
                 self._place_together([order, *rest_of(order, self.waiting)], now_ms, takes=True)
                 continue
@@ -76,19 +76,19 @@ class PaperMarket:
     def start(self, at_ms: int, *, takes: bool) -> None:
         """Put the exits of filled entries in the market.
 
-        Before this, the caller must check their quantity and whether the account can pay for them.
+        The caller must have checked the quantity of the exits and the balance that pays for them.
         """
         entries, self.filled_entries = self.filled_entries, []
         for entry in entries:
             self._place_together(rest_of(entry, self.waiting), at_ms, takes=takes)
 
     def end_unwatched(self, reason: str) -> None:
-        """Expire orders that were in the market while it was not watched, and the orders that depend on them."""
+        """Expire orders that were in the market while no process followed it, and the orders that depend on them."""
         for order in [each for each in (*self.waiting, *self.resting) if each.is_in_market]:
             self._end([order, *rest_of(order, (*self.waiting, *self.resting))], "EXPIRED", reason)
 
     def drop_over(self) -> None:
-        """Remove orders that the caller has ended."""
+        """Remove orders that have ended outside this class."""
         self.waiting = [each for each in self.waiting if each.is_open]
         self.resting = [each for each in self.resting if each.is_open and each.left]
 
@@ -107,8 +107,8 @@ class PaperMarket:
     ) -> Iterator[PaperFill]:
         """Match one trade with the resting orders of its passive side, then trigger stops.
 
-        `takes` is False if the book at that time is unknown. Then a triggered order does not take from the book. It
-        waits for trades at its limit, which is the worst price it may have.
+        With `takes` False, the book at the time of the trade is unknown. A triggered order then waits for trades at its
+        limit, which is its worst possible price.
         """
         yield from self._give(at_ms, tape_id, price, quantity, "BUY" if buyer_is_maker else "SELL")
         stops = [each for each in self.waiting if each.status == "NEW" and each.arrives_ms <= at_ms]
@@ -141,11 +141,11 @@ class PaperMarket:
         )
         for order in best_first:
             if not order.is_open:
-                continue  # the other order of its list got this trade
+                continue  # the other order of its list has received this trade
             is_through = price < order.price if is_buy else price > order.price
             if not is_through and (price != order.price or order.ahead is None):
                 continue
-            # The queue ahead of one order is also ahead of the orders behind it. So each order counts the whole trade.
+            # The queue ahead of an order is also ahead of the orders behind it, so each order counts the whole trade.
             passed = NONE if is_through else min(order.ahead or NONE, quantity)
             order.ahead = NONE if is_through else Quantity((order.ahead or NONE) - passed)
             if (got := min(Quantity(quantity - passed - given), order.left)) > 0:
@@ -154,9 +154,9 @@ class PaperMarket:
         self.resting = [order for order in self.resting if order.left]
 
     def _place_together(self, orders: list[PaperOrder], at_ms: int, *, takes: bool) -> None:
-        """Put orders that end each other in the market, all or none.
+        """Put the orders of a list in the market, all or none.
 
-        If the book is unknown (`takes` is False), their queue positions are unknown too.
+        With `takes` False, the book and the queue positions are unknown.
         """
         makers = [each for each in orders if each.stop_price is None]
         refusal = misplaced(orders, self.last)
@@ -224,9 +224,9 @@ class PaperMarket:
         self.resting.append(order)
 
     def _meets_own(self, order: PaperOrder, price: Price) -> bool:
-        """Return True if the order would first meet an order of the same account.
+        """Return True if the order would meet an order of its own account first.
 
-        The exchange then expires the taker's rest.
+        The exchange then ends the unfilled rest of the taker.
         """
         is_buy = order.side == "BUY"
         own = (each.price for each in self.resting if each.side != order.side)

@@ -1,8 +1,8 @@
 """Matching of paper orders with the exchange's trades and book. One process matches for all, one transaction per match.
 
-Fills and the tape position (the last matched trade) are written together. If a process dies, the next one continues
-from the written state, and no trade is used twice. Queue positions are written with the next match, or once a second.
-After a crash, the trades since then are matched again.
+Fills and the tape position (the last matched trade) are written together. If a process dies, the next process continues
+from the written position, and no trade is matched twice. Queue positions are written with the next match, or once a
+second. After a crash, the trades since then are replayed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,11 +46,11 @@ NOT_WATCHED = "not_watched"
 
 
 class LeaseLost(Exception):
-    """Loss of the lease: another process matches now. The results found here are dropped."""
+    """Loss of the lease, because another process matches now. The results of this process are dropped."""
 
 
 class _Mark(NamedTuple):
-    """Written state of an order: the part that its owner sees, and its queue position."""
+    """Written state of an order: the fields that its owner sees, and the queue position."""
 
     told: tuple[str, Quantity, bool]
     ahead: Quantity | None
@@ -64,7 +64,7 @@ class _Mark(NamedTuple):
 class SymbolMatcher:
     """Orders of all accounts on one symbol, in the process that matches them.
 
-    After a failed write, the state here is ahead of the written state. Then it must be loaded again.
+    After a failed write, this object is ahead of the tables and must be loaded again.
     """
 
     symbol: Symbol
@@ -92,21 +92,21 @@ class SymbolMatcher:
 
     @property
     def is_watching(self) -> bool:
-        """Whether an order is in the market. Then no trade may be missed."""
+        """Whether an order is in the market, so that no trade may be missed."""
         return any(each.is_in_market for each in self._orders())
 
     @property
     def next_arrival_ms(self) -> int | None:
-        """Arrival time of the next order on its way, in ms; None if there is none."""
+        """Arrival time of the next order in transit, in ms; None if there is none."""
         return min((each.arrives_ms for each in self._orders() if each.is_on_its_way), default=None)
 
     @property
     def has_stops(self) -> bool:
-        """Whether a stop waits for its trigger: it takes at that moment."""
+        """Whether a stop waits for its trigger. When triggered, a stop takes from the book."""
         return any(each.stop_price is not None and each.is_in_market for each in self._orders())
 
     async def load(self) -> None:
-        """Load the open orders and the tape position up to which they were matched."""
+        """Load the open orders, and the tape position up to which they were matched."""
 
         def work(rows: Rows) -> tuple[list[PaperRow], SeenPrint | None]:
             return open_rows(rows, symbol=self.symbol), tape_seen(rows, self.symbol)
@@ -123,7 +123,7 @@ class SymbolMatcher:
         return self._learn(await self.store.read(lambda rows: open_rows(rows, symbol=self.symbol)))
 
     def skip_to(self, newest: Trade) -> None:
-        """Move the tape position to a trade without matching that trade."""
+        """Move the tape position to a trade, but do not match this trade."""
         self.seen = SeenPrint(newest.trade_id, newest.time_ms)
         self.last_was(newest)
 
@@ -142,7 +142,7 @@ class SymbolMatcher:
     async def meet(self, trades: Sequence[Trade], now_ms: int, *, is_replay: bool = False) -> frozenset[str]:
         """Match trades and the current book with all orders, and write the result. Return the accounts with changes.
 
-        A replay contains trades that were missed. The book at their time is gone, so no order takes from the book.
+        In a replay of missed trades no order takes from the book, because the book of that time is unknown.
 
         Raises:
             LeaseLost: another process matches now; nothing was written.
@@ -156,7 +156,7 @@ class SymbolMatcher:
         return changed
 
     async def expire_unwatched(self, newest: Trade, now_ms: int) -> frozenset[str]:
-        """Expire the orders in the market after too much of the tape was missed. Return their accounts.
+        """Expire the orders in the market, because too many trades were missed. Return their accounts.
 
         Raises:
             LeaseLost: another process matches now; nothing was written.
@@ -195,9 +195,9 @@ class SymbolMatcher:
         del self._known[order_id], self._written[order_id]
 
     def _met(self, tape: Iterator[Trade], now_ms: int, *, is_replay: bool) -> tuple[list[PaperFill], bool]:
-        """Match trades until an entry of a list is filled, because its exits must be paid for before the next trade.
+        """Match trades until an entry of a list is filled.
 
-        Return the fills, and whether all trades were matched.
+        Its exits must be paid for before the next trade. Return the fills, and whether all trades were matched.
         """
         fills: list[PaperFill] = []
         markets = self._markets.values()
@@ -295,7 +295,7 @@ class SymbolMatcher:
     def _cannot_pay(self, rows: Rows, entry_id: int, exits: list[PaperOrder], holds: PaperAccount) -> str:
         """Set the quantity of the exits of a filled entry.
 
-        Return the reason if they cannot be paid for, otherwise "".
+        Return the reason if the account cannot pay for them, otherwise "".
         """
         quantity = exit_quantity(exits, received_by(rows, entry_id), self.step)
         if not quantity:
@@ -322,7 +322,7 @@ def _setting_back(orders: Sequence[PaperOrder]) -> Callable[[], None]:
 
 
 def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
-    """Group the orders by list, the entry first. An order outside a list is a group of its own."""
+    """Group the orders by list, each with its entry first. A single order is a group."""
     found: dict[tuple[str, str | int], list[PaperRow]] = {}
     for row in rows:
         found.setdefault((row.account, row.part.list_id if row.part else row.order.order_id), []).append(row)
@@ -330,7 +330,7 @@ def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
 
 
 def _given(order: PaperOrder, row: PaperRow, fills: Iterable[PaperFill]) -> list[PaperFill]:
-    """Return the fills of an order. If it was reduced in the meantime, drop fills beyond its remaining quantity."""
+    """Return the fills of an order. If the order was reduced in between, drop fills beyond its quantity."""
     own = [each for each in fills if each.order_id == order.order_id]
     if row.part is not None or row.order.quantity == order.quantity:
         return own
@@ -352,7 +352,7 @@ def _spent(row: PaperRow, fills: list[PaperFill]) -> Quantity:
 class MatchingRight(Protocol):
     """Lease to match orders for all processes.
 
-    One process holds it; its fencing token increases with each new holder.
+    One process holds the lease; the fencing token increases with each new holder.
     """
 
     async def take(self, owner: str, now_ms: int, /) -> int | None:
@@ -360,13 +360,13 @@ class MatchingRight(Protocol):
         ...
 
     async def give_back(self, token: int, /) -> None:
-        """Release the lease, so that another process need not wait until it expires."""
+        """Release the lease, so that another process need not wait for its expiry."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RowRight:
-    """Matching lease stored in a table, for processes that share one file and the clock of one machine."""
+    """Matching lease in a table, for processes that share one file and one machine's clock."""
 
     store: PaperStore
 
@@ -383,5 +383,5 @@ async def matcher_token(store: PaperStore, owner: str, now_ms: int) -> int | Non
 
 
 async def let_go(store: PaperStore, token: int) -> None:
-    """Release the matching lease, so that another process need not wait until it expires."""
+    """Release the matching lease, so that another process need not wait for its expiry."""
     await store.write(lambda rows: release_matcher(rows, token))

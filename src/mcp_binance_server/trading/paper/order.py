@@ -48,11 +48,11 @@ class PaperOrder:
     is_triggered: bool = False
     filled: Quantity = NONE
     ahead: Quantity | None = None
-    """Quantity ahead of it at its price; None if unknown, and then only a trade through its price fills it."""
+    """Quantity ahead of the order at its price. None means unknown: only a trade beyond its price fills the order."""
     status: str = PENDING
     part: ListPart | None = None
     reason: str = ""
-    """Reason for its end, if the status does not give it."""
+    """Reason for the order's end, if the status does not state it."""
 
     @property
     def left(self) -> Quantity:
@@ -64,7 +64,7 @@ class PaperOrder:
 
     @property
     def awaits_entry(self) -> bool:
-        """Whether the order waits for the entry of its list to fill. The exchange calls this status PENDING_NEW."""
+        """Whether the order waits for a fill of its list's entry. The exchange calls this status PENDING_NEW."""
         part = self.part
         return self.status == PENDING and part is not None and part.shape != "OCO" and not part.is_entry
 
@@ -79,7 +79,7 @@ class PaperOrder:
 
     @property
     def level(self) -> Price:
-        """Price that the market must reach: the trigger price of a stop, otherwise the limit price."""
+        """Price that the market must reach. For a stop this is the trigger price, otherwise the limit price."""
         return self.stop_price or self.price
 
     @property

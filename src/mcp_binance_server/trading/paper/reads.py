@@ -1,4 +1,4 @@
-"""Queries of a paper account, with the same methods and answers as for an account at the exchange."""
+"""Queries of a paper account. The methods and answers are those of an account at the exchange."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -20,7 +20,7 @@ HOST = "paper"
 
 @dataclass(frozen=True, slots=True)
 class PaperReads:
-    """Queries of one paper account. Without a visitor there is no account."""
+    """Queries of one paper account. Without a visitor (caller), there is no account."""
 
     exchange: PaperExchange
     network: str
@@ -74,7 +74,7 @@ class PaperReads:
     ) -> Sourced[tuple[Order, ...]]:
         """Return orders of every status, oldest first.
 
-        Without `start_ms` these are the newest orders, otherwise the first ones from then on.
+        Without `start_ms` these are the newest orders, otherwise the first orders since `start_ms`.
         """
         rows = await self.exchange.orders(self.require_key(), symbol, limit, start_ms, end_ms)
         return self._read(tuple(each.order for each in rows))
@@ -104,8 +104,8 @@ class PaperReads:
     ) -> Sourced[tuple[Fill, ...]]:
         """Return trades of the account, oldest first.
 
-        Without times, these are the newest trades. `end_ms` gives the newest trades up to that time, and `start_ms` the
-        first trades from that time on. Use only one of `order_id`, `start_ms` and `end_ms`.
+        Without times, return the newest trades. With `end_ms`, return the newest trades until then; with `start_ms`,
+        the first trades since then. Use only one of `order_id`, `start_ms` and `end_ms`.
         """
         found = await self.exchange.fills(self.require_key(), symbol, limit, order_id, start_ms=start_ms, end_ms=end_ms)
         return self._read(tuple(found))

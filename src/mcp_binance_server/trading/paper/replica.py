@@ -1,7 +1,7 @@
 """Tables of paper accounts in the memory of one worker, built from a log that all workers share.
 
-Each write is recorded as SQL statements. All workers start from equal rows and apply the same statements. So they get
-equal rows, with equal order and fill numbers.
+Each write is recorded as SQL statements. All workers apply the same statements to equal rows, so they get equal orders
+and fills with equal numbers.
 """
 
 import sqlite3
@@ -22,19 +22,18 @@ WorkT = TypeVar("WorkT")
 Statement = tuple[str, list[Any]]
 
 SHARED = ("paper_account", "paper_order", "paper_fill", "paper_matcher", "paper_tape", "paper_life")
-# Generation of the accounts. A new generation means that the engine's memory was lost, and the earlier accounts with
-# it.
+# Generation of the accounts. A new generation starts when the engine's memory, and thus all accounts, were lost.
 LIFE = """CREATE TABLE paper_life (
   one INTEGER PRIMARY KEY CHECK (one = 1), life TEXT NOT NULL, began_ms INTEGER NOT NULL, follows INTEGER NOT NULL)"""
-# A log entry may contain only these statements. Others would let any writer of the shared state open files of this
-# machine.
+# A log entry may contain only these statements. Other statements would let a writer of the shared state open files of
+# this machine.
 WRITES = ("INSERT ", "UPDATE ", "DELETE ")
 BEGIN = LogMark()
 
 
 @dataclass(frozen=True, slots=True)
 class PaperLife:
-    """Start of this generation of paper accounts. `follows_lost` means that earlier accounts were lost."""
+    """Start of this generation of paper accounts. With `follows_lost`, earlier accounts were lost."""
 
     life: str
     began_ms: int
@@ -78,7 +77,7 @@ class PaperReplica:
     life: PaperLife | None = None
     """Generation of the accounts; None before the first write."""
     has_lost: bool = False
-    """Whether accounts that were known here are gone."""
+    """Whether this process has seen accounts that are now lost."""
     _db: _RecordedRows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,9 +100,10 @@ class PaperReplica:
         return self._done(work)
 
     def attempt(self, work: Callable[[Rows], WorkT], now_ms: int) -> tuple[WorkT, bytes]:
-        """Run work that writes, and return the log entry for other workers. Then call `keep` or `undo`.
+        """Run work that writes, and return the log entry for other workers.
 
-        The entry is empty if the work wrote nothing. After empty or failed work there is nothing to undo.
+        Then call `keep` or `undo`. If the work wrote nothing, the entry is empty. After empty or failed work there is
+        nothing to undo.
 
         Raises:
             JournalUnavailable: a row is invalid.
@@ -126,12 +126,12 @@ class PaperReplica:
             db.told = None
 
     def keep(self, end: LogMark) -> None:
-        """Commit the writes of an attempt, now that they are in the log."""
+        """Commit the writes of an attempt, because they are now in the log."""
         self._db.execute("COMMIT")
         self.mark, self.life = end, self._life()
 
     def undo(self) -> None:
-        """Roll back the writes of an attempt, even of an abandoned one."""
+        """Roll back the writes of an attempt."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -186,7 +186,7 @@ class PaperReplica:
                 self._db.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(found[0]))})", found)
 
     def _tell_life(self, now_ms: int) -> None:
-        """Record the generation with the first entry. If older accounts were lost, record that with the next entry."""
+        """Record the generation with the first entry. With the next entry, record whether older accounts were lost."""
         if self.life is None:
             self._db.execute("INSERT INTO paper_life VALUES (1,?,?,?)", (uuid4().hex, now_ms, self.has_lost))
         elif self.has_lost and not self.life.follows_lost:

@@ -1,8 +1,8 @@
 """Paper accounts shared by the workers of a fleet: one log in the state engine, and tables in each worker's memory.
 
-A write exists only if it is in the log. An entry is appended only if this worker has read the log to its end. The
-worker commits a write after it is in the log. If another worker wrote first, this worker applies the earlier entries
-and repeats its own work. The log is kept only in the engine's memory.
+Only the log decides whether a write exists. A worker that has read the whole log appends its entry, then commits the
+write to its tables. If another worker has written first, this worker applies the new entries and repeats its own work.
+The log is kept only in the engine's memory.
 """
 
 import logging
@@ -31,14 +31,13 @@ LOG = logging.getLogger(__name__)
 WorkT = TypeVar("WorkT")
 GivenT = TypeVarTuple("GivenT")
 
-# The number is the version of the tables. Each version uses its own log.
+# Number of the version of the tables. Each version has a log of its own.
 NAME = "paper:1"
 MATCHER = "paper-matcher"
 DAY_MS = 86_400_000
 KEEP_MS = 30 * DAY_MS
 HOUR_MS = 3_600_000
-# Number of entries that triggers a snapshot, and the most entries without a snapshot. The next snapshot drops the
-# entries.
+# Number of entries that triggers a snapshot, and the most entries without a snapshot. The next snapshot drops entries.
 TRIM_AT, MOST_ENTRIES = 1_000, 20_000
 LOST = (
     "paper accounts started again on {:%Y-%m-%d at %H:%M} UTC: the shared state was emptied, "
@@ -57,7 +56,7 @@ class SharedTables:
     trim_at: int = TRIM_AT
     most_bytes: int = MAX_SHELVED_BYTES
     keep_ms: int = KEEP_MS
-    """Retention of the log after its last entry, and of an order after its end, in ms."""
+    """Retention in ms: of the log after its last entry, of an order after its end."""
     turns: PartyRound = field(default_factory=PartyRound)
     lock: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
     _begun: int = 0
@@ -65,10 +64,10 @@ class SharedTables:
     """Reads of the log: the number started, and the number of the last one finished."""
     _kept: int = 0
     _is_in_doubt: bool = False
-    """Whether one of our entries may still arrive."""
+    """Whether an entry of this worker may still reach the log."""
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run read-only work on everything that was written before the call.
+        """Run read-only work. It sees everything that was written before the call.
 
         Raises:
             EngineUnavailable: the writes of other workers cannot be read.
@@ -81,10 +80,10 @@ class SharedTables:
             return await self._in_thread(self.replica.read, work)
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
-        """Run the work in one transaction of all workers. Repeat it while other workers write first.
+        """Run work in one transaction of all workers. The work is repeated while other workers write first.
 
         Raises:
-            EngineUnavailable: the write failed; whether it is in the log is known when the engine answers again.
+            EngineUnavailable: the write failed. It may be in the log; the next answer of the engine shows this.
             JournalUnavailable: a row is invalid, or too much is kept.
         """
         async with self.turns.turn():
@@ -100,7 +99,7 @@ class SharedTables:
                 part = await self._added(entry)
                 if part.is_appended:
                     if part.kept % self.trim_at == 0:
-                        with suppress(EngineUnavailable):  # the write is done; the log is trimmed another time
+                        with suppress(EngineUnavailable):  # the write is done, so trim the log another time
                             await self._trim()
                     return done
                 await self._in_thread(self.replica.apply, part)
@@ -108,7 +107,10 @@ class SharedTables:
 
     @property
     def loss(self) -> str:
-        """Message that all accounts were lost, otherwise "". It is shown for `keep_ms` and is as of the last read."""
+        """Message that all accounts were lost, otherwise "".
+
+        It is shown for `keep_ms`. It may be outdated until the next read.
+        """
         life, now_ms = self.replica.life, self.engine.now_ms()
         began_ms = now_ms if life is None else life.began_ms
         is_told = self.replica.has_lost or (life is not None and life.follows_lost)
@@ -120,7 +122,7 @@ class SharedTables:
         self._begun += 1
         number = self._begun
         if self._is_in_doubt:
-            # This entry moves the end of the log, so the entry in doubt can no longer be appended.
+            # This entry moves the end of the log. So the uncertain earlier entry can no longer be appended.
             part = await self._append(b"")
             self._is_in_doubt = False
             if part.is_appended:
@@ -132,9 +134,9 @@ class SharedTables:
         self._kept, self._ended = part.kept, number
 
     async def _added(self, entry: bytes) -> LogPart:
-        """Append the entry of an attempt to the log.
+        """Append an attempt's entry to the log.
 
-        Then commit the attempt, or undo it if the entry was not appended.
+        Then commit the attempt. Undo the attempt if another worker has written first.
         """
         try:
             part = await self._append(entry)
@@ -179,9 +181,9 @@ class SharedTables:
 
 @dataclass(eq=False)
 class LeaseRight:
-    """Matching lease of the state engine.
+    """Matching lease in the state engine.
 
-    A new holder first records its token, which keeps all other processes from matching.
+    A new holder first records its token, which stops all other processes from matching.
     """
 
     tables: SharedTables
@@ -203,7 +205,7 @@ class LeaseRight:
 
 @asynccontextmanager
 async def opened_shared_tables(engine: StateEngine) -> AsyncGenerator[SharedTables]:
-    """Open the tables that all servers on one engine share. The engine is not queried before the first read."""
+    """Open the tables that all servers on one engine share. The first read queries the engine."""
     tables = SharedTables(engine)
     try:
         yield tables

@@ -9,7 +9,7 @@ WorkT = TypeVar("WorkT")
 
 
 class PaperStore(Protocol):
-    """Tables of the paper accounts. Work that writes runs again if another writer was first."""
+    """Tables of the paper accounts. Work that writes runs again if another writer was faster."""
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
         """Run read-only work on the current rows."""

@@ -96,7 +96,7 @@ def forget_account(rows: Rows, account: str) -> None:
 def forget_old(rows: Rows, before_ms: int) -> None:
     """Delete orders that ended before a time, their fills, and accounts without any orders.
 
-    The newest order and the newest fill stay, so that the numbering continues.
+    The newest order and the newest fill stay, because they hold the last numbers.
     """
     rows.execute(
         f"DELETE FROM paper_order WHERE status NOT IN ({_OPEN}) AND updated_ms<? "
@@ -177,7 +177,7 @@ def received_by(rows: Rows, order_id: int) -> Quantity:
 
 
 def set_aside(rows: Rows, orders: Iterable[PaperOrder]) -> Quantity:
-    """Return the amount that unfinished entries have received and keep for their exits."""
+    """Return the amount that open entries have received and keep for their exits."""
     return Quantity(sum((received_by(rows, each.order_id) for each in paying_entries(orders)), ZERO))
 
 
@@ -198,7 +198,7 @@ def open_symbols(rows: Rows) -> frozenset[Symbol]:
 def open_marks(rows: Rows) -> frozenset[tuple[str, int, str, str]]:
     """Return account, number, status and executed quantity of each open order.
 
-    Changes of this set are sent to the owners.
+    Owners are notified when this set changes.
     """
     return frozenset(
         rows.execute(f"SELECT account, order_id, status, executed FROM paper_order WHERE status IN ({_OPEN})")
@@ -213,7 +213,7 @@ def file_version(rows: Rows) -> tuple[int, int]:
 def orders_between(
     rows: Rows, account: str, symbol: Symbol, limit: int, *, start_ms: int | None, end_ms: int | None
 ) -> list[PaperRow]:
-    """Return the newest orders, oldest first. With `start_ms`, return the first orders from then on."""
+    """Return the newest orders, oldest first. With `start_ms`, return the first orders since then."""
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND created_ms BETWEEN ? AND ?"
     given = account, symbol, start_ms or 0, LAST_MS if end_ms is None else end_ms, limit
     if start_ms is not None:
@@ -231,7 +231,7 @@ def fills_between(
     start_ms: int | None = None,
     end_ms: int | None = None,
 ) -> list[Fill]:
-    """Return the newest fills, oldest first. With `start_ms`, return the first fills from then on."""
+    """Return the newest fills, oldest first. With `start_ms`, return the first fills since then."""
     where, of_order = ("", ()) if order_id is None else (" AND order_id=?", (order_id,))
     query = (
         "SELECT trade_id, order_id, symbol, price, quantity, commission, commission_asset, at_ms, is_buyer, is_maker "
@@ -247,7 +247,7 @@ def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None
     """Acquire or renew the matching lease. Return its token, or None while another process holds it."""
     row = rows.execute("SELECT owner, token, until_ms FROM paper_matcher").fetchone()
     holder, token, until_ms = row or (owner, 0, 0)
-    # An expiry beyond the TTL was written before the machine's clock was set back.
+    # A later expiry was written before the machine's clock was set back.
     is_held = now_ms < until_ms <= now_ms + ttl_ms
     if is_held and holder != owner:
         return None
@@ -257,7 +257,7 @@ def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None
 
 
 def name_matcher(rows: Rows, owner: str, token: int) -> bool:
-    """Record the holder of a lease that is granted elsewhere. Return False if a newer token is recorded."""
+    """Record the holder of a lease that the state engine grants. Return False if a newer token is recorded."""
     row = rows.execute("SELECT token FROM paper_matcher").fetchone()
     if row is not None and row[0] > token:
         return False
@@ -271,13 +271,13 @@ def release_matcher(rows: Rows, token: int) -> None:
 
 
 def is_matcher(rows: Rows, token: int) -> bool:
-    """Return True if no other process has acquired the lease since."""
+    """Return True if no other process has acquired the lease since the token was issued."""
     row = rows.execute("SELECT token FROM paper_matcher").fetchone()
     return row is not None and row[0] == token
 
 
 def tape_seen(rows: Rows, symbol: Symbol) -> SeenPrint | None:
-    """Return the last trade that was matched with the orders of a symbol."""
+    """Return the last trade that was matched on a symbol."""
     row = rows.execute("SELECT print, at_ms FROM paper_tape WHERE symbol=?", (symbol,)).fetchone()
     return None if row is None else SeenPrint(*row)
 
