@@ -1,4 +1,4 @@
-"""Last steps of an answer: sharing between equal calls, warnings about its data, and encoding of long texts."""
+"""Last steps of an answer: sharing it between equal calls, adding warnings about its data, and encoding long texts."""
 
 import json
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -21,15 +21,15 @@ from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.surface.spec import ToolAnswer
 from mcp_binance_server.surface.views.markdown import doubt_lines, doubts, status_doubts
 
-# For shorter texts, encoding in pieces costs more than it saves.
+# For shorter texts, encoding in pieces costs more time than it saves.
 LONG = 128 * 2**10
 PIECE = 256 * 2**10
-# Before an answer of this size is encoded, other tasks get a turn.
+# Size of an answer from which other tasks get a turn before it is encoded.
 GIVES_WAY = 8 * 2**10
 
 Make = Callable[[], Awaitable[types.CallToolResult]]
 
-# Equal to the sharing time of the exchange's own answers; a rendered answer states the time of its data.
+# Equal to the time for which the exchange's own answers are shared. A rendered answer states the time of its data.
 SHARED_MS = 1_000
 # Number of cached answers; a thousand candles take 100 kB as text and 100 kB as structured data.
 MOST_KEPT = 16
@@ -37,7 +37,7 @@ MOST_KEPT = 16
 
 @dataclass
 class Aside:
-    """Long texts taken out of one answer, by placeholder, and the party that pays for encoding them."""
+    """Long texts taken out of one answer, by placeholder, and the party (caller) that pays for encoding them."""
 
     texts: dict[bytes, str] = field(default_factory=dict[bytes, str])
     party: str = ""
@@ -48,7 +48,7 @@ _ASIDE: ContextVar[Aside | None] = ContextVar("long_texts", default=None)
 
 @contextmanager
 def place_for_long_texts() -> Generator[Aside]:
-    """Replace long texts by placeholders inside the block; the caller must insert them again with `restored`."""
+    """Replace long texts by placeholders inside the block. The caller must insert them again with `restored`."""
     aside = Aside()
     before = _ASIDE.set(aside)
     try:
@@ -58,13 +58,13 @@ def place_for_long_texts() -> Generator[Aside]:
 
 
 def put_aside(text: str) -> str:
-    """Return a short text unchanged; store a long one and return its placeholder."""
+    """Return a short text unchanged. Store a long text and return its placeholder."""
     aside = _ASIDE.get()
     if aside is None or len(text) < LONG:
         return text
     word = f"long text {uuid4().hex}"
     aside.texts[f'"{word}"'.encode()] = text
-    aside.party = PARTY.get()  # when the answer is encoded, the party is no longer known
+    aside.party = PARTY.get()  # keep the party, which is no longer known when the answer is encoded
     return word
 
 
@@ -74,7 +74,10 @@ def opened(mode: str, words: str, text: str) -> str:
 
 
 def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
-    """Return an answer with placeholders for its long texts; the original is not changed, because it may be shared."""
+    """Return a copy of an answer with placeholders for its long texts.
+
+    The original is not changed, because it may be shared.
+    """
     if _ASIDE.get() is None or not is_long(answer, LONG):
         return answer
     content = [_block(each) for each in answer.content]
@@ -93,7 +96,7 @@ def is_long(answer: types.CallToolResult, length: int = GIVES_WAY) -> bool:
 
 
 async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:
-    """Insert the long texts into an encoded answer; each is encoded in pieces, between which other tasks run."""
+    """Insert the long texts into an encoded answer. Each text is encoded in pieces, and other tasks run in between."""
     pieces: list[bytes] = []
     for word, text in sorted(aside.texts.items(), key=lambda each: written.find(each[0])):
         before, found, written = written.partition(word)
@@ -126,7 +129,7 @@ def _block(block: types.ContentBlock) -> types.ContentBlock:
 class SharedAnswers:
     """Cache of recent answers, and of answers in progress, by request.
 
-    All callers that wait for an answer get the same failure; a failure is not cached.
+    All callers that wait for an answer get the same error. Errors are not cached.
     """
 
     clock: Clock
@@ -144,7 +147,7 @@ class SharedAnswers:
         return answer is not None and self.clock.monotonic_ms() - made_at_ms < SHARED_MS
 
     async def get(self, asked: str, make: Make) -> types.CallToolResult:
-        """Return the answer to a request: a recent one, one in progress, or a new one."""
+        """Return the answer to a request: from the cache, from a request in progress, or new."""
         if self.has(asked):
             return self._kept[asked][1]
 
@@ -167,7 +170,7 @@ class SharedAnswers:
 async def doubts_about(context: Context, symbol: str, *, quiet: bool) -> list[str]:
     """Return warnings about a market's data.
 
-    While the market trades, it is checked only if `quiet` says that the data hints at a pause.
+    A market that trades is checked only if `quiet` says that trading may have paused.
 
     Raises:
         RateLimited: the rate limit allows no request now.
@@ -191,12 +194,12 @@ async def doubted(context: Context, symbol: str, answer: ToolAnswer) -> ToolAnsw
 
 
 def warned_text(answer: ToolAnswer) -> str:
-    """Return the text of an answer with its warnings below the first line, without warnings that the text contains."""
+    """Insert warnings below the first line of a text for an answer. Omit warnings that the text contains already."""
     return warned(answer.text, answer.warnings)
 
 
 def warned(text: str, warnings: Sequence[str]) -> str:
-    """Insert warnings below the first line of a text, without those that the text contains."""
+    """Insert warnings below the first line of a text. Omit warnings that the text contains already."""
     if not warnings:
         return text
     lines = [line for line in doubt_lines(warnings) if line not in text]

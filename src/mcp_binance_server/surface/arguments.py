@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-# A float keeps every decimal number of this many digits.
+# A float keeps every decimal number of this many digits exactly.
 SAFE_DIGITS = 15
 TOO_MUCH = 10**20
 
@@ -26,14 +26,14 @@ SPELLINGS = {
     "endtime": "end",
 }
 
-# Validated but not listed, because a model does not need them to choose arguments.
+# Validated but not listed, because a model does not need these properties to choose arguments.
 UNSAID = ("maxLength", "pattern", "title")
-# Larger integers are not exact in JSON clients that use floats.
+# JSON clients that use floats lose digits of larger integers.
 LARGEST = 2**53
 
 
 class DecimalMark:
-    """Marker of a text argument with a decimal number; clients may send a JSON number instead."""
+    """Marker of a text argument that is a decimal number. Clients may send a JSON number instead."""
 
 
 DECIMAL = DecimalMark()
@@ -41,7 +41,7 @@ DECIMAL = DecimalMark()
 
 @dataclass(slots=True)
 class Shape:
-    """The kinds of values that an argument accepts, as needed to convert other spellings."""
+    """Kinds of values that an argument accepts, as needed to convert other spellings."""
 
     options: tuple[str | int, ...] = ()
     is_decimal: bool = False
@@ -74,7 +74,7 @@ def shape_of(annotation: Any, marks: Iterable[object] = ()) -> Shape:  # noqa: A
 
 
 def read_value(value: Any, shape: Shape) -> Any:  # noqa: ANN401 - what a client sent
-    """Convert a value to the spelling that the argument expects; an unclear value is left to validation.
+    """Convert a value to the spelling that the argument expects. A value that is not understood is left to validation.
 
     Raises:
         PydanticCustomError: a number cannot be converted exactly.
@@ -123,7 +123,7 @@ def _digits(number: float) -> str:
 
 
 def _option(text: str, options: tuple[str | int, ...]) -> str | int:
-    """Return the option that a text means, ignoring case unless two options differ only by case."""
+    """Return the option that a text means. Ignore case unless two options differ only by case."""
     named = {str(each): each for each in options}
     if text in named:
         return named[text]
@@ -145,15 +145,15 @@ def _folded(text: str, kept: frozenset[str]) -> str:
     return "".join(letter if letter in kept else letter.lower() for letter in text)
 
 
-# Decimal number as text, in the form that the exchange accepts for quantities and prices.
+# Decimal number as text, in the form that the exchange requires for quantities and prices.
 DecimalText = Annotated[str, DECIMAL, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool or prompt; unknown names are refused.
+    """Arguments of a tool or prompt. Unknown names are refused.
 
-    The schema lists one spelling of each argument. Others are accepted too, so that no call fails because of the
-    spelling.
+    The schema lists one spelling of each argument. Other spellings are accepted too, so that no call fails because of
+    its spelling.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -247,7 +247,7 @@ def listed_schema(model: type[BaseModel]) -> dict[str, Any]:
     told = _told(schema, schema.pop("$defs", {}))
     for name, member in told.get("properties", {}).items():
         if name not in told.get("required", ()):
-            member["nullable"] = True  # else smolagents requires it, default or not; null counts as absent
+            member["nullable"] = True  # else smolagents requires the argument, even with a default
     return told
 
 
@@ -273,9 +273,9 @@ def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Shorten a schema without changing its meaning.
+    """Shorten a schema and keep its meaning. "Or null" becomes a list of types.
 
-    "Or null" becomes a list of types. `additionalProperties: true` is the default and is dropped.
+    `additionalProperties: true` is the default and is dropped.
     """
     if isinstance(node, list):
         return [_slim(each) for each in cast("list[Any]", node)]

@@ -23,21 +23,21 @@ ValueT = TypeVar("ValueT")
 BEAT_SECS = 1.0
 
 CALLER = "mcp_binance_server.caller"
-"""Key of the caller in the scope of an HTTP request, set by a transport."""
+"""Name of the entry in an HTTP request's scope under which a transport stores the caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The sender of a request: a visitor, and a vault with the API key for its account.
 
-    An empty or wiped vault means no account. A request can outlive its answer in the SDK or in a traceback. So its key
-    is kept in a vault, which is wiped.
+    An empty or wiped vault means no account. The SDK or a traceback can keep a request after its answer. So the key is
+    in a vault, which is wiped.
     """
 
     visitor: "Visitor"
     vault: "Vault[Principal]"
     party: str = ""
-    """Party whose limits this caller uses."""
+    """Party (holder of a share) whose limits this caller uses."""
 
     @property
     def principal(self) -> "Principal | None":
@@ -45,7 +45,7 @@ class Caller:
 
 
 def caller_of(ctx: RequestContext) -> Caller | None:
-    """Return the caller of a request; None on stdio, where only the user of this process can call.
+    """Return the caller of a request. Return None on stdio, where only the user of this process can call.
 
     Raises:
         KeyError: an HTTP transport did not set the caller, which must not count as the user of this process.
@@ -54,9 +54,10 @@ def caller_of(ctx: RequestContext) -> Caller | None:
 
 
 def connection_of(ctx: RequestContext) -> Connection:
-    """Return the client's connection, which has state and an exit stack that outlive the request.
+    """Return the client's connection.
 
-    The SDK has no public access to it. Only this function uses the private attribute.
+    Its state and exit stack outlive the request. The SDK has no public access to the connection, so this function, and
+    no other, uses a private attribute.
     """
     return ctx.session._connection  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
@@ -70,7 +71,7 @@ async def reporting(report: Report | None, message: str, work: Callable[[], Awai
 
     async def beat() -> None:
         for seconds in count(1):
-            # The timeout is only an interval; progress counts reports, not measured time.
+            # The timeout is only an interval. Progress counts reports, not measured time.
             with anyio.move_on_after(BEAT_SECS):
                 await anyio.sleep_forever()
             await report(seconds, None, message)

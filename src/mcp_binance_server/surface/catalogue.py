@@ -107,7 +107,7 @@ GUIDE_NAMES: dict[str, Names] = {"id": "collections", "name": "categories", "con
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All tools, resources, templates and prompts of a server; `readers` reads resources by category of URI."""
+    """All tools, resources, templates and prompts of a server. `readers` reads resources by category of URI."""
 
     tools: tuple[ToolSpec[Any], ...] = ()
     resources: tuple[ResourceSpec, ...] = ()
@@ -115,18 +115,18 @@ class Catalogue:
     prompts: tuple[PromptSpec[Any], ...] = ()
     readers: Mapping[str, PageReader] = field(default_factory=lambda: MappingProxyType({}))
     profile: AbstractSet[str] = frozenset()
-    """The chosen toolsets, if the profile `essential` is one of them."""
+    """Chosen toolsets if `essential` is one of them."""
     runnable: tuple[ToolSpec[Any], ...] = ()
-    """Tools that `call_tool` runs in the profile."""
+    """Tools that `call_tool` runs in the profile `essential`."""
 
     def only(
         self, toolsets: AbstractSet[str], *, live: bool = True, chart_app: bool = True, trading: bool = False
     ) -> "Catalogue":
-        """Return the part of the catalogue in the given toolsets; other entries can be neither listed nor called.
+        """Return the part of the catalogue in the given toolsets.
 
-        Without `live` there are no live analyses; without `chart_app` there is no live chart, neither its page nor its
-        tool. Only with `trading` can orders be placed. The profile `essential` lists a few tools of all toolsets, and
-        offers the other tools of public data through `call_tool`.
+        Other entries can be neither listed nor called. `live` adds live analyses. `chart_app` adds the page and the
+        tool of the live chart. `trading` adds the tools that place orders. The profile `essential` lists a few tools of
+        all toolsets, and runs other tools of public data through `call_tool`.
         """
         if ESSENTIAL in toolsets:
             return self._essential(toolsets, live=live, chart_app=chart_app, trading=trading)
@@ -136,7 +136,7 @@ class Catalogue:
             return self._with_trading.only(toolsets, live=live)
         prompts = tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live))
         tools = tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live))
-        if prompts != self.prompts:  # each prompt is a kind of this tool, so it must lose the removed ones
+        if prompts != self.prompts:  # each prompt is a kind of this tool, so remove the kinds of removed prompts
             analysis = (analysis_tool(prompts),) if prompts else ()
             tools = tuple(each for spec in tools for each in (analysis if spec.name == ANALYSIS else (spec,)))
         return Catalogue(
@@ -173,7 +173,7 @@ class Catalogue:
 
     @property
     def asks(self) -> bool:
-        """Whether a tool can ask the user a question."""
+        """Whether any tool can ask the user a question."""
         return any(spec.asks for spec in self.tools)
 
     @property
@@ -210,7 +210,7 @@ class Catalogue:
         )
 
     def prepare(self) -> None:
-        """Build the lists now, so that the first client does not wait for them."""
+        """Build the lists now, so that the first client does not wait."""
         _ = self.lists
 
     def prompt(self, name: str) -> PromptSpec[Any] | None:
@@ -224,7 +224,7 @@ class Catalogue:
     def without_trading(self) -> "Catalogue":
         """Return the catalogue without order tools, for a transport that cannot ask users.
 
-        Extended tools are replaced by their plain variants, which do not refer to orders.
+        Extended tools are replaced by plain variants, which do not mention orders.
         """
         kept = [spec for spec in self.tools if spec.toolset != TRADE]
         if len(kept) == len(self.tools):
@@ -339,10 +339,7 @@ CATALOGUE = Catalogue(
 
 
 async def complete(context: Context, params: types.CompleteRequestParams) -> types.Completion:
-    """Return completions of an argument.
-
-    The result is empty for an unknown argument; errors are never raised.
-    """
+    """Return completions of an argument. For an unknown argument the result is empty. Errors are never raised."""
     typed = params.argument.value
     if isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri.startswith(GUIDE_SCHEME):
         found = [choice for choice in await _guides(context, params) if choice.startswith(typed)]

@@ -1,6 +1,6 @@
 """Confirmation by the user (MCP elicitation): a form in the client, or a page that the client opens.
 
-The answer arrives during the call or with a repeated call. A page is for decisions that the client must not see.
+The answer arrives during the call or with a repeated call. A page hides the decision from the client.
 """
 
 import json
@@ -17,9 +17,9 @@ from mcp_binance_server.surface.errors import RequestContext
 
 Decision = Literal["yes", "no", "unanswered", "impossible"]
 
-# Clients limit a tool call to a minute, some to 45 seconds; placing an order needs part of that.
+# Clients limit a tool call to a minute, some to 45 seconds. Placing an order needs a part of that.
 ASK_SECS = 25.0
-# Lifetime of a question's state. It equals the longest lifetime of a preview, so that an expired preview gets its own
+# Lifetime of a question's state. It equals the longest lifetime of a preview, so that an expired preview gives its own
 # error.
 ROUND_SECS = 600.0
 
@@ -33,19 +33,19 @@ WAITING = "Waiting for the user's decision"
 class Question:
     """A question to a user, composed only of typed fields, with two choices and no default.
 
-    An answer counts only for the text that the user has read. So a repeated question must have the same text.
+    An answer is valid only for the text that the user has read, so a repeated question must have the same text.
     """
 
     about: str
-    """Id of the subject: a preview or an order."""
+    """ID of the preview or order that the question is about."""
     message: str
     yes: str
     no: str
 
     @property
     def form(self) -> types.ElicitRequestFormParams:
-        # No default: a client that accepts automatically would send it. The refusal is first, because some clients
-        # choose the first option.
+        # No default, because a client that accepts automatically would send it. The refusal is first, because some
+        # clients choose the first option.
         choice = {"type": "string", "title": "Your decision", "enum": [self.no, self.yes]}
         schema: dict[str, Any] = {"type": "object", "properties": {FIELD: choice}, "required": [FIELD]}
         return types.ElicitRequestFormParams(message=self.message, requested_schema=schema)
@@ -55,10 +55,7 @@ class Question:
         return json.dumps(asdict(self))
 
     def decided_by(self, reply: object) -> Decision:
-        """Return the decision in a reply.
-
-        Submitting the form is not a yes; only the chosen option counts.
-        """
+        """Return the decision in a reply. Submitting the form is not a yes, only the chosen option is."""
         if not isinstance(reply, types.ElicitResult) or reply.action != "accept":
             return "no"
         return "yes" if reply.content == {FIELD: self.yes} else "no"
@@ -68,7 +65,7 @@ class Question:
 class PageLink:
     """A link to a page for the user alone.
 
-    Opening the page needs a secret that is not in the URL. The URL appears in none of our texts.
+    Opening the page needs a secret that is not in the URL. This server writes the URL in no text.
     """
 
     about: str
@@ -84,7 +81,7 @@ class PageLink:
         return json.dumps({PAGE_KEY: self.about, "message": self.message})
 
     def decided_by(self, reply: object) -> Decision:
-        """Return the decision in a reply; a yes means only that the user agrees to open the page."""
+        """Return the decision in a reply. A yes means that the user agrees to open the page, not to the order."""
         if not isinstance(reply, types.ElicitResult):
             return "unanswered"
         return {"accept": "yes", "decline": "no"}.get(reply.action, "unanswered")  # type: ignore[return-value] # two of the literals
@@ -99,7 +96,7 @@ class Able:
 
 
 class Asker(Protocol):
-    """Interface for questions to the user during one call; a tool asks at most one question, before it acts."""
+    """Interface for questions to the user during one call. A tool asks at most one question, before it acts."""
 
     @property
     def able(self) -> Able: ...
@@ -110,7 +107,7 @@ class Asker(Protocol):
 
 
 class AnswerNeeded(Exception):
-    """The call must end with a question; the client repeats the call with the answer."""
+    """The call must end with a question. The client repeats the call with the answer."""
 
     def __init__(self, question: Question | PageLink) -> None:
         super().__init__(question.about)
@@ -118,7 +115,7 @@ class AnswerNeeded(Exception):
 
     @property
     def result(self) -> types.InputRequiredResult:
-        """The question with a state that identifies it; the server encrypts the state before it is sent."""
+        """The question with a state that identifies it. The server encrypts the state before sending it."""
         asked = self.question
         key, params = (KEY, asked.form) if isinstance(asked, Question) else (PAGE_KEY, asked.page)
         request = types.ElicitRequest(params=params)
@@ -127,7 +124,10 @@ class AnswerNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RoundAsker:
-    """Asker for revision 2026-07-28: the call ends with the question, and is repeated with the answer."""
+    """Asker for revision 2026-07-28.
+
+    The call ends with the question, and the client repeats the call with the answer.
+    """
 
     able: Able
     replies: types.InputResponses
@@ -142,7 +142,7 @@ class RoundAsker:
         return self._heard(question, KEY) if self.able.forms else "impossible"
 
     async def show(self, link: PageLink) -> Decision:
-        """Return the decision to open a page, if this call contains it.
+        """Return the decision to open a page if this call contains one.
 
         Raises:
             AnswerNeeded: the call contains no answer about this page.
@@ -163,18 +163,18 @@ class _Form:
 
 @dataclass(frozen=True, slots=True)
 class FormAsker:
-    """Asker for older revisions: the call waits for the answer; equal concurrent calls share one form."""
+    """Asker for older revisions. The call waits for the answer, and equal concurrent calls share one form."""
 
     ctx: RequestContext
     able: Able
     longest_secs: float
 
     async def ask(self, question: Question) -> Decision:
-        """Show a form and return the user's decision; `unanswered` after the time limit."""
+        """Show a form and return the user's decision. Return `unanswered` after the time limit."""
         return await self._reported(question) if self.able.forms else "impossible"
 
     async def show(self, link: PageLink) -> Decision:
-        """Offer a page to the user and return the decision to open it; the client learns its URL."""
+        """Offer a page to the user and return the decision to open it. The client learns the page's URL."""
         return await self._reported(link) if self.able.pages else "impossible"
 
     async def _reported(self, question: Question | PageLink) -> Decision:
@@ -211,7 +211,10 @@ class FormAsker:
 
 
 def asker_of(ctx: RequestContext, params: types.CallToolRequestParams, longest_secs: float) -> Asker | None:
-    """Return the asker for a call; None if the client cannot show questions or cannot be sent requests."""
+    """Return the asker for a call.
+
+    Return None if the client cannot show questions, or if it cannot be sent requests.
+    """
     able = _able(ctx)
     if able is None:
         return None
@@ -229,9 +232,9 @@ def _able(ctx: RequestContext) -> Able | None:
 
 
 def asked_by(ctx: RequestContext) -> str:
-    """Return the name of the visitor to which the state of a question is bound.
+    """Return the name of the visitor to whom a question's state is bound.
 
-    By default the SDK would bind it to a token of its own authorization, which no transport here uses.
+    By default the SDK binds the state to a token of its own authorization, which no transport here uses.
     """
     caller = caller_of(ctx)
     return "" if caller is None else caller.visitor.name

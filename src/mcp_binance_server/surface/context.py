@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 WholeT = TypeVar("WholeT")
 Ways = Mapping[int, tuple[str, ...]]
-"""Fields that lead to an account, by the id of their record."""
+"""Fields that lead to an account, by the `id()` of the record."""
 
 
 def ways_to_accounts(whole: object) -> Ways:
-    """Find the fields that lead to an account, in this record and in all records below it.
+    """Find the fields that lead to an account, in this record and in all nested records.
 
-    Only frozen dataclasses are searched, because mutable objects are shared by all callers. An account inside a mutable
+    Only frozen dataclasses are searched, because all callers share the mutable objects. An account inside a mutable
     object is never replaced.
     """
     ways: dict[int, tuple[str, ...]] = {}
@@ -80,9 +80,9 @@ def lent_to(
     visitor: Visitor | None = None,
     is_lent: bool = False,
 ) -> WholeT:
-    """Return a copy of the services for another account: that of a principal, or on paper that of a visitor.
+    """Return a copy of the services for another account: that of a principal (API key), or on paper that of a visitor.
 
-    Records without an account are shared and not copied. `is_lent` means that the principal is this server's own.
+    Records without an account are shared, not copied. `is_lent` means that the principal is this server's own.
     """
     return cast("WholeT", _Loan(principal, visitor, ways, is_withheld, is_lent).copy(whole))
 
@@ -91,7 +91,7 @@ def lent_to(
 class _Loan:
     """State of one copy operation.
 
-    It is an object because a recursive closure would be a reference cycle, which would keep the key in memory.
+    An object, because a recursive closure would be a reference cycle that keeps the key in memory.
     """
 
     principal: Principal | None
@@ -130,10 +130,7 @@ def _is_frozen(record: object) -> bool:
 
 @dataclass(frozen=True)
 class Context:
-    """All services for handlers, not yet bound to an account.
-
-    `progress` is set only for slow tools.
-    """
+    """All services for handlers, before they are bound to an account. `progress` is set only for slow tools."""
 
     market: MarketService
     analysis: AnalysisService
@@ -161,14 +158,14 @@ class Context:
     derivatives: DerivativesService
     updates: UpdateService
     pace: LoopPace
-    """Pace of writing long answers, so that no client waits for several of them."""
+    """Limit on encoding long answers, so that other clients do not wait for several of them."""
     trading: "TradingService | None" = None
-    """Places orders; None if trading is off."""
+    """Service that places orders; None if trading is off."""
     fleet_use: FleetUse | None = None
-    """Exchange of usage with other processes; None in a single process."""
+    """Usage reports to and from other processes; None in a single process."""
     progress: Report | None = None
     asker: Asker | None = None
-    """Access to the user of this call; None without a way to ask, and for tools that ask nothing."""
+    """Asker of this call; None if the user cannot be asked or the tool asks nothing."""
 
     def acting_for(
         self,
@@ -183,7 +180,7 @@ class Context:
 
     @cached_property
     def is_by_visitor(self) -> bool:
-        """Whether an account belongs to a visitor (paper trading) and not to an API key."""
+        """Whether accounts belong to visitors (paper trading) and not to API keys."""
         return isinstance(self.account.client, ReaderByVisitor)
 
     @cached_property

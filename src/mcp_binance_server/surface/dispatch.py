@@ -47,17 +47,18 @@ from mcp_binance_server.surface.tools.essential import RUN_TOOL, CallTool, not_r
 from mcp_binance_server.surface.uris import MARKET, ORDERS, parse
 
 WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
-# Toolsets whose answers contain market data, which may be old.
 # Longest wait of an answer for the check of failed exits, in seconds.
 ALARM_SECS = 2.0
+# Toolsets whose answers contain market data, which may be old.
 PRICED = frozenset({"market", "analysis"})
 
 
 @dataclass(frozen=True)
 class Dispatcher:
-    """Dispatcher of requests: finds the entry in the catalogue, checks the caller's scope, and runs it.
+    """Dispatcher of requests.
 
-    A caller of None is the user of this process, with all rights; `owner` is the principal of this process's API key.
+    It finds the entry in the catalogue, checks the caller's scope, and runs the entry. A caller of None is the user of
+    this process, with all rights. `owner` is the principal of this process's API key.
     """
 
     catalogue: Catalogue
@@ -90,7 +91,7 @@ class Dispatcher:
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool.
 
-        A problem that the model can fix is returned as a failed answer. A question to the user is an answer too.
+        An error that the model can fix is returned as a failed answer. A question to the user is an answer too.
 
         Raises:
             InvalidArguments: the tool does not exist.
@@ -147,7 +148,7 @@ class Dispatcher:
                 answer = await self._answer(lambda: self._run(spec, own, given), scope)
             except AnswerNeeded as needed:
                 return needed.result
-        # Encoding a long answer takes longer than making it: let other tasks run first.
+        # Encoding a long answer takes longer than making it, so let other tasks run first.
         if watch.has_gone_round() or is_long(answer):
             await self.context.pace.step()
         return without_long_texts(answer)
@@ -160,7 +161,7 @@ class Dispatcher:
         async def get() -> types.CallToolResult:
             return await shared.get(asked, lambda: self._run(spec, self.context, given))
 
-        # The work may be shared with other callers, but each of them gets its own progress reports.
+        # Callers may share the work, but each of them gets its own progress reports.
         tells = report if spec.slow and not shared.has(asked) else None
         return await self._answer(lambda: reporting(tells, spec.title, get), spec.scope)
 
@@ -176,11 +177,11 @@ class Dispatcher:
         return tool_failure(error, has_guides=self.catalogue.has_guides, opening=f"{mode}: " if mode else "")
 
     def _mode(self, scope: Scope) -> str:
-        """Return the trading mode of an answer about an account; "" for market data, or without trading."""
+        """Return the trading mode for an answer about an account. Return "" for market data, or without trading."""
         return "" if self.context.trading is None or scope == "market:read" else self.context.trading.mode
 
     def _mode_words(self, scope: Scope) -> tuple[str, str]:
-        """Return the mode for the start of an answer, and the description of its money; "" without a mode."""
+        """Return the mode and the kind of its money, for the start of an answer; "" without a mode."""
         trading = self.context.trading
         if trading is None or scope == "market:read":
             return "", ""
@@ -217,21 +218,24 @@ class Dispatcher:
         )
 
     async def _alarms(self, context: Context, scope: Scope) -> tuple[str, ...]:
-        """Return a warning for each holding whose exit has failed; none for public data or without the scope trade."""
+        """Return a warning for each holding whose exit has failed.
+
+        Return none for public data, or without the scope `trade`.
+        """
         visitor = None if context.trading is None else context.trading.trader.of
         if context.trading is None or scope == "market:read" or visitor is None or "trade" not in visitor.scopes:
             return ()
         from mcp_binance_server.services.trading.protection import unprotected_holdings  # noqa: PLC0415 - for trading only
         from mcp_binance_server.surface.views.trading.terms import unprotected_alarm  # noqa: PLC0415 - for trading only
 
-        # An answer is not lost because a check after it fails or takes long.
+        # The answer must not be lost if this check fails or takes long.
         with suppress(AppError), move_on_after(ALARM_SECS):
             found = await unprotected_holdings(await context.trading.opened())
             return tuple(map(unprotected_alarm, found))
         return ()
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:
-        """Read a page, without a timeout: the transport has one, and here a timeout could only be an error."""
+        """Read a page, without a timeout. The transport has a timeout, and a timeout here could only give an error."""
         address = parse(uri)
         reader = self.catalogue.readers.get(address.category)
         if reader is None:
@@ -244,7 +248,7 @@ class Dispatcher:
             page = replace(page, text=warned(page.text, alarms))
             page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
         if watch.has_gone_round() or isinstance(page, Picture) or len(page.text) >= GIVES_WAY:
-            await self.context.pace.step()  # encoding takes long, as with tools: a playbook can have megabytes
+            await self.context.pace.step()  # encoding takes long, as with tools, because a playbook can have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
 
@@ -274,20 +278,23 @@ class Dispatcher:
         return (*markets, *orders)
 
     def asker_of(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Asker | None:
-        """Return the asker for questions to the user of a call; None if that is impossible."""
+        """Return the asker for questions to the user of a call, or None if the user cannot be asked."""
         return asker_of(ctx, params, self.ask_secs)
 
     async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
         return await complete(self.context, params)
 
     def scope_needed(self, method: str, name: str, arguments: object = None) -> Scope | None:
-        """Return the scope that a request needs, by its method and its tool, prompt or URI; None if it needs none."""
+        """Return the scope that a request needs, by its method and its tool, prompt or URI.
+
+        Return None if it needs no scope.
+        """
         match method:
             case "tools/call":
                 return self._scope_of_tool(name, arguments)
             case "prompts/get":
                 spec = self.catalogue.prompt(name)
-            case "subscriptions/listen" if not name:  # a stream without pages, which never sends a notification
+            case "subscriptions/listen" if not name:  # A stream without pages never sends a notification.
                 return scope_of(MARKET)
             case "resources/read" | "resources/subscribe" | "subscriptions/listen":
                 try:
@@ -311,7 +318,7 @@ class Dispatcher:
             return spec.scope
 
     def takes_long(self, method: str, name: str) -> bool:
-        """Return True if a request may be slow, so that its client should get signs of progress."""
+        """Return True if a request may be slow, so that its client should get progress reports."""
         if method == "tools/call":
             spec = self.catalogue.tool(name)
             return spec is None or spec.slow
@@ -327,10 +334,10 @@ class Dispatcher:
             return self._owners_context
         if missing := caller.visitor.lacks(frozenset({scope})):
             raise InsufficientScope(needed_scopes=tuple(sorted(missing)))
-        # Without the scope `account:read` no account is bound, even if a page would read only a detail of it.
+        # Without the scope `account:read` no account is bound, even if a page would read only a detail.
         is_private = "account:read" in caller.visitor.scopes
         principal = caller.principal if is_private else None
-        # Compare identity: a caller that knows this server's API key may not know its secret.
+        # Compare the identity, because a caller may know this server's API key but not its secret.
         is_lent = principal is not None and principal is self.owner
         if principal is self.owner and not self.context.is_by_visitor and self.context.trading is None:
             return self._owners_context

@@ -21,11 +21,11 @@ RequestContext = ServerRequestContext[Any, Any]
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
 
-# Shorter than the timeouts of clients (a minute, some 45 seconds), so that they get an error with advice.
+# Shorter than the timeouts of clients (a minute, some 45 seconds), so that clients get an error with advice.
 LONGEST_SECS = 45.0
 # Time left for the answer after a tool call has timed out.
 LAST_WORD_SECS = 1.0
-# Revision 2026-07-28 forbids the code -32002; all other codes are the same in every revision.
+# Revision 2026-07-28 forbids the code -32002. All other codes are the same in every revision.
 MODERN_CODES = {-32002: 32002}
 GUIDE_MEMBERS = frozenset({"guide", "guide_examples"})
 
@@ -42,15 +42,12 @@ def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, ha
 
 
 def _data(error: AppError, *, has_guides: bool) -> dict[str, Any]:
-    # Without guides, links to them would be dead.
+    # Without guides, links to guides would be dead.
     return {name: value for name, value in error.data().items() if has_guides or name not in GUIDE_MEMBERS}
 
 
 def forget_origin(error: BaseException) -> None:
-    """Release an error's traceback and causes.
-
-    Their frames refer to the caller's account, and often to the error itself.
-    """
+    """Release an error's traceback and causes, because their frames keep the caller's account in memory."""
     error.__traceback__ = error.__context__ = error.__cause__ = None
 
 
@@ -73,10 +70,10 @@ def guarded(
     has_guides: bool = True,
     longest_secs: float = LONGEST_SECS,
 ) -> Callable[[RequestContext, ParamsT], Awaitable[ResultT]]:
-    """Wrap a handler with a timeout and with the conversion of its errors.
+    """Wrap a handler with a timeout and with the conversion of errors.
 
-    Otherwise the SDK would send the text of any exception to clients of older revisions. It would also report pydantic
-    errors in our own code as the caller's fault.
+    Without it, the SDK would send the text of any exception to clients of older revisions. The SDK would also report
+    pydantic errors in our own code as the caller's fault.
     """
 
     @functools.wraps(handler)
@@ -97,13 +94,13 @@ def guarded(
 
 
 def unwrapped(failure: Exception) -> Exception:
-    """Return the application error inside an exception group; without one, return the exception itself."""
+    """Return the application error inside an exception group. Return any other exception itself."""
     inside: tuple[Exception, ...] = getattr(failure, "exceptions", ())
     return next((found for each in inside if isinstance(found := unwrapped(each), AppError)), failure)
 
 
 def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPError:
-    """Log an unexpected error, and return an error that shows the client only an ID to report."""
+    """Log an unexpected error. Return an error with an ID to report, and nothing else."""
     error_id = uuid.uuid4().hex[:8]
     LOG.error("%s failed, error_id=%s", method, error_id, exc_info=error)
     data = {
@@ -115,7 +112,7 @@ def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPEr
 
 
 def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "") -> types.CallToolResult:
-    """Return the failed answer of a tool call, for an error that the model can react to."""
+    """Return the failed answer of a tool call, for an error that the model can handle."""
     data = _data(error, has_guides=has_guides)
     message = f"{opening}{error.message}"
     lines = [message]
@@ -132,7 +129,7 @@ def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "")
 
 
 def _rest(members: dict[str, Any], said: str) -> str:
-    """Return the members of an error that its sentences do not already mention."""
+    """Return the members of an error that its sentences do not mention already."""
     return "; ".join(
         f"{name} {_shown(value)}"
         for name, value in members.items()
@@ -141,7 +138,7 @@ def _rest(members: dict[str, Any], said: str) -> str:
 
 
 def _leaves(name: str, value: Any) -> list[str]:  # noqa: ANN401 - JSON
-    """Return the texts in a member; numbers and booleans come with their name."""
+    """Return the texts in a member. Numbers and booleans come with their names."""
     if isinstance(value, dict):
         return [leaf for each, inner in cast("dict[str, Any]", value).items() for leaf in _leaves(each, inner)]
     if isinstance(value, list | tuple):
@@ -162,7 +159,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - JSON
 
 
 def bad_arguments(what: str, error: ValidationError) -> InvalidArguments:
-    """Return the error for invalid arguments, without repeating their values."""
+    """Return the error for invalid arguments, without their values."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     problems = tuple(
         {"argument": echo(".".join(map(str, each["loc"]))) or "arguments", "problem": each["msg"]} for each in found

@@ -1,7 +1,7 @@
-"""Identity, instructions and lists of a server, which it can send before its tools are loaded.
+"""Identity, instructions and lists of a server, which can be sent before the tools are loaded.
 
-This module must not import a tool. Tests compare its names with the catalogue, and the stored lists with the output of
-`scripts/lists`.
+So this module must not import a tool. Tests compare its names with the catalogue, and the stored lists with the output
+of `scripts/lists`.
 """
 
 from base64 import b64encode
@@ -21,9 +21,9 @@ WEBSITE = "https://mcp-binance-server.github.io/mcp-binance-server/"
 ICON_SIZE = "32x32"
 LISTS = "lists.json"
 ESSENTIAL, FIND_TOOL, CALL_TOOL = "essential", "find_tool", "call_tool"
-"""The profile of few tools, and the two tools in it that find and run the others."""
+"""Names of the profile with few tools, and of its two tools that find and run the others."""
 
-# Extension and media type of MCP Apps, for hosts that show pages next to answers.
+# Extension and media type of MCP Apps. Hosts with this extension show pages next to answers.
 APPS = "io.modelcontextprotocol/ui"
 APP_TYPE = "text/html;profile=mcp-app"
 
@@ -59,7 +59,7 @@ def icon() -> types.Icon:
 
 
 def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off") -> str:
-    """Return the instructions for a client: where to start, by the user's question."""
+    """Return the instructions for a client: which tool to start with, by the user's question."""
     is_essential = ESSENTIAL in toolsets
     trades = trading != "off" and bool(toolsets & {"trade", ESSENTIAL})
     told = [TRADING[trading] if trades else READ_ONLY]
@@ -110,7 +110,7 @@ class Lists:
 
 
 def brief(tools: Sequence[types.Tool]) -> list[types.Tool]:
-    """Return the tools once each, without members that models do not read, such as the schemas of answers."""
+    """Return each tool once, without members that models do not read, such as the schemas of answers."""
     once: dict[str, types.Tool] = {}
     for tool in tools:
         taken = {name: each for name, each in tool.input_schema.items() if name != "additionalProperties"}
@@ -120,7 +120,7 @@ def brief(tools: Sequence[types.Tool]) -> list[types.Tool]:
 
 
 def read_lists(toolsets: AbstractSet[str], *, live: bool, chart_app: bool, trading: bool) -> Lists:
-    """Return the lists of a server with these toolsets; the options are those of `Catalogue.only`."""
+    """Return the lists of a server with these toolsets. The options are those of `Catalogue.only`."""
     is_essential = ESSENTIAL in toolsets
     chosen = {"live": live, "chart_app": chart_app, "trading": trading}
     written: dict[str, list[dict[str, Any]]] = from_json(files(__package__ or "").joinpath(LISTS).read_bytes())

@@ -57,7 +57,7 @@ async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> st
 async def _doubts_about_price(
     context: Context, rules: SymbolRules, reading: PriceReading | None, top: TopOfBook | None
 ) -> list[str]:
-    """Return warnings about a market, also if its last trade contradicts the current order book."""
+    """Return warnings about a market. Include one if the last trade contradicts the current order book."""
     last = reading.last if reading else None
     found = await doubts_about(context, rules.symbol, quiet=last is None or top is None or top.mid is None)
     if last is not None and top is not None and top.bid is not None and top.ask is not None:
@@ -151,7 +151,7 @@ ORDER_FLOW_TRADING = PromptSpec(
 
 
 class PortfolioRiskArguments(Arguments):
-    """No arguments, because the account is that of the configured key."""
+    """No arguments: the account is that of the configured key."""
 
 
 async def portfolio_risk(context: Context, _arguments: PortfolioRiskArguments) -> str:

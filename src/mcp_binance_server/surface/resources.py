@@ -34,8 +34,7 @@ ACCOUNT_INDEX = ResourceSpec(
 )
 
 SVG, JPEG = ".svg", ".jpeg"
-# Cacheable, because the address is a hash of the content. Not shareable, because a picture may show the user's own
-# levels.
+# Cacheable, because the address is a hash of the content. Private, because a picture may show the user's own levels.
 PICTURE_KEEP_MS = 60 * 60 * 1000
 SOURCE_KEY = "mcp-binance-server/source"
 
@@ -72,7 +71,7 @@ JOURNAL_ROWS = 50
 FRESH_MS = 1_000
 BOOK = "orderbook"
 BOOK_LEVELS = 20
-# Equal to the cache lifetime of the market table behind it.
+# Equal to the cache lifetime of the market table that the page reads.
 INDEX_KEEP_MS = 10_000
 INDEX_QUOTE, INDEX_ROWS = "USDT", 5
 
@@ -158,7 +157,7 @@ async def read_picture(context: Context, uri: str) -> Page | Picture:
 
 async def read_guide(context: Context, uri: str) -> Page:
     content = await context.guides.read(uri)
-    # Mark text from the user's own files, so that a host can treat it as data.
+    # Mark text from the user's own files, so that a host treats it as data.
     meta = {SOURCE_KEY: "user"} if content.has_user_text else {SOURCE_KEY: "builtin"}
     framed = content.framed
     return Page(framed.text, keep_ms=KEEP_MS, shareable=True, mime_type=framed.mime_type, meta=meta)

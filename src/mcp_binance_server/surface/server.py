@@ -47,7 +47,7 @@ Opened = Callable[[], Awaitable["Dispatcher"]]
 Extensions = dict[str, dict[str, Any]]
 STAMP = {"name": NAME, "version": __version__}
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
-# Delay before loading. Loading takes half of the processor time of other threads, so a client can read the lists first.
+# Delay before loading. Loading slows other threads to half speed, so a client can read the lists first.
 LISTS_FIRST_SECS = 0.2
 
 
@@ -55,8 +55,8 @@ LISTS_FIRST_SECS = 0.2
 class Offered:
     """Capabilities of a server besides its lists: change notifications, pages next to answers, and questions to users.
 
-    `round_key` encrypts the state that a client carries from a question to its answer. Without it, a random key is
-    used.
+    `round_key` encrypts the state that a client returns with the answer to a question. Without `round_key`, a random
+    key is used.
     """
 
     updates: bool
@@ -66,7 +66,7 @@ class Offered:
 
 
 class Opening:
-    """Future for the dispatcher: consumers wait until it exists, and the producer waits until it is needed."""
+    """Future for the dispatcher. Consumers wait until it exists, and the producer waits until a consumer needs it."""
 
     def __init__(self) -> None:
         self._dispatcher: Dispatcher | None = None
@@ -78,7 +78,7 @@ class Opening:
         self._soon.set()
 
     async def opened(self) -> "Dispatcher":
-        """Wait for the dispatcher and return it, or raise the error that prevented it."""
+        """Wait for the dispatcher and return it, or raise the error of its creation."""
         while self._dispatcher is None:
             self._soon.set()
             self._needed.set()
@@ -89,7 +89,7 @@ class Opening:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the dispatcher exists, or has failed."""
+        """Whether the dispatcher exists or could not be created."""
         return self._decided.is_set()
 
     def end(self) -> None:
@@ -99,9 +99,9 @@ class Opening:
         self._needed.set()
 
     async def is_needed(self) -> bool:
-        """Wait until the dispatcher is needed; return False after `end`.
+        """Wait until the dispatcher is needed.
 
-        After `begin`, wait up to 0.2 s longer, so that the client can first read the lists.
+        Return False after `end`. After `begin`, wait up to 0.2 s longer, so that the client can first read the lists.
         """
         await self._soon.wait()
         with anyio.move_on_after(LISTS_FIRST_SECS):
@@ -109,20 +109,20 @@ class Opening:
         return not self._over.is_set()
 
     async def keep(self, dispatcher: "Dispatcher") -> None:
-        """Provide the dispatcher to consumers until `end`."""
+        """Give the dispatcher to consumers until `end`."""
         self._dispatcher = dispatcher
         self._decided.set()
         await self._over.wait()
 
     async def refuse(self, failure: Exception) -> None:
-        """Raise the failure in consumers until `end`."""
+        """Raise the error in consumers until `end`."""
         self._dispatcher, self._failure = None, unwrapped(failure)
         self._decided.set()
         await self._over.wait()
 
 
 class Surface:
-    """Handlers of the MCP methods; each passes its parameters to the dispatcher."""
+    """Handlers of the MCP methods. Each handler passes its parameters to the dispatcher."""
 
     def __init__(self, opened: Opened, lists: Callable[[], Lists], extensions: Extensions) -> None:
         self._opened, self._lists, self._extensions = opened, lists, extensions
@@ -173,16 +173,16 @@ class Surface:
         return await _subscriptions(await self._opened()).listen(ctx, params)
 
     async def finish(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-        """Complete and shorten the results of the SDK: extensions, templates, and the server's stamp."""
+        """Complete and shorten the results of the SDK: extensions, templates, and the server's name and version."""
         result = await call_next(ctx)
         if not isinstance(result, dict):
             return result
         if ctx.method == "server/discover":
             return _lists_stay(result)
-        # older revisions do not define extensions, but hosts read them
+        # Older revisions do not define extensions, but hosts read them.
         if ctx.method == "initialize" and self._extensions:
             return {**result, "capabilities": {**result["capabilities"], "extensions": self._extensions}}
-        # the guide contract requires templates in this list; MCP lists them separately
+        # The guide contract requires templates in this list. MCP lists them separately.
         if ctx.method == "resources/list":
             templates = self._lists().templates
             listed = [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in templates]
@@ -193,7 +193,7 @@ class Surface:
 def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Server[Any]:
     """Return the MCP server for an existing dispatcher.
 
-    Servers with the same `round_key` can process the answers to each other's questions.
+    Servers with the same `round_key` accept the answers to each other's questions.
     """
 
     async def opened() -> "Dispatcher":
@@ -207,7 +207,7 @@ def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Se
     trading = dispatcher.context.trading
     told = instructions(catalogue.toolsets, live=live, trading="off" if trading is None else trading.mode)
     server = _server(opened, lambda: catalogue.lists, told, guard, offered)
-    server.get_tool_input_schema = catalogue.input_schema  # only the HTTP transport needs it
+    server.get_tool_input_schema = catalogue.input_schema  # only the HTTP transport needs the setting
     return server
 
 
@@ -221,7 +221,7 @@ def build_early_server(
     trading: str = "off",
     round_key: bytes | None = None,
 ) -> Server[Any]:
-    """Return an MCP server that answers `initialize` before its dispatcher exists, and requests it later."""
+    """Return an MCP server that answers `initialize` at once, and waits for its dispatcher later."""
     guard = partial(guarded, has_guides=GUIDE in toolsets)
     asks = trading != "off" and bool(toolsets & {"trade", ESSENTIAL})
     read = cache(partial(read_lists, toolsets, live=live, chart_app=has_views, trading=asks))
@@ -269,7 +269,7 @@ def _server(
         on_completion=guard(surface.complete),
     )
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        server.middleware.clear()  # no tracing is configured: skip the SDK's spans
+        server.middleware.clear()  # no tracing is configured, so skip the SDK's spans
     server.middleware.append(surface.finish)
     if offered.questions:
         from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by  # noqa: PLC0415 - for questions only
@@ -277,7 +277,7 @@ def _server(
         key = offered.round_key or token_bytes(32)
         security = RequestStateSecurity(keys=[key], ttl=ROUND_SECS, bind_principal=asked_by)
         server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
-    if offered.updates:  # registered only with change notifications, because the SDK declares every registered method
+    if offered.updates:  # the SDK announces every registered method
         add = server.add_request_handler
         add("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
         add("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
@@ -287,9 +287,9 @@ def _server(
 
 
 def _stamped(ctx: RequestContext, result: ResultT) -> ResultT:
-    """Add a short server stamp.
+    """Add a short server stamp (name and version).
 
-    Revision 2026-07-28 stamps every result, and the SDK would repeat the icon each time.
+    Revision 2026-07-28 stamps every result, and the SDK would repeat the icon in each.
     """
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return result
@@ -297,7 +297,7 @@ def _stamped(ctx: RequestContext, result: ResultT) -> ResultT:
 
 
 def _short_stamp(result: dict[str, Any]) -> HandlerResult:
-    """Shorten the SDK's own stamp on a result that has none from a handler."""
+    """Shorten the SDK's own stamp on results without a stamp from a handler."""
     match result.get("_meta"):
         case {"io.modelcontextprotocol/serverInfo": {"icons": _}, **rest}:
             return {**result, "_meta": {**rest, SERVER_INFO_META_KEY: STAMP}}
@@ -306,7 +306,7 @@ def _short_stamp(result: dict[str, Any]) -> HandlerResult:
 
 
 def _lists_stay(result: dict[str, Any]) -> HandlerResult:
-    """Declare that lists never change: the SDK declares the opposite if a server has subscriptions."""
+    """Declare that lists never change. The SDK declares the opposite for a server with subscriptions."""
     told: dict[str, Any] = {
         name: {**each, "listChanged": False} if "listChanged" in each else each
         for name, each in result["capabilities"].items()

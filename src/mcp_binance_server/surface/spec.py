@@ -21,16 +21,16 @@ def is_empty(value: object) -> bool:
 
 
 class Answer(BaseModel):
-    """Members of every structured answer; amounts of money are decimal numbers as text."""
+    """Members of every structured answer. Amounts of money are decimal numbers as text."""
 
     success: bool = True
-    # Not in the schema, because notes explain themselves and every client pays for the size of schemas.
+    # Omitted from the schema, because notes explain themselves and every client pays for the size of schemas.
     notes: SkipJsonSchema[list[str]] = Field(default=[], exclude_if=is_empty)
-    """Sentences of the text that no other member contains."""
+    """Sentences of the text whose facts no other member contains."""
 
 
 class ListAnswer(Answer):
-    """An answer with rows: their count, the limit, and the call for further rows."""
+    """An answer with rows: the count of rows, the limit, and the call for further rows."""
 
     count: int
     limit: int
@@ -42,7 +42,7 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 PRIVATE_GROUPS = frozenset({"account", "orders"})
 TRADE = "trade"
 NEXT_PAGE = "mcp-binance-server/next"
-"""Key in an answer's meta: arguments of the next page, for programs that read all pages."""
+"""Key in an answer's `meta` for the arguments of the next page, for programs that read all pages."""
 
 
 def scope_of(group: str) -> Scope:
@@ -56,29 +56,29 @@ def scope_of(group: str) -> Scope:
 class ToolAnswer:
     """Result of a tool, with the same facts as text and as structured data.
 
-    A client may show a model only one of them. A picture is an attachment without structured data, because clients hide
-    it next to such data.
+    A client may show a model only one of the two. A picture is an attachment without structured data, because clients
+    hide a picture next to structured data.
     """
 
     text: str
     structured: Answer | None = None
     attached: tuple[types.ContentBlock, ...] = ()
     quiet: bool = False
-    """Whether the data looks as if trading had stopped, so that the market should be checked."""
+    """Whether the data suggests that trading has stopped, so that the market should be checked."""
     warnings: tuple[str, ...] = ()
-    """Warnings about the data; they are put into both channels."""
+    """Warnings about the data, which go into the text and the structured data."""
     meta: dict[str, Any] | None = None
     """Metadata for programs, not for models."""
     is_refused: bool = False
-    """Whether the request was refused, which the protocol reports as an error."""
+    """Whether the request was refused. The protocol reports a refusal as an error."""
 
 
 @dataclass(frozen=True)
 class ToolSpec(Generic[ArgumentsT]):
     """One tool, with its handler, models and properties.
 
-    `read_only` has no default. The description must say when a model should use the tool and when not. A setting can
-    turn off all `live` tools, which analyse order books.
+    `read_only` has no default. The description must say when a model should use the tool and when not. `live` tools
+    analyse order books, and a setting turns them off together.
     """
 
     name: str
@@ -86,7 +86,7 @@ class ToolSpec(Generic[ArgumentsT]):
     description: str
     arguments: type[ArgumentsT]
     answer: type[Answer] | None
-    """Model of its structured answer; None for a tool that answers with a picture."""
+    """Model of the structured answer; None for a tool that answers with a picture."""
     run: Callable[[Context, ArgumentsT], Awaitable[ToolAnswer]]
     read_only: bool
     toolset: str
@@ -94,23 +94,23 @@ class ToolSpec(Generic[ArgumentsT]):
     open_world: bool = True
     """Whether the tool sends requests beyond this machine."""
     destructive: bool = True
-    """Whether its writes can cost something; without meaning for a tool that reads."""
+    """Whether a write can cost money. Without meaning for a read-only tool."""
     idempotent: bool = False
-    """Whether a repeated call changes nothing more; without meaning for a tool that reads."""
+    """Whether a repeated call changes nothing more. Without meaning for a read-only tool."""
     slow: bool = False
     """Whether the tool is slow and reports its progress to clients that ask for it."""
     shared: bool = False
-    """Whether equal calls within a second can share one answer: it is public, and states its time."""
+    """Whether equal calls within a second can share one answer. Such an answer must be public and state its time."""
     asks: bool = False
     """Whether the tool can ask its user before it does anything."""
     loads: tuple[str, ...] = ()
-    """Modules for this tool alone, loaded at the first call."""
+    """Modules that only this tool needs, loaded at the first call."""
     own_scope: Scope | None = None
     """Scope of the tool, if it differs from its toolset's scope."""
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None
     """Scope of one call, if it depends on the arguments."""
     view: str | None = None
-    """Address of a page in which a host can show the answer."""
+    """Address of the page in which a host can show the answer."""
     for_view_only: bool = False
     """Whether only a page can call the tool, not a model."""
 
@@ -138,7 +138,7 @@ class ToolSpec(Generic[ArgumentsT]):
                 read_only_hint=self.read_only,
                 destructive_hint=None if self.read_only else self.destructive,  # has a meaning only for writes
                 idempotent_hint=True if self.idempotent else None,
-                open_world_hint=None if self.open_world else False,  # clients assume true without it
+                open_world_hint=None if self.open_world else False,  # if it is absent, clients assume true
             ),
             _meta=self._meta,
         )
@@ -147,7 +147,7 @@ class ToolSpec(Generic[ArgumentsT]):
     def _meta(self) -> dict[str, Any] | None:
         if self.for_view_only:
             return {"ui": {"visibility": ["app"]}}
-        # Deprecated flat key; some hosts read no other.
+        # Deprecated flat key. Some hosts read no other key.
         return None if self.view is None else {"ui": {"resourceUri": self.view}, "ui/resourceUri": self.view}
 
 
@@ -170,13 +170,13 @@ class ResourceSpec:
 
 @dataclass(frozen=True)
 class TemplateSpec:
-    """A URI template, which stands for one resource per value of its variable."""
+    """A URI template: one resource per value of its variable."""
 
     uri_template: str
     name: str
     description: str
     mime_type: str | None = "text/markdown"
-    """MIME type of every match; None if matches can differ."""
+    """MIME type of all matches; None if they can differ."""
 
     @property
     def toolset(self) -> str:
@@ -191,10 +191,7 @@ class TemplateSpec:
 
 @dataclass(frozen=True)
 class PromptSpec(Generic[ArgumentsT]):
-    """One prompt.
-
-    The list has only the fields that MCP defines; the arguments model validates all values.
-    """
+    """One prompt. The list has only the fields that MCP defines. The arguments model validates all values."""
 
     name: str
     description: str
@@ -215,7 +212,7 @@ class PromptSpec(Generic[ArgumentsT]):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Text of a resource, with cache lifetime, cache scope and metadata for programs."""
+    """Text of a resource, with its cache lifetime, cache scope and metadata for programs."""
 
     text: str
     keep_ms: int

@@ -27,7 +27,8 @@ MOST_PAGES = 50
 BOOK = "/orderbook"
 # Pages that change with each order, if trading is on.
 ORDER_PAGES = (parse(OPEN_ORDERS.uri), parse(JOURNAL.uri))
-# Limit of unread notifications. Over it the client no longer reads, and its stream ends; the client can open a new one.
+# Limit of unread notifications. A client with more no longer reads, so its stream ends; the client can open a new
+# stream.
 MOST_BEHIND = 4 * MOST_PAGES
 _KEPT = "mcp_binance_server.subscriber"
 
@@ -37,7 +38,7 @@ def too_many_pages() -> StreamsFull:
 
 
 class Subscriber:
-    """A subscribed client with its queue of changed pages; a page is in the queue at most once."""
+    """A subscribed client with its queue of changed pages. A page is in the queue at most once."""
 
     def __init__(self, updates: UpdateService, send: Callable[[str], Awaitable[None]]) -> None:
         self._updates = updates
@@ -64,7 +65,7 @@ class Subscriber:
             self._updates.start(partial(self._carry, self._scope))
 
     def remove(self, uri: str) -> None:
-        """Stop watching a page; do nothing if it is not watched."""
+        """Stop watching a page. Do nothing if the page is not watched."""
         if (release := self._held.pop(uri, None)) is not None:
             release()
         self._changed.pop(uri, None)
@@ -108,7 +109,7 @@ class Subscriber:
 
 
 class Subscriptions:
-    """Handlers of the three subscription methods; subscriptions end with the client's connection."""
+    """Handlers of the three subscription methods. Subscriptions end with the client's connection."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._ask = dispatcher
@@ -136,7 +137,7 @@ class Subscriptions:
                 pages[uri] = await self._observable_page(caller_of(ctx), uri)
         bus = _Bus()
         handler = ListenHandler(bus, max_buffered_events=MOST_BEHIND)
-        # Lists never change, so only the page subscriptions of the requested filter are confirmed.
+        # Lists never change, so confirm only the page subscriptions of the requested filter.
         honoured = types.SubscriptionFilter(resource_subscriptions=[*uris])
         ending = _Ending(stream_evicted(self._updates.places.most))
         with ExitStack() as held, self._updates.streaming(handler.close, ending.scope.cancel), ending.scope:
@@ -148,7 +149,7 @@ class Subscriptions:
 
     @contextmanager
     def _naming(self, ctx: RequestContext, uri: str) -> Generator[None]:
-        """Add the URI to errors inside the block, because one stream is requested for many pages."""
+        """Add the page's URI to errors inside the block, because one stream covers many pages."""
         try:
             yield
         except AppError as error:
@@ -183,9 +184,9 @@ class Subscriptions:
 
 @dataclass(eq=False, slots=True)
 class _Ending:
-    """Eviction of a stream in favour of another party.
+    """Eviction of a stream in favour of another party (caller).
 
-    The stream is cancelled and not closed: a slow reader could delay its close forever.
+    The stream is cancelled, because a slow reader could delay closing it forever.
     """
 
     reason: AppError
@@ -197,7 +198,7 @@ class _Ending:
 
 
 class _Bus:
-    """Event bus between the pages of one stream and the SDK's listener."""
+    """Event bus between the pages of one stream and the SDK's listener for this stream."""
 
     def __init__(self) -> None:
         self._listener: Callable[[ServerEvent], None] | None = None
@@ -214,5 +215,5 @@ class _Bus:
             self._listener(ResourceUpdated(uri=uri))
 
     async def publish(self, event: ServerEvent) -> None:
-        """Raise NotImplementedError, because each page notifies the listener directly."""
+        """Raise NotImplementedError. Pages notify the listener directly."""
         raise NotImplementedError(event)

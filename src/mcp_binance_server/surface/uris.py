@@ -1,4 +1,4 @@
-"""Parsing and formatting of binance:// URIs; guide://, chart:// and ui:// URIs are not split."""
+"""Parsing and formatting of binance:// URIs. URIs of other schemes are not split."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -13,24 +13,24 @@ CHARTS = "charts"
 MARKET = "market"
 ORDERS = "orders"
 UI_SCHEME = "ui://"
-# The number is the version of the interface between the page and get_chart_bars, because hosts cache pages by URI.
+# The number is the version of the interface between the page and get_chart_bars. Hosts cache pages by URI.
 CHART_VIEW = "ui://mcp-binance-server/chart-1.html"
 LONGEST_URI = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceUri:
-    """A parsed URI: a category, and an identifier, which is empty for the category itself."""
+    """A parsed URI: a category and an identifier. The identifier is empty for the category itself."""
 
     category: str
     identifier: str
 
 
 def parse(uri: str) -> ResourceUri:
-    """Split a URI into category and percent-decoded identifier, ignoring the case of scheme and category.
+    """Split a URI into category and percent-decoded identifier. The case of scheme and category is ignored.
 
     Raises:
-        InvalidScheme: the scheme is none of the four that are served.
+        InvalidScheme: the server has no such scheme.
         ResourceNotFound: the URI is not binance://{category} or binance://{category}/{identifier}.
     """
     scheme, separator, rest = uri[:LONGEST_URI].partition("://")

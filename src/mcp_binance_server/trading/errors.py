@@ -135,7 +135,7 @@ class OrderDenied(AppError):
         """Return the fields of the error. For a limit of a minute or a day, they include the time to wait."""
         if self.retry_after_secs is None:
             return AppError.data(self)
-        wait = f"Report it, and preview it again in {self.retry_after_secs} seconds; exits have limits of their own"
+        wait = f"Report the refusal, and preview again in {self.retry_after_secs} seconds; exits are limited separately"
         return {**AppError.data(self), "recovery_suggestion": wait}
 
     @property

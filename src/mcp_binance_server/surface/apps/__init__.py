@@ -1,1 +1,1 @@
-"""Interactive pages that a host with MCP Apps shows in the chat, next to an answer."""
+"""Interactive pages (MCP Apps) that a host shows in the chat, next to an answer."""

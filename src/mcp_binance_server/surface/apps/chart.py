@@ -1,4 +1,4 @@
-"""The live chart as an MCP App: its page and the addresses under which hosts load it."""
+"""The live chart as an MCP App: its page, and the addresses that hosts load it from."""
 
 import anyio.to_thread
 
@@ -10,14 +10,14 @@ from mcp_binance_server.surface.spec import Page
 from mcp_binance_server.surface.uris import CHART_VIEW
 
 DAY_MS = 24 * 60 * 60 * 1000
-# Hosts cache addresses forever. So an address stays in this list, and its page must be able to read today's answers.
+# Hosts cache addresses forever. So an address stays in this list, and its page must stay able to read the answers.
 ADDRESSES = (CHART_VIEW,)
-# The page sends no requests of its own; the host passes it all data, as answers of tools.
+# The page sends no requests of its own. The host passes all data to the page, as answers of tools.
 META: dict[str, object] = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
 
 
 async def read_view(_context: Context, uri: str) -> Page:
-    """Return the page of the live chart; it contains no data, so every client can cache it.
+    """Return the page of the live chart. The page contains no data, so every client can cache it.
 
     Raises:
         ResourceNotFound: the address is not in the list.

@@ -1,6 +1,6 @@
 """The built page of the live chart, if this installation has it.
 
-The page contains third-party code, so it is not in the repository: hatch_build.py builds it from web/ for every wheel.
+The page contains third-party code, so it is not in the repository. hatch_build.py builds it from web/ for every wheel.
 """
 
 from functools import cache
@@ -16,5 +16,5 @@ def is_built() -> bool:
 
 @cache
 def text() -> str:
-    """Return the page as text, cached; it is the same for all clients."""
+    """Return the page as text. It is cached, because it is the same for all clients."""
     return PAGE.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The profile `essential`: the tools that it lists, and two tools that find and run the others."""
+"""The profile `essential`: a short list of tools, and two tools that find and run the others."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -20,14 +20,14 @@ LISTED = frozenset({
 WITH_TRADING = frozenset({"preview_order", "get_order"})
 """Tools listed next to the trading tools."""
 KINDS = frozenset({"trading_analysis", "portfolio_risk", "market_overview"})
-"""Kinds of get_analysis in the list; `call_tool` runs every public kind."""
+"""Kinds of get_analysis that the profile lists. `call_tool` runs every public kind."""
 RUNNABLE = frozenset({"market", "analysis", "charts", "derivatives"})
-"""Toolsets whose tools `call_tool` can run. Playbooks are not among them: an operator can add private ones."""
+"""Toolsets whose tools `call_tool` can run. Playbooks are excluded, because an operator can add private playbooks."""
 
 MOST_BYTES = 1_500
 MOST_FOUND = 5
 NOTHING = "No tool fits these words. Try others: candles, trades, order book, order flow, funding, chart, symbols."
-# Words of questions that the texts of these tools do not contain.
+# Words of questions that are missing from the texts of these tools.
 SYNONYMS = {
     "get_klines": "candlesticks ohlc ohlcv history past closes",
     "get_recent_trades": "prints tape last",
@@ -56,7 +56,10 @@ class CallTool(Arguments):
 def find_tool(
     specs: Sequence[ToolSpec[Any]], *, listed: AbstractSet[str], runnable: AbstractSet[str]
 ) -> ToolSpec[FindTool]:
-    """Return the tool that finds a tool, and says how it is called; names of the listed and of the runnable tools."""
+    """Return the tool that finds other tools and says how to call them.
+
+    Its text names the listed and the runnable tools.
+    """
     index = TextIndex([_searched(spec) for spec in specs])
 
     def way(spec: ToolSpec[Any]) -> str:
@@ -89,7 +92,7 @@ def find_tool(
 
 
 async def _refuse(_context: Context, arguments: CallTool) -> ToolAnswer:
-    raise not_runnable(arguments.name)  # the dispatcher runs the inner tool itself
+    raise not_runnable(arguments.name)  # the dispatcher runs the inner tool
 
 
 RUN_TOOL = ToolSpec(
@@ -121,7 +124,7 @@ def _searched(spec: ToolSpec[Any]) -> tuple[str, str]:
 
 
 def _page(heads: Sequence[str], details: Sequence[str]) -> str:
-    """Return the found tools with as many details, best first, as the limit of bytes allows."""
+    """Return the found tools, best first, with as many details as the byte limit allows."""
     page, room = [*heads], MOST_BYTES - len("\n".join(heads).encode())
     for place, told in enumerate(details):
         if told and len(told.encode()) <= room:

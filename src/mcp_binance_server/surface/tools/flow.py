@@ -24,7 +24,7 @@ class GetOrderFlow(Arguments):
 def flow_metrics(report: FlowReport) -> dict[str, Metric]:
     """Return all measures of order flow in a time window.
 
-    Volumes are exact. The buy or sell side is named only if it is unusual for this symbol.
+    Volumes are exact. A side is named only if its share is unusual for this symbol.
     """
     sample, rules = report.sample, report.rules
     if not sample.known_ms:
@@ -77,7 +77,7 @@ def _direction(report: FlowReport) -> Metric:
 
 
 def _late(report: FlowReport) -> dict[str, Metric]:
-    """Return the measures that need a live stream, which may still be collecting data."""
+    """Return the measures that need a live stream and may still lack data."""
     large, paid, impact, rates = report.large, report.paid, report.impact, report.rates
     late = {
         "large_trades": _unknown(large, "quote") if isinstance(large, Unknown) else _large(large),
@@ -194,7 +194,7 @@ GET_ORDER_FLOW = ToolSpec(
     title="Order flow",
     description=(
         "Taker buys and sells of one pair in the last seconds, and whether they are unusual for the pair; no "
-        "forecast. Answers at once; OFI collects for 10 s. Not for single trades: get_recent_trades."
+        "forecast. Answers at once, except OFI, which needs 10 s of data. Not for single trades: get_recent_trades."
     ),
     arguments=GetOrderFlow,
     answer=MeasuredAnswer,

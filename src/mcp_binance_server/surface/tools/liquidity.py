@@ -32,7 +32,7 @@ class GetVolumeProfile(Arguments):
     symbol: Pair
     duration_hours: Annotated[int, Field(ge=1, le=168)] = 24
     tick_size: DecimalText | None = optional("Price range of one bin, e.g. '50'; by the range if left out")
-    rows: Literal[1, 2] | None = optional("Rows by which the value area grows; default 1, unless configured")
+    rows: Literal[1, 2] | None = optional("Rows that each step adds to the value area; default 1 unless configured")
 
 
 def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
@@ -67,7 +67,7 @@ def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
 
 
 def _price_metrics(rules: SymbolRules, reading: PriceReading | None) -> dict[str, Metric]:
-    """Return the reference price of distances; if it is the mid price, also the last trade."""
+    """Return the reference price for distances. If it is the mid price, also return the last trade."""
     if reading is None:
         return {"price": Metric(value=None, unit="quote", why_null="no_trades")}
     now = exact_average(reading.price, rules.tick)

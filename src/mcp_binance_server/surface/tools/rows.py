@@ -29,7 +29,7 @@ MaybeText = Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
 
 WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=300)]
 
-# Reasons for a missing value that suggest a market without trading.
+# Reasons for a missing value that suggest that the market is not trading.
 SILENT: frozenset[WhyNull] = frozenset({"one_sided_book", "crossed_book", "stale_book", "no_events", "no_trades"})
 
 
@@ -39,7 +39,7 @@ def _without_null(schema: dict[str, Any]) -> None:
 
 
 def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic's own Field
-    """Declare an optional argument; its schema omits null, which has no meaning there."""
+    """Declare an optional argument. Its schema omits null, which has no meaning in arguments."""
     return Field(None, description=description, json_schema_extra=_without_null)
 
 
@@ -59,10 +59,7 @@ def _bare(schema: dict[str, Any]) -> None:
 
 
 class Row(BaseModel):
-    """One row of a list.
-
-    Its schema has only names and types, because every client pays for its size in context.
-    """
+    """One row of a list. Its schema has only names and types, because clients pay for its size in context."""
 
     model_config = ConfigDict(json_schema_extra=_bare)
 

@@ -23,7 +23,7 @@ class AnalysisAnswer(Answer):
 
 
 def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
-    """Return the tool with these prompts as its kinds; each kind has its own arguments, rules and scope."""
+    """Return the tool whose kinds are these prompts. Each kind has its own arguments, rules and scope."""
     by_kind = {spec.name: spec for spec in prompts}
 
     def chosen(arguments: Arguments) -> PromptSpec[Any]:
@@ -61,7 +61,7 @@ def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
 
 
 def _arguments(prompts: Sequence[PromptSpec[Any]]) -> type[Arguments]:
-    """Return a model with the arguments of all prompts; the chosen prompt validates the values."""
+    """Return a model with the arguments of all prompts. The chosen prompt validates the values."""
     takers: dict[str, list[str]] = {}
     schemas: dict[str, dict[str, Any]] = {}
     for spec in prompts:

@@ -1,4 +1,4 @@
-"""Anomalies in the last minutes of a market, with how often each kind occurs there (base rate)."""
+"""Anomalies in the last minutes of a market, with the frequency of each kind in this market (base rate)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -33,7 +33,7 @@ NAMES: dict[EventName, str] = {
     "flood": "Flood of changes",
     "standing_size": "Large standing size",
 }
-# Smaller events do not count, even if they are rare.
+# Smaller events are ignored, even if they are rare.
 FLOORS: dict[EventName, str] = {
     "hidden_size": "3 equal refills",
     "absorption": "2 deviations below the usual move",
@@ -45,7 +45,7 @@ TAKERS = {"bid": "selling", "ask": "buying"}
 
 
 def anomaly_rows(report: AnomalyReport) -> list[str]:
-    """Return the table of events with the rate expected by chance, and a line on kinds without enough history."""
+    """Return the table of events with the number expected by chance, and a line on kinds without enough history."""
     lines = list[str]()
     if report.judged:
         lines += ["| Event | Last minutes | Measured | How often here |", "|-|-|-|-|"]
@@ -60,7 +60,10 @@ def anomaly_rows(report: AnomalyReport) -> list[str]:
 
 
 def stress_line(report: AnomalyReport) -> str:
-    """Return how the market differs from its last hour: `usual`, or depth, spread and move against their medians."""
+    """Return how the market differs from its last hour.
+
+    This is `usual`, or depth, spread and move against their medians.
+    """
     now = report.stress
     if now is None:
         return f"not judged: {_no_stream(report)}"
@@ -110,7 +113,7 @@ def anomalies_line(report: AnomalyReport) -> str:
 
 
 def anomaly_metrics(report: AnomalyReport) -> dict[str, Metric]:
-    """Return every event with rank and base rate, the kinds without enough history, and the current stress."""
+    """Return every event with its rank and base rate, the kinds without enough history, and the current stress."""
     waiting = [
         {"event": each.name, **not_judged_member(lacking)}
         for each in report.verdicts
@@ -175,7 +178,7 @@ def _rate(verdict: EventVerdict) -> str:
 def _seen(rules: SymbolRules, verdict: EventVerdict) -> str:
     """Return the pattern that fits a minute's data.
 
-    An order book shows neither orders nor traders, so the text claims nothing about them.
+    The text claims nothing about orders and traders, which an order book does not show.
     """
     place = "" if verdict.price is None else f" at {_price(rules, verdict.price)} ({verdict.side})"
     if verdict.name == "hidden_size":
@@ -216,17 +219,17 @@ def _answer(rules: SymbolRules, found: Mapping[str, float]) -> str:
 
 
 def _withdrawn(rules: SymbolRules, found: Mapping[str, float]) -> str:
-    del rules  # unused: only shares are shown
+    del rules  # unused, because only shares are shown
     return f"{share(found['share_of_side'])} of its side, the largest excluded ({found['times']:.0f} counted)"
 
 
 def _changes(rules: SymbolRules, found: Mapping[str, float]) -> str:
-    del rules  # unused: only a ratio is shown
+    del rules  # unused, because only a ratio is shown
     return f"{found['times_usual']:.1f}x the usual number of changes, beyond the effect of trades" if found else ""
 
 
 def standing_words(rules: SymbolRules, found: Mapping[str, float]) -> str:
-    """Return the description of a large standing size, and how often similar sizes were traded into."""
+    """Describe a large standing size, and how often trades reached similar sizes."""
     if "size" not in found:
         return "none large enough to matter"
     minutes = found.get("minutes_of_volume")
@@ -321,7 +324,7 @@ def _no_stream(report: AnomalyReport) -> str:
 
 
 def no_stream(unknown: Unknown | None) -> str:
-    """Return the reason why a market has no live data."""
+    """Return the reason for missing live data of a market."""
     reason = unknown.why_null if unknown else "collecting"
     return NO_STREAM if reason == "upstream_unavailable" else why(reason)
 

@@ -24,10 +24,12 @@ from mcp_binance_server.surface.views.markdown import (
 from mcp_binance_server.surface.views.market import footer
 
 COLUMNS = "open,high,low,close,volume"
-# Up to this number of rows each has its time. In a longer list every MARK_EVERY-th row has it, unless there are gaps.
+# Up to this number of rows, each row has its time. In a longer list every MARK_EVERY-th row has it, unless there are
+# gaps.
 ROWS_WITH_TIME = 100
 MARK_EVERY = 25
-# Tolerance for the sharing of answers (1 s), and for the error of the exchange's estimated clock (0.5 s).
+# Tolerance for answers that are shared for a second, and for an error of half a second in the exchange's estimated
+# clock.
 IN_DOUBT_MS = 2_000
 
 # Indicators with a range from 0 to 100.
@@ -46,18 +48,21 @@ def candle_rows(rules: SymbolRules, candles: tuple[Candle, ...]) -> list[str]:
 
 
 def short_time(epoch_ms: int) -> str:
-    """Return the opening time of a candle in UTC, with seconds only if they are not zero."""
+    """Format the opening time of a candle in UTC. Seconds are shown only if they are not zero."""
     moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment.second else f"{moment:%Y-%m-%dT%H:%M}"
 
 
 def is_final(candle: Candle, at_ms: int) -> bool:
-    """Return whether a candle has closed, so that it cannot change."""
+    """Return whether a candle has closed and cannot change any more."""
     return candle.close_time_ms + IN_DOUBT_MS < at_ms
 
 
 def is_quiet(candles: tuple[Candle, ...], at_ms: int) -> bool:
-    """Return whether trading may have stopped: the last closed candle has no trades, or the current one is missing."""
+    """Return whether trading may have stopped.
+
+    Signs are a last closed candle without trades, and a missing current candle.
+    """
     if not candles or candles[-1].close_time_ms + IN_DOUBT_MS < at_ms:
         return True
     ended = [each for each in candles if is_final(each, at_ms)]
@@ -108,7 +113,7 @@ def candle_page(seen: Observation[CandleSeries], written: list[str]) -> str:
 
 
 def candle_notes(seen: Observation[CandleSeries]) -> list[str]:
-    """Return the price change over all candles, and whether the last candle can still change."""
+    """Return the price change over all candles. State whether the last candle can still change."""
     candles = seen.value.candles
     if not candles:
         return ["No candle opened in this period."]
@@ -138,7 +143,7 @@ def _last(candle: Candle, at_ms: int) -> str:
 
 
 def line_value(rules: SymbolRules, line: str, value: float | None) -> str | None:
-    """Format an indicator's value; for values in units of price it has two decimals more than the tick."""
+    """Format an indicator's value. Values in units of price have two decimals more than the tick."""
     if value is None:
         return None
     places = _places(rules, line)
@@ -146,7 +151,7 @@ def line_value(rules: SymbolRules, line: str, value: float | None) -> str | None
 
 
 def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Render a title, notes and rows; the first row has the column names."""
+    """Render a title, notes and rows. The first row has the column names."""
     return [
         f"# {plain(rules.symbol)} {interval} indicators",
         *told,
@@ -156,7 +161,7 @@ def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows
 
 
 def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
-    """Return notes on indicator rows: values that can change, missing values, and the start of sums."""
+    """Return notes on indicator rows: values that can change, missing values, and the start of cumulative sums."""
     reading = seen.value
     notes = [
         f"Newest last, prices in {plain(seen.rules.quote)}; a bar that is not final may still change; n/a: too few bars"
@@ -169,7 +174,7 @@ def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
 
 
 def seed_weights(reading: IndicatorReading, place: int) -> dict[str, str]:
-    """Return how much of each value in a row still comes from the start of its average.
+    """Return the weight that the start value still has in each value of a row.
 
     Weights of at most a hundredth are left out.
     """

@@ -16,7 +16,7 @@ from mcp_binance_server.charts.catalogue import (
 )
 from mcp_binance_server.surface.views.markdown import counted, instant, plain
 
-# chart-img.com documents a limit of this size if there is none.
+# chart-img.com documents an upper limit of this size for inputs without a limit.
 NO_LIMIT = 100_000
 TYPES = {"Integer": "number", "Float": "number", "Boolean": "boolean"}
 
@@ -59,7 +59,7 @@ def parameters_part(catalogue: ChartCatalogue, examples: Sequence[Example]) -> s
 
 
 def exchanges_part(exchanges: Sequence[Exchange]) -> str:
-    """Render the exchanges by type; the ID comes first, because symbols start with it."""
+    """Render the exchanges by type. The ID comes first, because symbols start with it."""
     lines = [f"## Exchanges ({len(exchanges)})"]
     for kind, found in groupby(exchanges, key=lambda each: each.type):
         lines += ["", f"**{plain(kind)}**", *map(_exchange, found)]

@@ -1,4 +1,4 @@
-"""Page of an order flow analysis: exact volumes first, then how unusual they are for this symbol."""
+"""Page of an order flow analysis: exact volumes first, then how unusual they are for the symbol."""
 
 from decimal import Decimal
 
@@ -20,13 +20,13 @@ from mcp_binance_server.surface.views.trend import NOT_ADVICE
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
 NO_STREAM = "no live stream for this symbol"
 MILLION = 1_000_000
-# Smallest t-statistic of a slope that is shown; by chance it occurs in one of about 700 windows.
+# Smallest t-statistic of a slope that is shown. By chance it occurs in about one of 700 windows.
 IMPACT_T = 3.0
 _NEXT = "This is not a forecast"
 
 
 def order_flow_page(report: FlowReport) -> str:
-    """Render the order flow of a time window; a side is named only if its share is unusual for the symbol."""
+    """Render the order flow of a time window. A side is named only if its share is unusual for the symbol."""
     minutes = report.requested_ms // 60_000
     return "\n".join(
         [
@@ -63,10 +63,7 @@ def order_flow_line(report: FlowReport) -> str:
 
 
 def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
-    """Format a quantity of the base asset.
-
-    It has at most two decimals, or below 1 the decimals of the lot step.
-    """
+    """Format a quantity of the base asset with at most two decimals. Below 1 it has the decimals of the lot step."""
     finest = decimals_of(rules.step)
     places = min(2, finest) if abs(value) >= 1 or not value else max(2, finest)
     sign = "+" if signed and value > 0 else ""
@@ -74,9 +71,9 @@ def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
 
 
 def paid_line(paid: PaidSpread | Unknown | None) -> str | None:
-    """Return the spread that takers paid, `effective spread 1.20 bps (quoted 0.98 bps)`; None if unknown.
+    """Return the spread that takers paid as text, or None if it is unknown.
 
-    If known, the realised spread and the price impact follow.
+    Example: `effective spread 1.20 bps (quoted 0.98 bps)`. The realised spread and the price impact follow if known.
     """
     if not isinstance(paid, PaidSpread) or paid.effective_bps is None:
         return None
@@ -91,7 +88,7 @@ def paid_line(paid: PaidSpread | Unknown | None) -> str | None:
 def per_million_bps(impact: KyleLambda, mid: float | None) -> float | None:
     """Return the fitted price impact in bps.
 
-    This is the move of the mid if takers on one side trade a million of the quote asset.
+    This is the move of the mid price if takers of one side trade a million of the quote asset.
     """
     return None if impact.value is None or not mid else impact.value * MILLION / mid / mid * 10_000
 
@@ -119,7 +116,7 @@ def _metrics(report: FlowReport) -> list[str]:
 
 
 def _paid(report: FlowReport) -> list[str]:
-    """Return the spread that takers paid and their price impact, if a stream has measured them."""
+    """Return the spread that takers paid and their price impact, if a live stream has measured them."""
     lines = list[str]()
     if (paid := paid_line(report.paid)) is not None:
         lines.append(f"**Takers paid**: {paid}")
@@ -162,7 +159,7 @@ def _not_judged(report: FlowReport) -> str:
 
 
 def _sentence(report: FlowReport) -> str:
-    """Return how one-sided the window was, compared with past windows of the symbol."""
+    """Return a sentence on how one-sided the window was, compared with earlier windows of the symbol."""
     direction, ratio = report.direction, report.sample.flow.buy_ratio
     if ratio is None:
         nothing = "No taker volume in the window" if report.sample.known_ms else "No data for the window"
@@ -185,7 +182,7 @@ def _caution(report: FlowReport) -> str:
 
 
 def _beaten(judgement: Judgement) -> str:
-    """Return the number of past windows with a lower score: `58 of the last 60 windows`."""
+    """Return the number of earlier windows with a lower score: `58 of the last 60 windows`."""
     seen, p = judgement.base_rate, judgement.p
     n = seen.n if seen is not None else 0
     return f"{n + 1 - round((p or 0.0) * (n + 1))} of the last {n} windows"
@@ -204,7 +201,7 @@ def _ofi(report: FlowReport) -> str:
 
 
 def _not_known(report: FlowReport) -> list[str]:
-    """Return one line that lists the unknown values, each with the progress of its data."""
+    """Return one line that lists the unknown values, each with the progress of its data collection."""
     ofi, paid, large, limits = report.ofi, report.paid, report.large, report.thresholds
     waiting = dict[str, str]()
     if isinstance(ofi, Unknown):

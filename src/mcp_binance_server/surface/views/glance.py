@@ -1,4 +1,4 @@
-"""First lines of every live market page (spread, depth, flow, cost), and the line with the times of the data."""
+"""First lines of every live market page (spread, depth, flow, cost), and the line with the times of their data."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ def no_mid(touch: TouchReport) -> str:
 def data_line(
     moments: Mapping[str, int | None], *, closed_ms: int | None = None, closed: str = "closed candles"
 ) -> str:
-    """Return the time of each part of a page; for closed candles also how much older they are."""
+    """Return the time of each part of a page. For closed candles, also return their age."""
     known = {name: at_ms for name, at_ms in moments.items() if at_ms is not None}
     parts = [data_times(known)] if known else []
     if closed_ms is not None:
@@ -63,7 +63,7 @@ def _flow(flow: TakerFlow | None) -> str:
 
 
 def _reach(rules: SymbolRules, mid: float | None) -> str:
-    """Return the price band of the depth: ten basis points, or three ticks if that is more."""
+    """Return the price band of the depth: ten basis points, or three ticks if these are wider."""
     is_coarse = mid is not None and BAND_TICKS * PriceGrid.of(rules).tick_bps(mid) > NEAR_BPS
     return f"(within {BAND_TICKS} ticks)" if is_coarse else f"(within {NEAR_BPS} bps)"
 

@@ -17,21 +17,18 @@ PARTS: dict[HealthPart, str] = {"spread": "spread", "depth": "depth of the thinn
 
 
 def health_title(report: HealthReport) -> str:
-    """Return the grade and the score, `Thin (71)`; without enough history, `not judged`."""
+    """Return the grade and the score: `Thin (71)`. Without enough history, return `not judged`."""
     now = report.now
     return "not judged" if now is None else f"{now.word} ({now.score:.0f})"
 
 
 def health_words(report: HealthReport) -> str:
-    """Return the grade and the score; without enough history, its progress."""
+    """Return the grade and the score. Without enough history, return the progress."""
     return _lacking(report) if report.now is None else health_title(report)
 
 
 def health_rows(report: HealthReport) -> list[str]:
-    """Return the components of the score and the cause of a low one.
-
-    Without a score, return the reason.
-    """
+    """Return the components of the score, and the cause of a low score. Without a score, return the reason."""
     made_good = _resilience(report)
     if report.now is None:
         lines = [f"_{pulled_words(report)}_"]
@@ -70,7 +67,7 @@ def health_line(report: HealthReport) -> str:
 
 
 def health_metrics(report: HealthReport) -> dict[str, Metric]:
-    """Return the score, its grade and components, and values that do not count in it."""
+    """Return the score, its grade and components, and values that do not influence the score."""
     now, top = report.now, report.top
     ticks = None if top.spread is None else report.grid.ticks(top.spread)
     return {

@@ -25,7 +25,7 @@ JOURNAL_ADDRESS = "- binance://orders/journal: orders placed by this server, wit
 
 
 def account_index(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
-    """Render an account's holdings in three lines, and the URIs of the details."""
+    """Render an account's holdings in three lines, and the URIs of detailed pages."""
     assets = len(portfolio.holdings) + len(portfolio.excluded)
     largest = ", ".join(
         f"{plain(each.asset)} {(each.weight or 0) * 100:.1f}%" for each in portfolio.holdings[:MOST_NAMED]
@@ -39,7 +39,7 @@ def account_index(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
 
 
 def orders_index(view: OpenOrders, *, has_journal: bool = False) -> str:
-    """Render the number of open orders and the newest one, and the URIs of the details."""
+    """Render the number of open orders, the newest order, and the URIs of detailed pages."""
     newest = max(view.orders, key=lambda order: (order.created_ms, order.order_id), default=None)
     facts = open_summary(view) if newest is not None else ["**Total Open Orders**: 0"]
     if newest is not None:

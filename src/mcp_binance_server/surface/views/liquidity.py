@@ -67,7 +67,7 @@ PLACES = {"inside": "inside the value area", "above": "above the value area", "b
 
 
 def liquidity_page(report: LiquidityReport) -> str:
-    """Render the liquidity map of a market; a section without data has the reason."""
+    """Render the liquidity map of a market. A section without data shows the reason."""
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Liquidity Map",
@@ -94,7 +94,7 @@ def liquidity_page(report: LiquidityReport) -> str:
 
 
 def thin_line(report: ThinRangeReport) -> str:
-    """Return the thinly traded ranges of a period in one line, and a large standing size if it is unusual."""
+    """Return one line with the thinly traded ranges of a period, and with a large standing size if it is unusual."""
     opening = f"{plain(report.rules.symbol)}, last {span(report.requested_ms)}:"
     now = report.reading
     told = f" Measured from {measured_from(report.rules, now)}." if now is not None and now.is_mid else ""
@@ -127,7 +127,7 @@ def _price_line(report: LiquidityReport) -> str:
 
 
 def _data(report: LiquidityReport) -> str:
-    """Return the times of a page's data: candles up to the last closed minute, streams to the second."""
+    """Return the times of a page's data. Candles end with the last closed minute, streams are exact to the second."""
     thin = report.thin
     moments = {
         "price": report.reading.at_ms if report.reading else None,
@@ -167,7 +167,7 @@ def _thin(report: LiquidityReport) -> list[str]:
 
 
 def _widest(found: ThinRanges) -> str:
-    """Return the width of the widest range without trades, and the reason why it does not count."""
+    """Return the width of the widest range without trades, and the reason why it is not listed."""
     if not found.widest:
         return "no range with hardly any trading between traded prices"
     widest = f"the widest range with hardly any trading is {found.widest:.2f} sigma of the window"
@@ -186,7 +186,7 @@ def _thin_row(report: LiquidityReport, found: ThinRange) -> str:
 
 
 def _usual(found: ThinRange) -> str:
-    """Return the volume in a range relative to the median of its bins; a small share is not shown as zero."""
+    """Return the volume in a range relative to the median of its bins. A small share is not shown as zero."""
     return f"{share(found.of_median, 0)} of usual" if found.of_median >= LITTLE else "under 1% of usual"
 
 
@@ -204,7 +204,7 @@ def _too_little(report: ThinRangeReport) -> str:
 
 
 def standing_line(rules: SymbolRules, report: StandingReport) -> str:
-    """Return in one line how unusual the largest standing size is, and how often similar sizes occur here."""
+    """Return one line that says how unusual the largest standing size is, and how often similar sizes occur here."""
     if report.unknown is not None:
         return f"not judged: {no_stream(report.unknown)}"
     if report.changed is not None:
@@ -225,7 +225,7 @@ def standing_line(rules: SymbolRules, report: StandingReport) -> str:
 
 
 def standing_metric(rules: SymbolRules, report: StandingReport) -> Metric:
-    """Return the largest standing size with rank and base rate, or the reason why there is not enough data."""
+    """Return the largest standing size with its rank and base rate. If there is not enough data, return the reason."""
     if report.unknown is not None:
         return Metric(value=None, confidence="none", why_null=report.unknown.why_null)
     verdict = report.verdict
@@ -276,7 +276,7 @@ def _costs(report: LiquidityReport) -> list[str]:
     costs = report.costs
     if costs is None:
         return [f"_Unavailable: {plain(report.no_book)}_"]
-    # If the amount exceeds both sides of the book, the line below already says so.
+    # If the amount exceeds both sides of the book, the line below says so already.
     rows = [_cost_row(report.rules, row) for row in costs.rows if row.buy.complete or row.sell.complete]
     bids, asks = (compact_money(each, report.rules.quote) for each in (costs.held_bids, costs.held_asks))
     held = f"_The known levels hold {bids} of bids and {asks} of asks_"

@@ -20,29 +20,32 @@ BPS_NOISE = Decimal("1e-10")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_{}[]<>|#"})
 
 NO_STEP = Decimal(0)
-# Five digits are exact to a hundredth of a percent; more would make long lists of candles a fifth longer.
+# Five digits are exact to a hundredth of a percent. More digits would make long lists of candles a fifth longer.
 VOLUME_DIGITS = 5
 
-# A ticker's close time is the time of the answer; with more delay than this the data is not current.
+# A ticker's close time is the time of the answer. If the close time is older than this, the data is not current.
 STALE_MS = 60_000
-# If the parts of a page were read further apart than this, the page shows the distance.
+# If the parts of a page were read further apart than this, the page shows their distance in time.
 APART_MS = 5_000
 OPENINGS = ("*Stale: ", "*Not trading now: ", "*Contradiction: ")
 WITNESSES: dict[Witness, str] = {"book": "the middle of the book", "candle": "the close of the newest candle"}
 
 
 def price(value: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
-    """Format a price with the decimals of its tick, at least two, so that different prices look different."""
+    """Format a price with the decimals of its tick, at least two, so that different prices never look equal."""
     return _written(value, price_places(tick, value), quote, signed=signed)
 
 
 def average(value: Decimal, quote: str, tick: Decimal) -> str:
-    """Format an average of prices, which may lie between two ticks: one more decimal, unless it is zero."""
+    """Format an average of prices, which may lie between two ticks.
+
+    It gets one more decimal than a price, unless this is zero.
+    """
     return _written(value, average_places(tick, value), quote)
 
 
 def price_places(tick: Decimal, value: Decimal) -> int:
-    """Return the number of decimals of a price; if the tick is unknown, those of the price itself."""
+    """Return the number of decimals of a price. Without a known tick, these are the decimals of the price itself."""
     return max(2, decimals_of(tick) if tick else min(FINEST, decimals_of(value)))
 
 
@@ -54,12 +57,12 @@ def average_places(tick: Decimal, value: Decimal) -> int:
 
 def money(amount: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
     """Format an amount of the quote asset, which has no tick: `$50,234.56`, or `0.03101 BTC` for a coin."""
-    # Two decimals are enough from 1 upwards; below 1, the tick shows how many digits matter.
+    # From 1 upwards two decimals are enough. Below 1, the tick sets the number of decimals.
     return _written(amount, 2 if abs(amount) >= 1 else max(2, decimals_of(tick)), quote, signed=signed)
 
 
 def compact_money(value: float, quote: str) -> str:
-    """Format an amount in short form: `$8.2M`, or with two significant digits `0.042 BTC`."""
+    """Format an amount in short form: `$8.2M`. Other assets have two significant digits: `0.042 BTC`."""
     size, unit = next(
         ((size, unit) for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if abs(value) >= size), (1.0, "")
     )
@@ -80,7 +83,7 @@ def bps_places(value: float | Decimal, places: int) -> int:
 
 def _written(amount: Decimal, places: int, quote: str, *, signed: bool = False) -> str:
     rounded = round_to_places(amount, places)
-    if amount and not rounded:  # less than a tick, such as an average: two digits, because zero would be wrong
+    if amount and not rounded:  # An average can be less than a tick. It gets two digits, because zero would be wrong.
         rounded = round_to_places(amount, 1 - amount.adjusted())
     sign = "-" if rounded < 0 else "+" if signed and rounded > 0 else ""
     digits = f"{abs(rounded):,f}"
@@ -93,7 +96,7 @@ def amount(value: Decimal, places: int = 2) -> str:
 
 
 def percent(value: Decimal) -> str:
-    """Format a signed percentage with two decimals, or with one if the second is zero."""
+    """Format a signed percentage with two decimals. A second decimal of zero is dropped."""
     two = round_to_places(value, 2)
     one = round_to_places(value, 1)
     shown = (one if one == two else two) + 0  # adding zero turns -0.0 into 0.0
@@ -118,7 +121,7 @@ def stamp(epoch_ms: int) -> str:
 
 
 def time_of_day(epoch_ms: int) -> str:
-    """Format the time of day, if the date is known: `14:23:45`."""
+    """Format the time of day, for a text that shows the date elsewhere: `14:23:45`."""
     return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%H:%M:%S}"
 
 
@@ -159,9 +162,9 @@ def plain(text: str) -> str:
 
 
 def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
-    """Format all digits of a number: at least the decimals of `step`, and no further zeros."""
+    """Format all digits of a number, with at least the decimals of `step` and no further zeros."""
     written = str(value)
-    if "E" in written:  # four times faster than always formatting, because few values have an exponent
+    if "E" in written:  # Four times faster than general formatting. Few values have an exponent.
         written = f"{value:f}"
     whole, _, fraction = written.partition(".")
     fraction = fraction.rstrip("0")
@@ -176,7 +179,7 @@ def exact_average(value: Decimal, tick: Decimal) -> str:
 
 
 def volume(value: Decimal) -> str:
-    """Format a traded quantity with five significant digits, or more if its whole part has more."""
+    """Format a traded quantity with five significant digits, or all digits of a longer whole part."""
     return exact(_rounding(max(VOLUME_DIGITS, value.adjusted() + 1)).plus(value))
 
 
@@ -186,19 +189,19 @@ def _rounding(digits: int) -> Context:
 
 
 def next_step(tool: str, **arguments: str | int | list[str] | None) -> str:
-    """Format a tool call; arguments of None are left out."""
+    """Format a tool call. Arguments of None are left out."""
     said = {name: value for name, value in arguments.items() if value is not None}
     return f"{tool} {json.dumps(said, ensure_ascii=False)}"
 
 
 def counted(count: int, limit: int | None = None, total: int | None = None) -> str:
-    """Format the number of rows shown, their total and the limit: `2 of 12 shown, limit 2`."""
+    """Format the number of rows shown, their total, and the limit: `2 of 12 shown, limit 2`."""
     shown = f"{count} shown" if total is None else f"{count} of {total} shown"
     return shown if limit is None else f"{shown}, limit {limit}"
 
 
 def with_more(lines: list[str], more: str | None) -> str:
-    """Join lines, with the call for further rows as the last line, where models read it."""
+    """Join lines. The last line is the call for further rows, because models read the end."""
     return "\n".join([*lines, f"More: {more}"] if more else lines)
 
 
@@ -219,7 +222,7 @@ def stale_doubts(view: MarketView) -> list[str]:
 
 
 def data_times(times: Mapping[str, int]) -> str:
-    """Return the time of each part of a page, and how far apart they are if it matters."""
+    """Return the time of each part of a page. If the times differ much, also return the difference."""
     written = ", ".join(f"{name} {time_of_day(at_ms)}" for name, at_ms in times.items())
     apart_ms = max(times.values()) - min(times.values())
     return f"{written} ({span(apart_ms)} apart)" if apart_ms > APART_MS else written
@@ -231,7 +234,7 @@ def status_doubts(rules: SymbolRules) -> list[str]:
 
 
 def contradictions(rules: SymbolRules, apart: Iterable[Disagreement]) -> list[str]:
-    """Return a warning for each price that contradicts the last price: both cannot be current."""
+    """Return a warning for each price that contradicts the last price. At most one of the two can be current."""
     return [
         f"Contradiction: the last price {price(each.last, rules.quote, rules.tick)} is {percent(each.percent)} from "
         f"{WITNESSES[each.witness]}, {average(each.other, rules.quote, rules.tick)}"
@@ -245,7 +248,7 @@ def doubt_lines(found: Iterable[str]) -> list[str]:
 
 
 def with_doubts(page: str, found: Iterable[str]) -> str:
-    """Insert warnings above the last line of a page, which shows the time of its data."""
+    """Insert warnings above the last line of a page, which shows the time of the data."""
     lines = page.split("\n")
     return "\n".join([*lines[:-1], *doubt_lines(found), lines[-1]])
 

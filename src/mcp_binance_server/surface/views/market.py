@@ -52,7 +52,7 @@ _WORD = re.compile(r"[A-Za-z0-9_ ]*")
 
 
 def once_a_moment(render: Callable[[MarketView], ShownT]) -> Callable[[MarketView], ShownT]:
-    """Decorator of a renderer: caches its result per ticker, as long as the view and its warnings do not change."""
+    """Decorate a renderer with a cache. It keeps one text per ticker while the view and its warnings do not change."""
     made: dict[int, tuple[MarketView, list[str], ShownT]] = {}
 
     @wraps(render)
@@ -102,7 +102,7 @@ def market_page(view: MarketView) -> str:
 
 @once_a_moment
 def ticker_page(view: MarketView) -> str:
-    """Render the 24-hour statistics of a symbol, with additional lines after the fixed format."""
+    """Render the 24-hour statistics of a symbol in the fixed format, followed by additional lines."""
     ticker = view.ticker
     lines = [
         market_page(view),
@@ -121,7 +121,7 @@ def ticker_table(board: TickerBoard, limit: int | None = None) -> str:
     head = ("Symbol", "Status", "Last Price", "24h Change", "Change Percent", "High", "Low", "Bid", "Ask", "Volume",
             "Quote Volume", "As of")  # fmt: skip
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    # the blank line ends the table; otherwise the next line would become a row
+    # The blank line ends the table. Otherwise the next line would become a row.
     lines += [*(_ticker_line(view) for view in board.views), ""]
     lines += doubt_lines(board_doubts(board))
     if board.missing:
@@ -145,7 +145,7 @@ def average_page(seen: Observation[AveragePrice]) -> str:
 
 
 def clock_page(reading: Sourced[ClockCheck]) -> str:
-    """Render the exchange's time and the difference from our clock."""
+    """Render the exchange's time, and how far this server's clock differs from it."""
     check = reading.value
     return "\n".join(
         [
@@ -158,7 +158,7 @@ def clock_page(reading: Sourced[ClockCheck]) -> str:
 
 
 def clock_words(check: ClockCheck) -> str:
-    """Return the difference between our clock and the exchange's, in words."""
+    """Format the difference between this server's clock and the exchange's."""
     ahead = check.difference_ms
     ours = f"{abs(ahead)} ms {'ahead of' if ahead > 0 else 'behind'}" if ahead else "equal to"
     return f"{ours} the exchange's, give or take {check.round_trip_ms / 2:g} ms"
@@ -208,7 +208,7 @@ def current_price(view: MarketView) -> str:
 
 
 def reading_words(rules: SymbolRules, reading: PriceReading) -> str:
-    """Format a reference price; a mid price is followed by the last trade and its age."""
+    """Format a reference price. A mid price is followed by the last trade and its age."""
     last = price(reading.last, rules.quote, rules.tick)
     if not reading.is_mid:
         return last
@@ -250,7 +250,7 @@ def _quote_volume(view: MarketView) -> str:
 
 
 def rule_values(rules: SymbolRules) -> dict[str, Rule]:
-    """Return all trading rules by name; a disabled rule is None."""
+    """Return all trading rules by name. A disabled rule is None."""
     return {item.name: _rule(getattr(rules, item.name)) for item in fields(rules) if item.name not in HEAD}
 
 
@@ -301,5 +301,5 @@ def _shown(value: Rule) -> str:
 
 
 def _word(text: str) -> str:
-    # Not escaped: models copy STOP_LOSS_LIMIT into calls, and a backslash would be copied too.
+    # Not escaped, because models copy STOP_LOSS_LIMIT into calls and would copy a backslash too.
     return text if _WORD.fullmatch(text) else plain(text)

@@ -55,7 +55,7 @@ WHY: dict[str, str] = {
 
 
 def context_member(basis: Basis, rules: SymbolRules) -> dict[str, Any]:
-    """Return the data behind the measures of an answer (period, sources, age), as its `context`."""
+    """Return the `context` of an answer: the period, sources and age of the data behind its measures."""
     window = basis.window
     context: dict[str, Any] = {
         "window": {
@@ -83,7 +83,7 @@ def context_member(basis: Basis, rules: SymbolRules) -> dict[str, Any]:
 
 
 def metric_member(metric: Metric) -> dict[str, Any]:
-    """Return a measure as structured data; empty members are left out, but a missing value is null."""
+    """Return a measure as structured data. Empty members are left out, but a missing value is null."""
     member: dict[str, Any] = {"value": metric.value}
     said = {
         "unit": metric.unit,
@@ -99,12 +99,12 @@ def metric_member(metric: Metric) -> dict[str, Any]:
 
 
 def base_rate_member(seen: BaseRate) -> dict[str, Any]:
-    """Return how often similar events occurred, with Wilson's confidence interval."""
+    """Return the frequency of similar events, with Wilson's confidence interval."""
     return {"k": seen.k, "n": seen.n, "low": round(seen.low, P_PLACES), "high": round(seen.high, P_PLACES)}
 
 
 def not_judged_member(waiting: NotJudged) -> dict[str, Any]:
-    """Return how much history of the symbol there is, and how much is needed."""
+    """Return the available and the required length of the symbol's history."""
     said: dict[str, Any] = {"have": waiting.have, "need": waiting.need, "unit": waiting.unit}
     if waiting.why is not None:
         said["why"] = waiting.why
@@ -114,30 +114,30 @@ def not_judged_member(waiting: NotJudged) -> dict[str, Any]:
 
 
 def base_rate_words(seen: BaseRate, unit: str = "minutes") -> str:
-    """Format how often similar events occurred: `seen in 3 of the last 240 minutes (1.3 %)`."""
+    """Format the frequency of similar events: `seen in 3 of the last 240 minutes (1.3 %)`."""
     percent = Decimal(100 * seen.k) / seen.n if seen.n else Decimal(0)
     return f"seen in {seen.k} of the last {seen.n} {unit} ({percent.quantize(Decimal('0.1'), ROUND_HALF_UP)} %)"
 
 
 def changed_words(seen: BaseRate) -> str:
-    """Return the text for an event so frequent in the last hour that it is no longer unusual."""
+    """Return the text for an event that was too frequent in the last hour to be unusual."""
     return f"unusual in {seen.k} of the last {seen.n} minutes: compare with the hours before"
 
 
 def not_judged_words(waiting: NotJudged) -> str:
-    """Return how much history there is: `not judged: 12 of 49 minutes`."""
+    """Format the available and the required length of history: `not judged: 12 of 49 minutes`."""
     if waiting.why is not None:
         return f"not judged: {why(waiting.why)}"
     return f"not judged: {waiting.have} of {waiting.need} {waiting.unit}"
 
 
 def why(metric_or_code: str | None) -> str:
-    """Return the reason for a missing value in words."""
+    """Return the reason for a missing value as words."""
     return WHY.get(metric_or_code or "", (metric_or_code or "unknown").replace("_", " "))
 
 
 def collecting(progress: Progress) -> str:
-    """Return the progress of a measure's data: `Collecting: 12 of 30 s (40 %), ready about 14:24:13 UTC`."""
+    """Format the progress of a measure's data: `Collecting: 12 of 30 s (40 %), ready about 14:24:13 UTC`."""
     have, need = progress.have_ms // 1000, -(-progress.need_ms // 1000)
     done = share(progress.have_ms / progress.need_ms, 0) if progress.need_ms else "0%"
     return f"Collecting: {have} of {need} s ({done}), ready about {time_of_day(progress.ready_ms)} UTC"
@@ -160,7 +160,7 @@ def number(value: float | None, places: int = 4) -> float | None:
 
 
 def basis_points(value: float | None, places: int = 3) -> float | None:
-    """Round a distance in basis points; only zero becomes zero."""
+    """Round a distance in basis points. Only zero is shown as zero."""
     return None if value is None else number(value, bps_places(value, places))
 
 
@@ -185,7 +185,7 @@ def threshold_line(thresholds: Thresholds) -> str:
 
 
 def changed_lines(thresholds: Thresholds) -> list[str]:
-    """Return the line on thresholds; no line if all are defaults."""
+    """Return the line on thresholds; no line if all thresholds have their defaults."""
     return [f"Thresholds: {threshold_words(thresholds)}"] if changes(thresholds) else []
 
 
@@ -195,7 +195,7 @@ def in_percent(share: float) -> str:
 
 
 def measure_lines(measures: Members, rules: SymbolRules) -> list[str]:
-    """Return measures as tables: one for all single values, and one for each list of values."""
+    """Return measures as tables: one table for all single values, and one for each list of values."""
     single = {name: each for name, each in measures.items() if not _has_rows(each["value"])}
     units = {**UNITS, "base": plain(rules.base), "quote": plain(rules.quote)}
     lines = table(COLUMNS, [_row(name, each, units) for name, each in single.items()])
@@ -206,7 +206,7 @@ def measure_lines(measures: Members, rules: SymbolRules) -> list[str]:
 
 
 def basis_line(context: Mapping[str, Any], network: str, thresholds: str) -> str:
-    """Return the data behind the measures in one line, from the `context` of an answer."""
+    """Format the `context` of an answer in one line: the data behind the measures."""
     window = context["window"]
     parts = [network]
     if window["ms"] or window["requested_ms"]:
@@ -263,7 +263,7 @@ def _title(name: str, measure: Mapping[str, Any], units: Mapping[str, str]) -> s
 
 
 def _has_rows(value: object) -> bool:
-    """Return whether a value is a list of records, or records by name."""
+    """Return whether a value is a list of records, or maps names to records."""
     if isinstance(value, Mapping):
         return any(isinstance(each, Mapping) for each in cast("Mapping[str, object]", value).values())
     return isinstance(value, list) and bool(cast("list[object]", value))

@@ -23,7 +23,7 @@ USUAL_MINUTES = 60
 
 
 def microstructure_page(report: MicrostructureReport) -> str:
-    """Render the analysis; a section without data shows the reason."""
+    """Render the analysis. A section without data shows the reason."""
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Market Microstructure Analysis",
@@ -44,7 +44,7 @@ def microstructure_page(report: MicrostructureReport) -> str:
 
 
 def _first(report: MicrostructureReport) -> list[str]:
-    """Return spread, depth, flow and cost, and whether the market is as usual."""
+    """Return spread, depth, flow and cost. State whether the market is as usual."""
     part = report.market
     book = part.book if part is not None else None
     lines = glance_lines(report.rules, book, report.flow, plain(report.no_market))
@@ -138,7 +138,7 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
 
 
 def _paid(part: MarketPart) -> list[str]:
-    """Return the spread that takers paid next to the quoted one, if there are enough trades."""
+    """Return the spread that takers paid and the quoted spread, if there are enough trades."""
     paid = paid_line(part.paid)
     return [] if paid is None else ["", f"**Takers paid** (last 5 min): {paid}"]
 

@@ -21,7 +21,7 @@ NO_FORECAST = "Changes cover the last 24 hours and do not forecast the next."
 
 
 def overview_page(overview: MarketOverview) -> str:
-    """Render the state of the whole market for a model, from one table of spot and one of futures."""
+    """Render the state of the whole market from one table of spot and one table of futures, for a model."""
     return "\n".join(
         [f"# Market overview against {plain(overview.quote)}", "", *overview_lines(overview), "", _footers(overview)]
     )
@@ -34,7 +34,7 @@ def market_index(overview: MarketOverview, addresses: Iterable[str], *, listed: 
 
 
 def overview_lines(overview: MarketOverview) -> list[str]:
-    """Render each market, the missing data, and the limits of the numbers."""
+    """Render each market, the missing data, and the limitations of the numbers."""
     lines = _market_lines(overview, overview.spot)
     if overview.perpetual is not None:
         lines += ["", *_market_lines(overview, overview.perpetual)]

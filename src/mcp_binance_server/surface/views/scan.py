@@ -13,7 +13,7 @@ from mcp_binance_server.surface.views.market import NOTHING, source
 # A funding rate is about 0.01 %, so it needs more decimals.
 FUNDING_PLACES = 4
 PLACES = {"count": 0, "percent": 2, "bps": 2, "ratio": 2, "score_0_100": 1}
-# All other units are part of the column's name.
+# All other units are part of their column's name.
 SIGNS = {"percent": "%", "ratio": "\N{MULTIPLICATION SIGN}"}
 WHOLE_FROM = 1_000
 FUTURES_SOURCE = "Binance USDⓈ-M futures API v1"
@@ -37,20 +37,20 @@ def written_value(ref: ColumnRef, value: float | None) -> str | None:
 
 
 def with_unit(ref: ColumnRef, quote: str) -> str:
-    """Return the name of a column, followed by its unit if the name does not contain it: `change_24h %`."""
+    """Return the name of a column with its unit: `change_24h %`. A unit that the name contains is not repeated."""
     sign = plain(quote) if ref.spec.unit in ("price", "quote") else SIGNS.get(ref.spec.unit)
     return str(ref) if sign is None else f"{ref} {sign}"
 
 
 def unit_notes(report: ScanReport) -> list[str]:
-    """Return the units of all columns, for structured data, which has no table header."""
+    """Return the units of all columns. Structured data has no table header to show them."""
     columns = report.columns if report.rows or report.losers else ()
     named = ((str(ref), with_unit(ref, report.question.quote)) for ref in columns)
     return [words for name, words in named if words != name]
 
 
 def scan_notes(report: ScanReport) -> list[str]:
-    """Return notes on a scan: how many pairs were considered, left out, or are still waiting."""
+    """Return notes on a scan: the number of pairs that were considered, left out, or are still waiting."""
     asked = report.question
     kind = "" if asked.underlying is None or asked.market == "spot" else f"{asked.underlying} "
     least = exact(Decimal(repr(asked.min_volume)))
@@ -90,7 +90,7 @@ def board_footer(view: BoardView) -> str:
 
 
 def age_words(view: BoardView) -> str | None:
-    """Return the age of an old market table and the reason; None if it is current."""
+    """Return the age of an old market table and the reason for it; None if the table is current."""
     if view.failure is None:
         return None
     return f"Stale: the table of pairs is {span(view.age_ms)} old; {plain(view.failure)}"
@@ -117,7 +117,7 @@ def scan_page(report: ScanReport, more: str | None) -> str:
 
 
 def scan_table(columns: Sequence[ColumnRef], quote: str, rows: Iterable[ScanRow]) -> list[str]:
-    """Render rows with a header of names and units; `None.` without rows."""
+    """Render rows with a header of names and units. Without rows return `None.`."""
     rows = [*rows]
     if not rows:
         return ["None."]

@@ -113,7 +113,7 @@ GET_ORDERBOOK_DEPTH = ToolSpec(
     name="get_orderbook_depth",
     title="Order book depth",
     description=(
-        "Levels of one pair's book as compact integers: 20, then 100, 500 or 1000. Not for questions that "
+        "Levels of one pair's book as compact integers: 20 a side, or 100, 500, 1000. Not for questions that "
         "get_orderbook_metrics answers."
     ),
     arguments=GetOrderbookDepth,

@@ -12,8 +12,8 @@ from mcp_binance_server.surface.arguments import Arguments
 class ChartArguments(Arguments):
     """A chart configuration in exactly one of `config` and `chart`.
 
-    `chart` exists because LangChain reserves the name `config`, and strict modes cannot declare an object with free
-    members.
+    `chart` exists because LangChain reserves the name `config`, and because strict modes cannot declare an object with
+    free members.
     """
 
     config: dict[str, Any] | None = Field(default=None, description="Chart config")

@@ -16,7 +16,7 @@ class GetChartBars(ChartArguments):
 class BarsAnswer(Answer):
     """Bars of a chart.
 
-    Further members come from charts/render/bars.py; the schema omits them, because only the page reads them.
+    Further members come from charts/render/bars.py. The schema omits them, because only the page reads them.
     """
 
     model_config = ConfigDict(extra="allow")

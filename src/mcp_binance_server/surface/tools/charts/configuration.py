@@ -1,4 +1,4 @@
-"""Tools that convert a description in words into a chart configuration, and validate configurations."""
+"""Tools that convert words into a chart configuration, and validate configurations."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ Theme = Literal["light", "dark"]
 ChartRange = Annotated[str | dict[str, str | None], WithJsonSchema({"type": ["string", "object"]})]
 
 PlanLevel = Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"]
-# Number of errors returned; a list of thousands would not help the caller.
+# Most errors to return. A list of thousands would not help the caller.
 MOST_ERRORS = 50
 MOST_SUGGESTIONS = 20
 
@@ -207,7 +207,7 @@ VALIDATE_CHART_CONFIG = ToolSpec(
     name="validate_chart_config",
     title="Check a chart",
     description=(
-        "Checks a chart config without drawing it: errors, their fixes, and its share of the plan. Use it before "
+        "Checks a chart config without drawing it: errors, fixes, and use of the plan's limits. Use it before "
         "generate_chart_image or when that fails. Not for words (construct_chart_config)."
     ),
     arguments=ValidateChartConfig,

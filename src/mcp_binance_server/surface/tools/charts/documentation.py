@@ -43,7 +43,7 @@ class StudyRow(Row):
     api_name: str
 
 
-# The list is sent twice under two names; the schema describes it once, so that clients validate it once.
+# The list is sent twice under two names. The schema describes it once, so that clients validate it once.
 Same = Annotated[list[StudyRow], WithJsonSchema({"type": "array", "items": {"type": "object"}})]
 
 
@@ -109,7 +109,7 @@ def study_row(study: CatalogueStudy) -> StudyRow:
 
 
 def documentation_data(documentation: Documentation, section: Section) -> DocumentationData:
-    """Return one section of the documentation; the other sections are empty."""
+    """Return one section of the documentation. The other sections are empty."""
     catalogue = documentation.catalogue
     has_indicators, has_parameters = section in {"indicators", "all"}, section in {"parameters", "all"}
     indicators = [study_row(each) for each in catalogue.indicators] if has_indicators else []

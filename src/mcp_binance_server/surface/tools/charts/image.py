@@ -53,10 +53,7 @@ class ApiResponse(Row):
 
 
 class ImageAnswer(Answer):
-    """Data about a picture, sent as text.
-
-    Clients hide a picture from the model if the answer has structured data.
-    """
+    """Data about a picture, sent as text. Clients hide a picture from the model if its answer has structured data."""
 
     model_config = CAMEL
 
@@ -109,7 +106,7 @@ def chart_meta(image: ChartImage, config: dict[str, Any]) -> dict[str, Any]:
     }
     meta = {CHART_KEY: facts}
     if _size(meta) > MOST_META:
-        del facts["config"]  # the page can read it from the call
+        del facts["config"]  # the page can read the configuration from the call
     while _size(meta) > MOST_META:
         legend.pop()
     return meta

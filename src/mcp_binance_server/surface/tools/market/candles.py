@@ -1,4 +1,4 @@
-"""Tools for candles and the indicators over them."""
+"""Tools for candles and for indicators that are computed from them."""
 
 from typing import Annotated
 
@@ -81,7 +81,7 @@ async def get_klines(context: Context, arguments: GetKlines) -> ToolAnswer:
     seen = await context.market.candles(
         arguments.symbol, arguments.interval, arguments.limit, arguments.start, arguments.end
     )
-    # Candles of a past period are complete, so the current state of the market needs no check.
+    # Candles of an earlier period are complete, so the current state of the market needs no check.
     quiet = arguments.end is None and is_quiet(seen.value.candles, seen.at_ms)
     await context.pace.step()
     answer = klines_answer(seen)
@@ -132,7 +132,7 @@ class IndicatorsAnswer(ListAnswer):
     interval: str
     bars_used: int
     first_bar: MaybeText
-    rows: list[IndicatorRow] = Field(description="Newest last; warming: the start of a value still weighs over 1%")
+    rows: list[IndicatorRow] = Field(description="Newest last; warming: the start value still has a weight over 1%")
     as_of: str
     source: str
     host: str

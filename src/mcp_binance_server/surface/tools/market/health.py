@@ -1,4 +1,4 @@
-"""Tools that find anomalies in a live market and score its health."""
+"""Tools that find anomalies in a live market and rate its health."""
 
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
@@ -50,8 +50,8 @@ GET_MICROSTRUCTURE_HEALTH = ToolSpec(
     name="get_microstructure_health",
     title="Market health",
     description=(
-        "A score from 0 to 100 compares spread and depth of one pair's book with its own last hour; also resilience "
-        "and imbalance. Needs half an hour of data; the first call starts it. Not for comparing "
+        "Score (0 to 100) of one pair's live book: spread and depth compared with its own last hour. Also "
+        "resilience and imbalance. Needs half an hour of data; the first call starts it. Not for comparing "
         "pairs, and not for the state of the stream."
     ),
     arguments=GetMicrostructureHealth,

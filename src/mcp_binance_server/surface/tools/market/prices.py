@@ -41,7 +41,7 @@ class GetTicker(Arguments):
 
 
 class TickerAnswer(Answer):
-    """Decimal text exactly as the exchange wrote it; null if there were no trades within 24 hours."""
+    """Decimal text exactly as the exchange wrote it. Null if there were no trades in the last 24 hours."""
 
     symbol: str
     status: str
@@ -70,7 +70,7 @@ class TickersAnswer(ListAnswer):
 
 
 class GetTickerAnswer(TickerAnswer, TickersAnswer):
-    """Members of both answers; it exists only for the schema."""
+    """Members of both kinds of answer, used only for the schema."""
 
 
 @once_a_moment

@@ -1,4 +1,4 @@
-"""Tool that scans a whole market for the largest moves, or for pairs that meet conditions."""
+"""Tool that scans a whole market for the largest moves, or for pairs that meet given conditions."""
 
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -79,7 +79,7 @@ def asked_screen(arguments: ScanMarket) -> ScanQuestion:
     """Parse the arguments of a scan.
 
     Raises:
-        InvalidArguments: this market does not have a requested condition or column.
+        InvalidArguments: this market lacks a column that the scan needs.
     """
     market, quote = arguments.market, fold(arguments.quote)
     if market == "spot" and arguments.underlying == "tradfi":

@@ -104,7 +104,10 @@ def search_answer(found: list[SymbolRules], arguments: SearchSymbols) -> SearchS
 
 
 def more_symbols(found: list[SymbolRules], arguments: SearchSymbols) -> str | None:
-    """Return the call for further rows: all matches or, if there are too many, those of one quote asset."""
+    """Return the call for further rows.
+
+    The call asks for all matches or, if there are too many, for those of one quote asset.
+    """
     is_most = arguments.limit == MOST_SYMBOLS
     if len(found) <= arguments.limit or (is_most and arguments.quote is not None):
         return None

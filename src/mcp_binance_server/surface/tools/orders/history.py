@@ -342,7 +342,7 @@ def _following(view: AccountFills, arguments: GetAccountTrades) -> dict[str, Any
         return None
     given = arguments.model_dump(mode="json", exclude_none=True)
     if arguments.order_id is not None:
-        # With an order ID the exchange cannot page by time. An order with a thousand trades must be read by symbol.
+        # A query with an order ID cannot page by time, so an order with a thousand trades must be read by symbol.
         return None if arguments.limit == MOST_ROWS else {**given, "limit": MOST_ROWS}
     if view.newer:
         return {**given, "start": instant(view.fills[-1].time_ms + 1)}

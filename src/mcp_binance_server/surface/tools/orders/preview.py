@@ -19,7 +19,7 @@ from mcp_binance_server.surface.views.orders.preview import CHECKED, NO_KEY, pre
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
 
-# Accepted but not listed: models that know Binance's API send these.
+# Accepted but not listed, because models that know Binance's API send these.
 TimeInForce = Literal["GTC", "IOC", "FOK"]
 
 
@@ -46,7 +46,7 @@ class PreviewOrder(Arguments):
 
 
 class PreviewAnswer(Answer):
-    """Amounts are decimal text. `order` has the parameters to send, and `changes` the amounts that were rounded."""
+    """Amounts are decimal text. `order` contains the parameters to send, `changes` the rounded amounts."""
 
     sent: bool = False
     symbol: str

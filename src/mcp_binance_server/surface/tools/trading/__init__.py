@@ -1,1 +1,1 @@
-"""Tools that place and cancel orders; they exist only if trading is on."""
+"""Tools that place and cancel orders. They exist only if trading is on."""

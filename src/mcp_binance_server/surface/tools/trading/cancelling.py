@@ -1,4 +1,4 @@
-"""Tools that cancel one order or all orders; cancelling a stop needs the user's consent."""
+"""Tools that cancel one order or all orders. Cancelling a stop needs the user's consent."""
 
 from functools import partial
 
@@ -101,7 +101,7 @@ async def cancel_all_orders(context: Context, arguments: CancelAllOrders) -> Too
 
 
 def _rows(orders: tuple[PlacedOrder, ...]) -> dict[str, dict[str, str]]:
-    """Return what was open of each order, and what was executed of that."""
+    """Return the part of each order that was open, and the executed part of the open part."""
     parts = {each.intent.client_order_id: open_part(each) for each in orders}
     return {name: {"order": order, "executed": exact(executed)} for name, (order, executed) in parts.items()}
 

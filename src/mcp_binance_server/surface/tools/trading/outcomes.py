@@ -72,12 +72,12 @@ async def decided(context: Context, question: Callable[[], Awaitable[Question]])
     return decision
 
 
-# Outcomes of a request that the exchange, or this server, has refused.
+# Outcomes of requests that the exchange or this server has refused.
 REFUSED = frozenset[OutcomeName]({"rejected", "not_sent", "not_cancelled"})
 
 
 def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step: str) -> OrderOutcome:
-    """Return the state of an order as the answer of a call."""
+    """Return the state of an order as a tool's answer."""
     intent, average = placed.intent, placed.intent.average_price
     return OrderOutcome(
         outcome=outcome,

@@ -1,4 +1,4 @@
-"""Tool that places an order: it must be previewed and approved, and is sent only once."""
+"""Tool that places a previewed and approved order. An order is sent only once."""
 
 from functools import partial
 from typing import Annotated
@@ -70,7 +70,7 @@ async def _question(context: Context, found: Agreement) -> Question:
 
 
 async def _waiting(context: Context, found: Agreement, *, is_asked: bool) -> ToolAnswer:
-    """Report that nothing was sent, because the order still needs approval by a form or a signature."""
+    """Report that nothing was sent, because the order waits for an approval by a form or a signature."""
     trading, kept, terms = await trading_of(context), found.kept, found.kept.terms
     has_approver = trading.policy.confirm.approver is not None
     is_shown = False

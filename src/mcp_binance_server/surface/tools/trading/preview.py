@@ -1,4 +1,4 @@
-"""Tool that previews an order when trading is on: it stores the preview, and explains how to place it."""
+"""Tool that previews an order when trading is on. It stores the preview and explains how to place it."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -75,14 +75,14 @@ class PreviewTradableOrder(PreviewOrder):
 
     @property
     def wish(self) -> OrderOptions:
-        """Return the options of an order: an OCO pair, exits, and the order that it replaces."""
+        """Return the options of an order: a pair (OCO), exits, and an order that it replaces."""
         is_pair = self.type == OCO
         stop = self.stop_price if is_pair else self.stop_loss
         return OrderOptions(is_pair, _price(self.take_profit), _price(stop), self.replaces)
 
     @property
     def plain(self) -> "PreviewTradableOrder":
-        """Return the order without its options; for an OCO pair this is the LIMIT_MAKER order."""
+        """Return the order without its options. For an OCO pair this is the LIMIT_MAKER order."""
         return self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None}) if self.type == OCO else self
 
 

@@ -1,4 +1,4 @@
-"""Tool that reads one order when trading is on, from the exchange and from our journal."""
+"""Tool that reads one order from the exchange and from our journal. It exists only if trading is on."""
 
 from dataclasses import replace
 from typing import Any
@@ -57,7 +57,7 @@ async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnsw
     except AppError as error:
         if record is None:
             raise
-        # The order may never have reached the exchange; then only our journal knows it.
+        # The order may never have reached the exchange. Then only our journal has it.
         is_absent = isinstance(error, ExchangeRejected) and error.exchange_code == NO_SUCH_ORDER
         return _alone(trading, record, record_summary(record, mode) if is_absent else unasked_summary(record, mode))
     record = record or await _record(trading, view.order.client_order_id, arguments.symbol)

@@ -1,4 +1,4 @@
-"""Approval page of an order that waits for a signature, opened by the client or in a local browser."""
+"""Approval page of an order that waits for a signature. The client or a local browser opens the page."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,19 +12,19 @@ from mcp_binance_server.trading.judgement.terms import StoredPreview
 
 
 async def shown_as_page(context: Context, kept: StoredPreview, question: Callable[[], Awaitable[Question]]) -> bool:
-    """Return True if an approval page is open, or if the user agrees to open it.
+    """Return True if an approval page is open, or if the user agrees to open a page.
 
     Raises:
         OrderDeclined: the user has refused to open the page, which declines the order.
         AnswerNeeded: the client must repeat the call with the user's decision.
     """
     trading, asker = await trading_of(context), context.asker
-    # The page is served on loopback, so only a user of this machine can open it.
+    # The page is served on loopback, so only users of this machine can open it.
     if trading.pages is None or trading.trader.of is None or trading.trader.of.is_known:
         return False
     try:
         await trading.require_question_allowed()
-    except AskedTooOften:  # after several refusals no page is offered; the order can be approved in a terminal
+    except AskedTooOften:  # After several refusals no page is offered. The order can be approved in a terminal.
         return False
     by_client = asker is not None and asker.able.pages
     page = await trading.pages.of(kept.preview_id, by_client=by_client)

@@ -1,4 +1,4 @@
-"""Tools that report the state of trading, and stop it; trading cannot be started by a tool."""
+"""Tools that report the state of trading, and stop trading. No tool can start trading."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -129,8 +129,8 @@ GET_TRADING_STATUS = ToolSpec(
     name="get_trading_status",
     title="Trading status",
     description=(
-        "Mode, limits and what is left of them, orders that are open, waiting for approval or of unknown outcome, "
-        "balances, whether trading is stopped. Read it before the first order. Not for past orders "
+        "Trading mode, limits and their remaining amounts, balances, open orders, waiting approvals, unknown "
+        "outcomes, and whether trading is stopped. Read it before the first order. Not for past orders "
         "(binance://orders/journal)."
     ),
     arguments=GetTradingStatus,
@@ -146,8 +146,8 @@ STOP_TRADING = ToolSpec(
     name="stop_trading",
     title="Stop trading",
     description=(
-        "Stop this account's new orders at once. Only the user can start again, outside this chat. Open orders stay. "
-        "Not for cancelling (cancel_all_orders)."
+        "Stop new orders of this account at once. Only the user can resume trading, outside this chat. Open orders "
+        "stay open. Not for cancelling (cancel_all_orders)."
     ),
     arguments=StopTrading,
     answer=TradingStatusAnswer,

@@ -7,13 +7,13 @@ from mcp_binance_server.analytics.book.metrics import BPS
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, money
 
-# If a tick is at least this many basis points, distances are given in ticks first.
+# If a tick is at least this many basis points, texts state distances in ticks first.
 COARSE_TICK_BPS = 1.0
 FEE = f"plus {TAKER_FEE_BPS} bps taker fee"
 
 
 def spread_words(tick: float, mid: float | None, spread: float | None) -> str:
-    """Format the spread in ticks and basis points; one tick is its minimum."""
+    """Format the spread in ticks and basis points. The minimum is one tick."""
     if mid is None or spread is None:
         return "n/a"
     ticks, relative = round(spread / tick), bps(spread / mid * BPS)
@@ -25,7 +25,7 @@ def spread_words(tick: float, mid: float | None, spread: float | None) -> str:
 
 
 def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:
-    """Return the largest cheap market order, or the minimum cost if no order is cheap.
+    """Return the largest cheap market order. If no order is cheap, return the minimum cost.
 
     The sentence starts in lower case, so that it can follow another: `market orders up to $61,000 cost under 2 bps now
     …`.
@@ -45,7 +45,7 @@ def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:
 def _sum(rules: SymbolRules, value: float, cost: MarketOrderCost) -> str:
     """Format an amount with two significant digits, rounded down.
 
-    If the asset is not a dollar, the amount in dollars follows.
+    For an asset that is not a dollar, add the amount in dollars.
     """
     shown = _money(rules, _two_digits(value), rules.quote)
     if rules.quote in DOLLAR_LIKE or cost.dollars is None:

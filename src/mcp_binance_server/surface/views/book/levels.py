@@ -29,7 +29,7 @@ NO_SPREAD = "No spread: a side is empty"
 
 @dataclass(frozen=True, slots=True)
 class BookSummary:
-    """Spread, mid price and total quantity per side of a book; spread and mid are None if a side is empty."""
+    """Spread, mid price, and total quantity per side of a book. Spread and mid are None if a side is empty."""
 
     spread: Decimal | None
     mid: Decimal | None
@@ -50,7 +50,10 @@ class BookSummary:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether the book is nearly empty: a side has no quotes, or the spread is a hundredth of the price."""
+        """Whether the book is nearly empty.
+
+        Then a side has no quotes, or the spread is at least a hundredth of the price.
+        """
         return self.spread_bps is None or self.spread_bps > WIDE_BPS
 
 
@@ -65,7 +68,7 @@ def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> Rows:
 def book_page(
     seen: Observation[BookSnapshot], totals: BookSummary, sides: tuple[Rows, Rows], limit: int, more: str | None
 ) -> str:
-    """Render bids and asks next to each other, best price first, from their formatted rows."""
+    """Render formatted rows of bids and asks next to each other, best price first."""
     rules, book = seen.rules, seen.value
     base = plain(rules.base)
     lines = [
@@ -143,7 +146,7 @@ def trade_rows(rules: SymbolRules, trades: tuple[Trade, ...]) -> Rows:
 
 
 def aggressor(trade: Trade) -> str:
-    """Return the taker side of a trade: if the buyer is the maker, the seller has crossed the spread."""
+    """Return the taker's side of a trade. If the buyer is the maker, the seller is the taker."""
     return "sell" if trade.buyer_is_maker else "buy"
 
 
@@ -153,7 +156,7 @@ def traded(trades: tuple[Trade, ...], side: str) -> Decimal:
 
 
 def tape_page(seen: Observation[tuple[Trade, ...]], rows: Rows, limit: int, more: str | None) -> str:
-    """Render trades, newest last, from their formatted rows."""
+    """Render formatted rows of trades, newest last."""
     rules, trades = seen.rules, seen.value
     last = price(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
     lines = [

@@ -1,4 +1,4 @@
-"""Order books as metrics and as single lines: measures, cost of an order, quality of the data."""
+"""Order books as metrics and as single lines: measures, cost of an order, data quality."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -25,7 +25,7 @@ OPENING: dict[NoFeed | None, str] = {
 
 
 def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
-    """Return the time, source and quality of the data behind the measures of a book."""
+    """Return the time, source and quality of the data for the measures of a book."""
     book = view.snapshot
     return Basis(
         window=Window(view.as_of_ms, view.as_of_ms),
@@ -42,7 +42,7 @@ def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
 
 
 def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
-    """Return all measures of a book; in a broken book each value is missing, with the reason."""
+    """Return all measures of a book. In a broken book each measure has a reason instead of a value."""
     rules, top = view.rules, report.top
     trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
 
@@ -82,9 +82,9 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
 
 
 def _microprice(report: BookReport, rules: SymbolRules, trust: Confidence) -> Metric:
-    """Return the fitted microprice, or the reason why there is none.
+    """Return the fitted microprice.
 
-    There is none without a fit, or if the fit is not better than the mid price. The weighted mid is a separate measure.
+    Without a fit that is better than the mid price, return the reason. The weighted mid is a separate measure.
     """
     fitted, top = report.microprice, report.top
     if fitted is None or isinstance(fitted, Unknown):
@@ -100,7 +100,7 @@ def _microprice(report: BookReport, rules: SymbolRules, trust: Confidence) -> Me
 
 
 def _illiquidity(report: BookReport) -> Metric:
-    """Return Amihud's illiquidity measure, which can be compared among symbols with the same quote asset."""
+    """Return Amihud's illiquidity measure, which is comparable among symbols with the same quote asset."""
     seen = report.illiquidity
     if seen is None or isinstance(seen, Unknown):
         code = "insufficient_bars" if seen is None else seen.why_null
@@ -117,7 +117,7 @@ def _illiquidity(report: BookReport) -> Metric:
 
 
 def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
-    """Return the cost of one order; quantities beyond the known levels are unfilled and not estimated."""
+    """Return the cost of one order. Quantities beyond the known levels are unfilled and not estimated."""
     rules, taken = view.rules, report.walk
     trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
     step = QUOTE_STEP if taken.unit == "quote" else rules.step
@@ -197,7 +197,7 @@ def compact_levels(levels: tuple[PriceLevel, ...], tick: Decimal, step: Decimal)
 
 
 def scale_of(step: Decimal, values: Sequence[Decimal]) -> Decimal:
-    """Return the step if all values are multiples of it, otherwise the power of ten that fits them all."""
+    """Return the step if all values are multiples of the step, otherwise the power of ten that fits them all."""
     if step and not any(value % step for value in values):
         return step
     return Decimal(1).scaleb(-max(map(decimals_of, values), default=0))

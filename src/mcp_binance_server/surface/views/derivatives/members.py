@@ -1,4 +1,4 @@
-"""Report on a perpetual as structured data; numbers are rounded here, and the page uses the same values."""
+"""Report on a perpetual as structured data. Numbers are rounded here, so the page shows the same values."""
 
 from decimal import Decimal
 from typing import Any
@@ -145,7 +145,7 @@ def _why_null(spot: PerpVsSpot) -> str:
 def _positioning(report: DerivativesReport) -> Members:
     shares = {kind: _share(each) for kind, each in report.shares.items()}
     first = next(iter(shares.values()), None)
-    # Shares usually have the same time and window, which are then written once.
+    # Shares usually have the same time and window, which are then written only once.
     alike = {
         name: first[name]
         for name in ("at", "window")

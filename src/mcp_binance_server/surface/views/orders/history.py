@@ -77,7 +77,7 @@ def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, mor
 
 
 def open_summary(view: OpenOrders) -> list[str]:
-    """Return the number of open orders and their unexecuted value; orders without a price have no value."""
+    """Return the number and the unexecuted value of the open orders. Orders without a price have no value."""
     return [
         f"**Total Open Orders**: {len(view.orders)}",
         f"**Total Value**: {_total(view.value_by_quote)}",
@@ -86,12 +86,12 @@ def open_summary(view: OpenOrders) -> list[str]:
 
 
 def unvalued_notes(view: OpenOrders) -> list[str]:
-    """Return how many open orders are missing from the total value."""
+    """Return the number of open orders that the total value omits."""
     return [f"{len(view.unvalued)} without a price or on a symbol not listed now"] if view.unvalued else []
 
 
 def tool_columns(orders: Iterable[Order]) -> tuple[str, ...]:
-    """Return the columns of a tool's table; average prices have one if there are any."""
+    """Return the columns of a tool's table. Average prices are a column only if an order has one."""
     has_average = any(each.average_price is not None for each in orders)
     return TOOL_COLUMNS if has_average else tuple(name for name in TOOL_COLUMNS if name != AVERAGE)
 
@@ -103,7 +103,10 @@ def history_text(view: OrderHistory, limit: int, more: str | None) -> str:
 
 
 def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
-    """Render the newest orders of several symbols as a page, with the symbols that were not asked or did not answer."""
+    """Render the newest orders of several symbols as a page.
+
+    List the symbols that were not queried or gave no answer.
+    """
     table = order_table(view.orders, view.rules, columns) if view.orders else [NO_ORDERS]
     asked = ", ".join(plain(each) for each in view.asked) or NOTHING_ASKED
     lines = [
@@ -124,7 +127,7 @@ def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
 
 
 def history_notes(view: OrderHistory) -> list[str]:
-    """Return notes on the orders: which symbols were queried, at what cost, and missing data."""
+    """Return notes on the orders: the queried symbols, the cost of the queries, and missing data."""
     empty = [] if view.orders else [NO_ORDERS]
     nowhere = [] if view.asked else [NOTHING_ASKED]
     return [*empty, *nowhere, BY_SYMBOL, history_cost(view)]
@@ -144,12 +147,12 @@ def orders_text(view: OrdersOfSymbol, limit: int, more: str | None) -> str:
 
 
 def no_orders(view: OrdersOfSymbol) -> list[str]:
-    """Return a line that there are no orders of the symbol; no line if there are."""
+    """Return a line that says that the symbol has no orders; no line if it has orders."""
     return [] if view.orders else [f"No orders found on {plain(view.rules.symbol)}."]
 
 
 def order_text(view: OneOrder) -> str:
-    """Render all data that the exchange has on one order."""
+    """Render all data of the exchange on one order."""
     order, rules = view.order, view.rules
     average = order.average_price
     lines = [
@@ -200,13 +203,13 @@ def order_table(
 
 
 def newest(orders: tuple[Order, ...], limit: int) -> tuple[Order, ...]:
-    """Return the newest `limit` orders, without changing their sequence."""
+    """Return the newest `limit` orders in unchanged sequence."""
     kept = {each.order_id for each in sorted(orders, key=lambda order: (order.created_ms, order.order_id))[-limit:]}
     return tuple(each for each in orders if each.order_id in kept)
 
 
 def order_price(order: Order, rules: SymbolRules | None, *, with_average: bool = True) -> str:
-    """Format the price of an order: its limit, or else its trigger or `market`, with the average fill price."""
+    """Format an order's limit price, or else its trigger price or `market`, followed by the average fill price."""
     limit = _exact(order.price) if order.price else ""
     stop = f"stop {_exact(order.stop_price)}" if order.stop_price else ""
     if limit:
@@ -221,7 +224,7 @@ def _average_cell(order: Order, rules: SymbolRules | None) -> str:
 
 
 def quantity(value: Decimal, rules: SymbolRules | None) -> str:
-    """Format a quantity without the zeros beyond the symbol's step."""
+    """Format a quantity without zeros beyond the symbol's step."""
     needed = decimals_of(value)
     sent = max(0, -int(value.as_tuple().exponent))
     step = decimals_of(rules.step) if rules else needed
@@ -273,7 +276,7 @@ def _head(columns: tuple[str, ...]) -> list[str]:
 
 
 def _exact(price: Decimal) -> str:
-    # A limit price was chosen by the user, so it is never rounded as market prices are.
+    # Never round a limit price as market prices are rounded, because the user chose it.
     return f"{round_to_places(price, max(2, decimals_of(price))):,f}"
 
 

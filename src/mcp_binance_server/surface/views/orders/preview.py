@@ -1,4 +1,4 @@
-"""Page of an order preview; nothing was sent."""
+"""Page of an order preview."""
 
 from decimal import Decimal, localcontext
 
@@ -23,7 +23,7 @@ BNB_DISCOUNT = "The fee is lower if paid in BNB"
 
 def preview_page(tried: PreviewedOrder) -> str:
     """Render the answer of `preview_order`."""
-    with localcontext(prec=DIGITS):  # enough digits for any order, even an absurd one
+    with localcontext(prec=DIGITS):  # enough digits for orders of any size
         return "\n".join(_lines(tried))
 
 
@@ -49,7 +49,7 @@ def _lines(tried: PreviewedOrder) -> list[str]:
 
 
 def preview_notes(tried: PreviewedOrder) -> list[str]:
-    """Return notes on the basis of a preview's numbers."""
+    """Return notes on how the numbers of a preview were obtained."""
     notes = [_basis(tried), *_range(tried.preview), BNB_DISCOUNT]
     if tried.venue.simulated:
         notes.append(SIMULATED_MARKET)

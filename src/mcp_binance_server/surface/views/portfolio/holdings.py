@@ -71,7 +71,7 @@ def account_page(view: AccountView, key: KeyRights | None, limit: int, more: str
 def positions_page(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
     """Render the holdings other than stablecoins, with value and weight.
 
-    A spot account has no positions in the sense of futures.
+    A spot account has no positions like those of a futures account.
     """
     positions = [each for each in portfolio.holdings if not each.is_stable]
     stable = [each for each in portfolio.holdings if each.is_stable]
@@ -115,7 +115,7 @@ def _value(holdings: Iterable[Holding]) -> str:
 
 
 def _price(value: Decimal | None) -> str:
-    # The price can be a product of two markets without a common tick, so its own decimals are used.
+    # The price can be a product of two markets without a common tick, so show its own decimals.
     return price(value or Decimal(0), DOLLAR, NO_STEP)
 
 
@@ -137,7 +137,10 @@ def balance_table(balances: Iterable[Balance]) -> list[str]:
 
 
 def rights(view: AccountView) -> list[str]:
-    """Return the permissions of the account; a missing one is marked if the testnet is the reason."""
+    """Return the permissions of the account.
+
+    On the testnet, a missing permission is marked as a restriction of the testnet.
+    """
     account = view.account
     refused = "No (Testnet)" if view.venue.is_testnet else "No"
     return [
@@ -148,7 +151,7 @@ def rights(view: AccountView) -> list[str]:
 
 
 def key_rights(key: KeyRights) -> list[str]:
-    """Return the permissions of the API key that are dangerous if the key is stolen."""
+    """Return the permissions of the API key that are dangerous after a theft."""
     return [
         f"**Key May Withdraw**: {'Yes' if key.withdrawals else 'No'}",
         f"**Key Bound to Addresses**: {'Yes' if key.ip_restricted else 'No'}",
@@ -156,7 +159,7 @@ def key_rights(key: KeyRights) -> list[str]:
 
 
 def note(venue: Venue, on_testnet: str) -> str:
-    """Return the fixed note on the testnet; on other networks, the network and the host that answered."""
+    """Return the fixed note of the testnet. On other networks, return the network and the host that answered."""
     told = f"*Note: {on_testnet}*" if venue.is_testnet else _answered(venue)
     return "\n".join([told, *_noted(venue)])
 
@@ -167,12 +170,12 @@ def source(venue: Venue, as_of_ms: int) -> list[str]:
 
 
 def word(text: str) -> str:
-    """Format one of the exchange's constants; underscores inside words are not escaped."""
+    """Format one of the exchange's constants. Underscores inside words are not escaped."""
     return text if text.replace("_", "").isalnum() else plain(text)
 
 
 def venue_notes(venue: Venue) -> list[str]:
-    """Return notes on an exchange, such as paper, whose name does not explain it."""
+    """Return notes on an exchange whose name does not explain it, such as paper."""
     return [*([SIMULATED] if venue.simulated else []), *([venue.note] if venue.note else [])]
 
 
@@ -221,7 +224,7 @@ def holdings_page(
 
 
 def unmeasured(report: PortfolioReport) -> str | None:
-    """Return the reason why there are no risk measures; None if there are."""
+    """Return the reason for missing risk measures; None if there are measures."""
     risk = report.risk
     if risk.tail.var is not None and risk.var_value is not None:
         return None

@@ -1,4 +1,4 @@
-"""Cost and profit of holdings, from the account's trades, as Markdown and as sentences."""
+"""Cost and profit of holdings, computed from the account's trades, as Markdown and as sentences."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -22,7 +22,7 @@ HOW = (
 UNEXPLAINED = (
     "Unexplained: amounts without a trade on record (deposits, withdrawals, rewards,",
     "dust conversions, older trades). They have no cost and count in no profit.",
-    "Gone: bought coins that left without a sale at a known price.",
+    "Gone: bought coins that left the account without a sale at a known price.",
 )
 NOT_TAX_ADVICE = "This is not tax advice."
 ASK_AGAIN = "call again to read the other prices; prices already read are kept"
@@ -32,7 +32,7 @@ Way = Callable[[AssetProfit], Gain]
 
 
 def profit_notes(profit: AccountProfit) -> list[str]:
-    """Return the sentences that text and structured data have in common."""
+    """Return the sentences that are in the text and in the structured data."""
     empty = [] if profit.trades else [NO_TRADES]
     unread = [ASK_AGAIN] if profit.prices_left else []
     return [
@@ -75,7 +75,7 @@ def has_unexplained(profit: AccountProfit) -> bool:
 
 
 def dollars(value: Decimal | None, *, signed: bool = False) -> str:
-    """Format an amount to the cent, or with two digits if it is less than a cent."""
+    """Format an amount to the cent. Below a cent, format it with two digits."""
     return NOT_KNOWN if value is None else money(value, DOLLAR, CENT, signed=signed)
 
 
@@ -124,7 +124,7 @@ def _average_row(each: AssetProfit) -> tuple[str, ...]:
 
 
 def average_price(each: AssetProfit) -> str:
-    """Format the average cost per unit; below a dollar, with all decimals that prices of the exchange have."""
+    """Format the average cost per unit. Below a dollar it has all decimals of the exchange's prices."""
     value = each.average_price
     return NOT_KNOWN if value is None else money(value, DOLLAR, CENT if value >= 1 else SMALLEST)
 
@@ -152,7 +152,7 @@ def _unexplained_table(rows: Iterable[AssetProfit]) -> list[str]:
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]], last: tuple[str, ...] = ()) -> list[str]:
-    """Return a table with aligned columns, which is readable as plain text too."""
+    """Return a table with aligned columns, which is also readable without rendering."""
     cells = [columns, *rows, *([last] if last else [])]
     wide = [max(len(row[place]) for row in cells) for place in range(len(columns))]
     head, *body = [f"| {' | '.join(map(str.ljust, row, wide))} |" for row in cells]

@@ -33,7 +33,7 @@ ADVICE: dict[Advice, str] = {
 
 
 def portfolio_page(report: PortfolioReport) -> str:
-    """Render the risk assessment; an empty account has a fixed text."""
+    """Render the risk assessment. An empty account has a fixed text."""
     last_line = f"*Last updated: {stamp(report.as_of_ms)}*"
     if not report.portfolio.holdings and not report.portfolio.excluded:
         return "\n".join([*TITLE, *NO_HOLDINGS, "", last_line])
@@ -94,7 +94,7 @@ def _composition(report: PortfolioReport) -> list[str]:
 
 def _class(asset: AssetRisk) -> str:
     volatility = asset.volatility
-    # Stablecoins are classified by name. Any other class without a measurement is marked as a default.
+    # Stablecoins are classified by name. Any other class that was not measured is marked as a default.
     assumed = volatility.basis == "default" and volatility.label != CLASSES[0]
     near = f", close to {volatility.near.removesuffix(' volatility')}" if volatility.near else ""
     return f"{volatility.label}, default" if assumed else f"{volatility.label}{near}"

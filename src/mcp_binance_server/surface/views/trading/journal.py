@@ -1,4 +1,4 @@
-"""Page of the order journal, and the history of one order in words."""
+"""Page of the order journal, and the history of one order as text."""
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.orders import Order
@@ -76,7 +76,7 @@ def record_summary(record: OrderRecord, mode: str) -> str:
 
 
 def standing_summary(record: OrderRecord, mode: str) -> str:
-    """Return the state of an order list or an amendment, which are not orders of their own at the exchange."""
+    """Return the state of an order list or of a change. The exchange has no order with the ID of either."""
     intent = record.intent
     if intent.is_unresolved or intent.state == "NOT_PLACED":
         return f"{mode}: DO NOT PLACE IT AGAIN. Journal state of {intent.client_order_id}: {HISTORY[intent.state]}."
@@ -84,7 +84,7 @@ def standing_summary(record: OrderRecord, mode: str) -> str:
 
 
 def unasked_summary(record: OrderRecord, mode: str) -> str:
-    """Return the state of an order from the journal, while the exchange does not answer."""
+    """Return the state of an order from the journal, because the exchange does not answer."""
     intent = record.intent
     again = "DO NOT PLACE IT AGAIN. " if intent.is_unresolved else ""
     state = intent.status or HISTORY[intent.state]
@@ -98,7 +98,7 @@ def record_page(record: OrderRecord, summary: str, mode: TradingMode, venue: Ven
 
 
 def journal_lines(record: OrderRecord) -> list[str]:
-    """Return the journal's lines on an order, which follow those of the exchange."""
+    """Return the journal's lines on an order. They follow the exchange's lines."""
     intent = record.intent
     return [
         "## Journal",
@@ -116,7 +116,7 @@ def change_words(change: Intent) -> str:
 
 
 def found_summary(record: OrderRecord, order: Order, mode: str) -> str:
-    """Return the state of an order that the exchange shows, after the state of a change with an unknown outcome."""
+    """Return the state of an order at the exchange, after the state of a change with an unknown outcome."""
     change = record.change
     is_open = change is not None and (change.is_unresolved or change.state == "NOT_PLACED")
     doubt = f"DO NOT PLACE IT AGAIN. {change_words(change)}. " if change is not None and is_open else ""

@@ -1,4 +1,4 @@
-"""Outcomes of placed, cancelled and waiting orders; the first line states the outcome, and what must not be done."""
+"""Texts about placed, cancelled and waiting orders. The first line states the outcome, and what not to do."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -79,12 +79,12 @@ def _refused(placed: PlacedOrder) -> str:
 
 
 def outcome_step(placed: PlacedOrder) -> str:
-    """Return the call to make next; "" if there is none."""
+    """Return the next call to make; "" if there is none."""
     intent = placed.intent
     look = next_step("get_order", symbol=intent.terms.symbol, client_order_id=intent.exchange_id)
     match placed.outcome:
         case "placed":
-            # A change ends at once; its order stays open.
+            # A change ends at once, and its order stays open.
             is_over = intent.final_ms is not None and not intent.terms.amends
             return "" if is_over else f"{look} shows its progress; cancel_order cancels it"
         case "unknown" if intent.state == "NOT_PLACED":
@@ -133,9 +133,9 @@ def waiting_summary(kept: StoredPreview, mode: str, *, has_approver: bool) -> st
 
 
 def waiting_step(kept: StoredPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
-    """Return how a waiting order can be approved: by another question or a signature.
+    """Return how a waiting order can be approved: by another question or by a signature.
 
-    `is_shown` means that an approval page is open.
+    With `is_shown` an approval page is open.
     """
     call = next_step("place_order", preview_id=kept.preview_id)
     again = f"{call} asks again" if is_asked else f"{call} then places it"
@@ -160,7 +160,7 @@ def waiting_text(kept: StoredPreview, base: str, venue: Venue, told: tuple[str, 
 
 
 def cancel_outcome(placed: PlacedOrder) -> CancelOutcome:
-    """Return the outcome name of a cancel that was sent."""
+    """Return the outcome of a cancel that was sent, as one word."""
     if placed.intent.is_cancelled and placed.intent.final_ms is not None:
         return "cancelled"
     if placed.intent.final_ms is not None:
@@ -199,7 +199,7 @@ def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
 
 
 def cancelled_all_summary(found: CancelledAll) -> str:
-    """Return how many orders were cancelled, had ended before, or are left open."""
+    """Return the numbers of orders that were cancelled, that had ended before, and that stay open."""
     mode = mode_word(found.mode, found.venue)
     where = "" if found.symbol is None else f" on {plain(found.symbol)}"
     if not (found.cancelled or found.ended or found.left):
@@ -211,7 +211,7 @@ def cancelled_all_summary(found: CancelledAll) -> str:
 
 
 def cancelled_all_text(found: CancelledAll, summary: str) -> str:
-    """Render the outcome of cancelling all orders of a symbol."""
+    """Render the result of cancelling all orders, of one symbol or of all."""
     lines = [
         summary,
         "",
@@ -225,7 +225,10 @@ def cancelled_all_text(found: CancelledAll, summary: str) -> str:
 
 
 def open_part(placed: PlacedOrder) -> tuple[str, Quantity]:
-    """Return what was open of an order before its cancel, and the executed part: of a filled entry, its exits."""
+    """Return the part of an order that was open before its cancel, and the executed part.
+
+    For a filled entry, the open part is its exits.
+    """
     intent, base = placed.intent, placed.rules.base
     terms, exits = intent.current_terms, intent.terms.exits
     if exits is None or not exits.has_entry or intent.status != "FILLED":
@@ -264,7 +267,7 @@ def _filled(placed: PlacedOrder) -> str:
 
 
 def _is_placed_here(placed: PlacedOrder) -> bool:
-    """Return whether the commands on this machine know the order; an adopted order is known only to the exchange."""
+    """Return whether the commands on this machine know the order. An adopted order is known only to the exchange."""
     return placed.intent.state != "ADOPTED"
 
 

@@ -20,11 +20,11 @@ from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
 from mcp_binance_server.words import word
 
 HEADING = "# Preview, nothing sent: "
-EXIT = "it does not raise your largest loss; limits on the number and the amount of orders let it pass"
+EXIT = "it does not raise your largest loss, so limits on the number and the amount of orders do not refuse it"
 
 
 def preview_summary(shown: TradablePreview) -> str:
-    """Return in one line whether the previewed order can be placed."""
+    """Return one line that says whether the previewed order can be placed."""
     mode = mode_word(shown.terms.mode, shown.tried.venue)
     order = order_words(shown.terms, shown.tried.preview.rules.base)
     if shown.kept is None:
@@ -33,14 +33,14 @@ def preview_summary(shown: TradablePreview) -> str:
 
 
 def preview_step(shown: TradablePreview) -> str:
-    """Return the call that places the order, or what to do if it cannot be placed."""
+    """Return the call that places the order. If the order cannot be placed, return the next step."""
     if shown.kept is None:
         stands = next((each.client_order_id for each in shown.denied if each.client_order_id), None)
         if stands is not None:
             return f"{next_step('get_order', symbol=shown.terms.symbol, client_order_id=stands)} shows the other order"
         waits = [each.retry_after_secs for each in shown.denied if each.retry_after_secs is not None]
         if waits and len(waits) == len(shown.denied):
-            return f"report it, and preview it again in {max(waits)} seconds; an exit has limits of its own"
+            return f"report the refusal, and preview again in {max(waits)} seconds; exits are limited separately"
         return "explain the refusal to the user; only the operator can change a limit"
     call = next_step("place_order", preview_id=shown.kept.preview_id)
     return f"{call}, if the user wants exactly this; {AFTERWARDS[shown.way]}"
@@ -49,7 +49,7 @@ def preview_step(shown: TradablePreview) -> str:
 def denied_words(denied: Denied) -> str:
     """Return the check that refuses an order, with the refused and the allowed value.
 
-    The value is escaped, because it may come from outside.
+    The values are escaped, because they may come from outside.
     """
     if denied.guard in COUNTS:
         return f"{denied.guard}: {limit_reached(denied.guard, denied.limit)}{try_again(denied.retry_after_secs)}"
@@ -93,7 +93,7 @@ def _counts(shown: TradablePreview) -> str:
 def tradable_notes(shown: TradablePreview) -> list[str]:
     """Return notes on how the numbers were computed, and on orders that could match each other.
 
-    On paper, market prices are real, the money is not, and there is no fee discount.
+    A paper account has real prices, no real money, and no fee discount.
     """
     on_paper = (SIMULATED_MARKET, BNB_DISCOUNT) if shown.terms.mode == "paper" else ()
     told = [each for each in preview_notes(shown.tried) if each not in on_paper]
@@ -104,7 +104,7 @@ def tradable_notes(shown: TradablePreview) -> list[str]:
 
 
 def _order(shown: TradablePreview, tried: str) -> str:
-    """Return the previewed order, or all its terms if more than one order is sent."""
+    """Return the previewed order. If more orders are sent with it, return all terms."""
     terms = shown.terms
     is_more = terms.exits is not None or terms.replaces is not None
     return order_words(terms, shown.tried.preview.rules.base) if is_more else tried

@@ -17,13 +17,13 @@ PLACE, DO_NOT_PLACE = "place this order", "do not place it"
 CANCEL, DO_NOT_CANCEL = "cancel this stop", "leave it as it is"
 CANCEL_ALL, DO_NOT_CANCEL_ALL = "cancel all of them", "leave them as they are"
 OPEN_PAGE = "Open this server's page on this machine to approve or decline. Opening it approves nothing."
-# Orders that a question lists, the oldest; it counts the others.
+# Most orders that a question lists, oldest first. The question counts the others.
 MOST_LISTED = 30
 FEE_PLACES = Decimal("0.00000001")
 
 
 def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: str, rates: Commission | None) -> str:
-    """Return the question whether to place an order with exactly these terms."""
+    """Return the question that asks whether to place an order with exactly these terms."""
     base, quote = _asset(rules.base), _asset(rules.quote)
     lines = [
         f"{mode}: place this order?{_stake(terms, 'This is real money')}",
@@ -38,7 +38,7 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
 
 
 def cancel_question(wanted: Cancellation, mode: str) -> str:
-    """Return the question whether to cancel a stop order."""
+    """Return the question that asks whether to cancel a stop order."""
     terms, rules = wanted.intent.terms, wanted.rules
     lines = [
         f"{mode}: cancel this stop?{_stake(terms, 'It protects real money')}",
@@ -52,12 +52,12 @@ def cancel_question(wanted: Cancellation, mode: str) -> str:
 
 
 def cancel_all_question(wanted: CancellationOfAll, mode: str) -> str:
-    """Return the question whether to cancel every open order."""
+    """Return the question that asks whether to cancel every open order."""
     orders = wanted.orders
     stops, more = sum(each.intent.terms.is_stop for each in orders), len(orders) - MOST_LISTED
     lines = [
         f"{mode}: cancel all {len(orders)} open orders?{_stake(orders[0].intent.terms, 'This is real money')}",
-        *([f"Stops among them: {stops}; what they protect would no longer be protected"] if stops else []),
+        *([f"Stops among them: {stops}; the holdings behind them would no longer be protected"] if stops else []),
         *(_order_line(each) for each in orders[:MOST_LISTED]),
         *([f"and {more} more"] if more > 0 else []),
     ]
@@ -71,8 +71,8 @@ def _order_line(wanted: Cancellation) -> str:
 
 
 def _asset(name: str) -> str:
-    # The issuer of a token chooses its name. A name that does not look like an asset must not reach the user who
-    # decides.
+    # The issuer of a token chooses the token's name. A name that does not look like an asset must not reach the user,
+    # because the user decides by it.
     return name if is_plausible(name) else "of its asset"
 
 

@@ -1,4 +1,4 @@
-"""State of trading as a page: mode, stops, remaining limits, and orders in progress."""
+"""State of trading as a page: mode, stops, remaining limits, and unfinished orders."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -20,7 +20,7 @@ from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode, command
 from mcp_binance_server.words import word
 
-# How paper trading differs from the market; shown where it is read before the first order.
+# Differences between paper trading and the market, shown before the first order.
 HONEST = (
     "Paper fills ignore market impact, hidden orders, cancels ahead in the queue, changes in latency and halts. "
     "Real fills can be worse."
@@ -36,7 +36,7 @@ EXITS = {True: "an exit needs the user's yes", False: "no exits"}
 
 
 def status_summary(status: TradingStatus) -> str:
-    """Return in one line whether orders can be placed now."""
+    """Return one line that says whether orders can be placed now."""
     mode = mode_word(status.mode, status.venue)
     if status.stopped is not None:
         resume = command("resume", status.venue.network)
@@ -51,12 +51,15 @@ def status_summary(status: TradingStatus) -> str:
 
 
 def stop_scope(stopped: Stopped) -> str:
-    """Return whether a stop applies to the caller's account or to all; a caller sees no other stops."""
+    """Return whether a stop applies to the caller's account or to all accounts.
+
+    Callers see no stops of other accounts.
+    """
     return "all accounts" if stopped.account == ALL_ACCOUNTS else "this account"
 
 
 def rules_of(policy: Policy) -> dict[str, str]:
-    """Return the operator's rules for a single order, in words."""
+    """Return the operator's rules for a single order as a sentence."""
     limits = policy.limits
     asset = policy.counting_asset
     return {
@@ -64,8 +67,8 @@ def rules_of(policy: Policy) -> dict[str, str]:
         "amounts": f"counted in {asset}",
         "types": ", ".join(sorted(limits.types)) or "none",
         "per_order": NO_LIMIT if limits.per_order is None else f"{cents_text(limits.per_order)} {asset}",
-        "price": f"a buy at most {exact(limits.collar_percent)}% above the mid price, a sale at most as far below; "
-        f"market orders at most {exact(limits.slippage_bps)} bps from the best price",
+        "price": f"at most {exact(limits.collar_percent)}% worse than the mid price; "
+        f"market orders at most {exact(limits.slippage_bps)} bps worse than the best price",
         "daily_loss": NO_LIMIT if limits.daily_loss is None else f"{cents_text(limits.daily_loss)} {asset}",
         **{f"position {name}": f"{cents_text(most)} {asset}" for name, most in sorted(limits.position.items())},
         "cancel": "orders placed by this server" if limits.cancel == "own" else "every order",
@@ -74,7 +77,7 @@ def rules_of(policy: Policy) -> dict[str, str]:
 
 
 def confirmation_of(policy: Policy, mode: TradingMode) -> list[str]:
-    """Return the confirmations that orders need, by amount."""
+    """Return the required confirmations, by the amount of an order."""
     confirm, asset = policy.confirm, policy.counting_asset
     approver = "" if confirm.approver else "; no approver is set, so those are refused"
     if confirm.ask == "default" and mode != "live":
@@ -151,7 +154,7 @@ def unread_words(status: TradingStatus) -> str:
 
 
 def following_notes(status: TradingStatus) -> list[str]:
-    """Return a note if changes of open orders are polled, and may be late."""
+    """Return a note that changes may appear late, if open orders are polled."""
     return [POLLED] if status.following == "polled" else []
 
 
@@ -161,12 +164,12 @@ def honest_notes(mode: TradingMode) -> list[str]:
 
 
 def lost_words(status: TradingStatus) -> str:
-    """Format today's loss so far; 0 if there is a profit."""
+    """Format today's loss; 0 for a profit."""
     return f"{cents_text(max(0, status.lost_today or 0))} {status.policy.counting_asset}"
 
 
 def open_words(intent: Intent) -> str:
-    """Format one open order in a line."""
+    """Format one open order as a line."""
     executed = f", executed {exact(intent.executed)}" if intent.executed else ""
     smaller = "" if intent.amended is None else f" (reduced to {exact(intent.amended)})"
     legs = "".join(

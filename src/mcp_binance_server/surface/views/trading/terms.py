@@ -13,7 +13,7 @@ from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exit
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import OFFLINE, Terms, TradingMode
 
-# Networks of Binance; any other name is the host of other prices.
+# Networks of Binance. Any other name is the host that prices come from.
 REAL = ("mainnet", "testnet", "demo")
 MONEY: dict[TradingMode, str] = {
     "paper": "a paper account, no real money.",
@@ -28,7 +28,7 @@ WAYS: dict[Way, str] = {
     "apart": "the approver's signature",
 }
 BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apart": "the approver"}
-# An order that was found at the exchange was confirmed elsewhere, so its confirmation is not known.
+# An order that was found at the exchange was confirmed elsewhere, in an unknown way.
 FOUND, BRIEF_FOUND = "not known; found at the exchange, missing from this journal", "not known"
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
 LEG_WORDS = {ENTRY: "entry", ABOVE: "take profit", BELOW: "stop"}
@@ -46,7 +46,7 @@ AFTERWARDS: dict[Way, str] = {
 
 
 def mode_word(mode: TradingMode, venue: Venue) -> str:
-    """Return the mode for the start of every answer; it names the kind of money."""
+    """Return the mode, with which every answer starts. The mode names the kind of money."""
     match mode:
         case "practice":
             return f"PRACTICE ({plain(venue.network)})"
@@ -82,7 +82,7 @@ def order_words(terms: Terms, base: str) -> str:
 
 
 def exits_words(exits: Exits) -> str:
-    """Format the exit prices of an order."""
+    """Format the prices of exits."""
     above = "" if exits.take_profit is None else f"take-profit {priced(exits.take_profit)}"
     below = ""
     if exits.stop is not None and exits.stop_limit is not None:
@@ -91,7 +91,7 @@ def exits_words(exits: Exits) -> str:
 
 
 def exit_notes(terms: Terms) -> list[str]:
-    """Return notes on exits that may not fill, and on the replaced order."""
+    """Return notes on exits that may not fill, and on a replaced order."""
     exits = terms.exits
     entry = [UNPROTECTED] if exits is not None and exits.has_entry else []
     stop = [JUMPED] if exits is not None and exits.stop is not None else []
@@ -101,7 +101,10 @@ def exit_notes(terms: Terms) -> list[str]:
 
 
 def unprotected_alarm(at_risk: UnprotectedHolding) -> str:
-    """Return the warning about a holding whose exit has failed, with its value and the call that places an exit."""
+    """Return the warning about a holding whose exit has failed.
+
+    It has the holding's value and the call that places a new exit.
+    """
     rules, amount = at_risk.rules, exact(at_risk.quantity)
     worth = "" if at_risk.value is None else f", worth {money(at_risk.value, rules.quote, rules.tick)} now"
     order = {"symbol": rules.symbol, "side": "SELL", "type": "STOP_LOSS_LIMIT", "quantity": amount}
@@ -112,7 +115,7 @@ def unprotected_alarm(at_risk: UnprotectedHolding) -> str:
 
 
 def unprotected_words(intent: Intent, base: str) -> str:
-    """Return a warning about a bought amount that no exit order covers; "" if there is none."""
+    """Return a warning about bought coins that no exit order covers; "" if there are none."""
     amount = intent.unprotected
     if not amount:
         return ""
@@ -158,7 +161,7 @@ def _prices(venue: Venue) -> str:
 
 
 def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
-    """Return the notes on the kind of money, for structured data and for the last lines of a text."""
+    """Return the notes on the kind of money, as in structured data and in the last lines of a text."""
     match mode:
         case "paper":
             return [NO_MONEY.format(prices=_prices(venue)), *([venue.note] if venue.note else [])]
@@ -169,5 +172,5 @@ def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
 
 
 def unformatted(text: str) -> str:
-    """Escape a sentence that contains text from outside, except for underscores."""
+    """Escape a sentence that contains text from outside, but keep its underscores."""
     return plain(text).replace("\\_", "_")

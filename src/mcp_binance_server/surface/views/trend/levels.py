@@ -13,7 +13,10 @@ MOST_REASONS = 3
 
 
 def advice_lines(view: MarketView, outlook: Outlook) -> list[str]:
-    """Return the three fixed lines on entry, stop and target; the facts in brackets are additions."""
+    """Return the three fixed lines on entry, stop and target.
+
+    The facts in brackets are additions to the fixed format.
+    """
     levels = outlook.by_range
     if isinstance(levels, NoLevels):
         return [f"*- Entry Point: None by rule ({code_words(levels.why_null)})*"]
@@ -26,7 +29,7 @@ def advice_lines(view: MarketView, outlook: Outlook) -> list[str]:
 
 
 def level_lines(view: MarketView, outlook: Outlook) -> list[str]:
-    """Return the support and resistance levels, and how often the price turned when it came back to them."""
+    """Return the support and resistance levels, and how often each level held when the price came back."""
     heading, levels = "## Support and Resistance", outlook.levels
     if levels is None or levels.usual is None:
         return [heading, f"_None by rule ({code_words(levels.why_null if levels else None)})_"]
@@ -69,7 +72,7 @@ def _origin(member: LevelReason) -> str:
 
 
 def rule_lines(view: MarketView, outlook: Outlook) -> list[str]:
-    """Return entry, stop and target in one row per rule, even if the rules disagree."""
+    """Return one row per rule with entry, stop and target, even if the rules disagree."""
     rows = [_rule_row(view, "24h range", outlook.by_range)]
     if outlook.by_atr is not None:
         rows.append(_rule_row(view, "ATR", outlook.by_atr))

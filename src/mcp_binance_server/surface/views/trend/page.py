@@ -1,4 +1,4 @@
-"""Page of a trading analysis: the fixed format first, then additions."""
+"""Page of a trading analysis: the fixed format, then additions."""
 
 from decimal import Decimal
 
@@ -29,7 +29,7 @@ def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetua
     """Render the analysis.
 
     `defaults` says whether strategy and risk tolerance are defaults. The line on the perpetual is an addition to the
-    fixed format, after the market's own lines.
+    fixed format. It follows the market's own lines.
     """
     view, outlook = report.view, report.outlook
     return "\n".join(

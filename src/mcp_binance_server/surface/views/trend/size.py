@@ -1,4 +1,4 @@
-"""Position size in words: quantity, limits and risk, or the reason for no order."""
+"""Position size as text: quantity, limits and risk, or the reason for no order."""
 
 from decimal import Decimal
 
@@ -11,7 +11,7 @@ from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, exact, money,
 from mcp_binance_server.surface.views.market import shown_price
 from mcp_binance_server.surface.views.trend.words import short
 
-# These limits are always shown. The exchange's maxima are seldom reached, and shown only if one of them applies.
+# These limits are always shown. The exchange's maxima are seldom reached, so each is shown only if it applies.
 ALWAYS_SHOWN: tuple[LimitName, ...] = ("risk", "free", "exposure", "depth", "volume")
 LIMITS: dict[LimitName, str] = {
     "risk": "risk",
@@ -48,7 +48,7 @@ NO_ACCOUNT = "_Sized without an account: by risk, depth and the exchange's rules
 
 
 def size_lines(report: TradingReport) -> list[str]:
-    """Return the size of the trade by the first rule, its risk, and the effect of its stop on a holder."""
+    """Return the size of the trade by the first rule, its risk, and the result of its stop for a holder."""
     view, size, base = report.view, report.size, plain(report.view.rules.base)
     order = size.verdict
     if isinstance(order, NoOrder):
@@ -83,7 +83,7 @@ def _why(report: TradingReport, refused: NoOrder) -> str:
         "bound": _limit(report, bound.name) if bound else "",
         "most": exact(rules.max_position),
         "orders": str(rules.max_num_orders),
-        # The exchange's status is escaped as text from outside; the name of a rule is our own.
+        # The exchange's status is escaped, because it is text from outside. The name of a rule is our own.
         "rule": plain(refused.rule) if refused.why == "closed" else refused.rule,
         "words": refused.rule.replace("_", " "),
     }
@@ -92,9 +92,9 @@ def _why(report: TradingReport, refused: NoOrder) -> str:
 
 
 def _holder(report: TradingReport) -> list[str]:
-    """Return what a sale at the stop costs a holder of the asset.
+    """Return the result of a sale at the stop for a holder of the asset.
 
-    Nothing is returned for an account without the asset.
+    Return nothing for an account without the asset.
     """
     view, levels, funds = report.view, report.outlook.by_range, report.size.funds
     if isinstance(levels, NoLevels) or (funds is not None and not funds.held):

@@ -1,4 +1,4 @@
-"""Sentences of a trading analysis; they claim no more than the measurements show."""
+"""Sentences of a trading analysis. They claim no more than the measurements show."""
 
 from decimal import Decimal
 
@@ -32,7 +32,7 @@ DIRECTIONS = {"up": "Up", "down": "Down", "unclear": "No clear direction"}
 
 
 def opening_sentence(view: MarketView, outlook: Outlook) -> str:
-    """Return the sentence on the last 24 hours; it names a direction only if the measurements support it."""
+    """Return the sentence on the last 24 hours. It names a direction only if the measurements support one."""
     return (
         f"*Based on current market conditions, {plain(name_of(view.rules.base))} is showing "
         f"{_momentum(view, outlook.day)} over 24 hours. {_sentiment(outlook.day)} "
@@ -53,7 +53,7 @@ def _sentiment(day: DaySummary) -> str:
 
 
 def bias_line(bias: Bias) -> str:
-    """Return the direction of the week, and how often chance alone would give a direction."""
+    """Return the direction of the week, and how often a direction appears by chance."""
     if bias.direction is None or bias.t is None:
         return f"**Bias**: not judged: {bias.n} of {bias.needed} hourly returns"
     return (
@@ -63,7 +63,7 @@ def bias_line(bias: Bias) -> str:
 
 
 def entry_place(view: MarketView, outlook: Outlook, levels: TradeLevels) -> str:
-    """Return where the entry is: near a support level, or else its place in the 24-hour range."""
+    """Return the place of the entry: near a support level, otherwise its place in the 24-hour range."""
     if outlook.entry_level is not None:
         return "near current support"
     low = view.ticker.low
@@ -76,7 +76,7 @@ def entry_place(view: MarketView, outlook: Outlook, levels: TradeLevels) -> str:
 
 
 def target_place(outlook: Outlook, levels: TradeLevels) -> str:
-    """Return where the target is: near a level, if there is one."""
+    """Return the place of the target: near a level, if there is a level."""
     if outlook.target_level is not None:
         return "near resistance"
     if levels.target_rule == "least":
@@ -85,7 +85,7 @@ def target_place(outlook: Outlook, levels: TradeLevels) -> str:
 
 
 def odds(levels: TradeLevels) -> str:
-    """Return the ratio of reward to risk, and the odds of the stop by chance alone."""
+    """Return the ratio of reward to risk, and the odds by chance alone of reaching the stop."""
     return (
         f"{levels.reward_risk:.2f} reward:risk; with no trend, the stop is hit before the target "
         f"{levels.stop_first * 100:.0f} % of the time"
@@ -98,7 +98,7 @@ def level_price(view: MarketView, value: Decimal) -> str:
 
 
 def short(view: MarketView, shown: str) -> str:
-    """Remove decimals of zero."""
+    """Remove decimals that are zero."""
     if view.rules.quote in DOLLAR_LIKE:
         return shown.removesuffix(".00")
     digits, _, quote = shown.partition(" ")
