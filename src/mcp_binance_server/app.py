@@ -86,13 +86,13 @@ from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 if TYPE_CHECKING:
     from mcp_binance_server.trading_assembly.side import TradingSide
 
-# Timeout of a list from chart-img.com. An image has three times as long, and a stored image six times.
+# Timeout of a list from chart-img.com. An image gets three times as long, a stored image six times.
 CHART_SECS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """A running server. Its parts are for tests and commands."""
+    """A running server. Tests and commands use its parts."""
 
     server: Server[Any]
     dispatcher: Dispatcher
@@ -123,11 +123,12 @@ async def running_app(
     preload: bool = False,
     examines_key: bool = True,
 ) -> AsyncGenerator[App]:
-    """Build the server from settings and close it at the end. No request is sent at the start unless `preload` is set.
+    """Build the server from settings, and close it on exit.
 
-    `preload` starts background tasks. The first loads the symbol list, which most questions need. The second checks the
-    key's permissions and warns of a withdrawal permission. The third streams the symbols that are configured for
-    learning. Only one of several processes runs the second and the third task.
+    No request is sent at the start unless `preload` is set. `preload` starts three background tasks. The first loads the
+    symbol list, which most questions need. The second checks the key's permissions and warns if the key can withdraw.
+    The third streams the symbols that are configured for learning. Of several processes, only one runs the second and
+    the third task.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.

@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 CONNECT_SECS = 3.0
-# Limit in seconds for Retry-After. A longer value may be a mistake or an attack.
+# Limit in seconds for Retry-After. A longer wait may be a mistake or an attack.
 LONGEST_RETRY_AFTER_SECS = 600
 LONGEST_COUNT = 12
 MOST_CONNECTIONS = 32
@@ -41,9 +41,8 @@ class HttpAnswer:
 class NoAnswer(Exception):
     """Error of a request without a usable response.
 
-    `sent` is True if the server may have acted on the request, and `cut` if the connection broke. `answered` means
-    that the server responded and the response cannot be used. `by_proxy` means that a proxy failed and the server was
-    not reached.
+    `sent`: the server may have acted on the request. `cut`: the connection broke. `answered`: the server sent a
+    response that cannot be used. `by_proxy`: a proxy failed, so the server was not reached.
     """
 
     reason: str
@@ -121,7 +120,7 @@ class Channel:
     ) -> HttpAnswer:
         """Send one GET request and return the response.
 
-        The deadline is the channel's deadline times `patience`, and at most `longest_secs`.
+        The deadline is `patience` times the channel's deadline, at most `longest_secs`.
 
         Raises:
             NoAnswer: the request failed, or the response is late, too large or compressed.
@@ -156,8 +155,8 @@ class Channel:
     ) -> HttpAnswer:
         """Send one write on its own connection and return the response.
 
-        `gate` is awaited when the connection is open and before the first byte is sent. If it raises, nothing is sent
-        and its exception is raised here.
+        `gate` is awaited when the connection is open, before the first byte is sent. If the gate raises, nothing is
+        sent, and its exception is raised here.
 
         Raises:
             NoAnswer: the request failed; `sent` is True if the gate was passed.
@@ -191,7 +190,7 @@ class Channel:
         longest_secs: float,
     ) -> HttpAnswer:
         client = await self.prepare_writes()
-        # Never reuse an idle connection for a write: it may be dead, and the outcome would be unknown.
+        # Never reuse an idle connection for a write, because a dead connection would leave the outcome unknown.
         sent_headers = {**headers, "Accept-Encoding": "identity", "Connection": "close"}
         timeout = httpx2.Timeout(longest_secs, connect=min(CONNECT_SECS, longest_secs))
         traced = {"trace": passage.trace}
@@ -252,7 +251,7 @@ class Channel:
     async def prepare_writes(self) -> httpx2.AsyncClient:
         """Open the client that all writes share.
 
-        Call it before signing: creating a TLS context can take longer than a signature is valid.
+        Call it before signing, because a signature can expire while a TLS context is created.
         """
         if self._writer is None:
             async with self._opening:
@@ -280,7 +279,7 @@ class Channel:
 
 
 def _late(request: httpx2.Request | None, secs: float) -> NoAnswer:
-    """Return the timeout error. `by_proxy` is set if the proxy used up the time."""
+    """Return the timeout error. Set `by_proxy` if the proxy used up the time."""
     tunnel = None if request is None else request.extensions.get(TUNNEL)
     if isinstance(tunnel, Tunnel) and not tunnel.is_used:
         return NoAnswer(str(tunnel.late(secs)), sent=False, by_proxy=True)

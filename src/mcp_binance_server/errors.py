@@ -99,7 +99,7 @@ class AppError(Exception):
     def concerns_one(self) -> bool:
         """Whether the error concerns only this caller.
 
-        Other callers that share the request then send their own.
+        Other callers that share its request then send requests of their own.
         """
         return False
 
@@ -127,9 +127,9 @@ class RateLimited(AppError):
     """Weight of this minute from the exchange's header; None before the first response."""
     weight_limit: int
     exchange_wait_secs: int | None = None
-    """Wait in seconds that the exchange asked for, if it is longer than our wait before the next request."""
+    """Wait in seconds that the exchange asked for. Set only if it is longer than our wait before the next request."""
     own_weight: int | None = None
-    """Weight that the caller has spent in this minute, if the rest is reserved for other callers."""
+    """Weight that the caller has spent in this minute. Set only if the rest is reserved for other callers."""
     weight_share: int | None = None
     """Weight per minute that the caller can count on."""
 
@@ -273,7 +273,10 @@ class InvalidArguments(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class ExchangeError(AppError):
-    """A failed request to the exchange. The message is ours; `exchange_code` and `http_status` are for programs."""
+    """A failed request to the exchange.
+
+    The message is written here. `exchange_code` and `http_status` are for programs.
+    """
 
     error_type: ClassVar[str] = "exchange_error"
     guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"

@@ -1,4 +1,4 @@
-"""How this program was installed, and the commands of that tool for use in messages."""
+"""The tool that installed this program, and its commands for use in messages."""
 
 import re
 import sys
@@ -8,12 +8,12 @@ from typing import Literal
 PACKAGE = "mcp-binance-server"
 MODULE = "mcp_binance_server"
 Way = Literal["uvx", "uv tool", "pipx", "pip"]
-# uvx runs programs from a cache that can be emptied at any time: https://docs.astral.sh/uv/concepts/cache/
+# uvx runs programs from a cache, which can be emptied at any time: https://docs.astral.sh/uv/concepts/cache/
 _IN_UV_CACHE = re.compile(r"(archive|builds|environments)-v\d+")
 
 
 def way_of(prefix: str = sys.prefix) -> Way:
-    """Return the tool that created an environment. uv and pipx leave a marker file in it."""
+    """Return the tool that created an environment. uv and pipx leave a marker file in the environment."""
     if any(_IN_UV_CACHE.fullmatch(part) for part in PurePath(prefix).parts):
         return "uvx"
     if (Path(prefix) / "uv-receipt.toml").is_file():

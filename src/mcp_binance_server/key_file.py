@@ -1,4 +1,4 @@
-"""The key file: NAME=VALUE lines, readable only by the owner, one file per network.
+"""The key file: NAME=VALUE lines that only the owner can read, one file per network.
 
 The value `@keyring` refers to a password in the operating system's keyring.
 """
@@ -12,7 +12,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.own_folders import config_folder
 
 VARIABLE = "MCP_BINANCE_KEY_FILE"
-# Take a key and its secret from the same source: halves of two pairs do not match.
+# Take a key and its secret from the same source, because halves of two pairs do not match.
 PAIR = ("BINANCE_API_KEY", "BINANCE_SECRET_KEY", "BINANCE_API_SECRET", "BINANCE_PRIVATE_KEY_FILE")
 NAMES = (*PAIR, "CHART_IMG_API_KEY")
 IN_KEYRING = "@keyring"
@@ -76,14 +76,14 @@ def written(keys: Mapping[str, str]) -> str:
 
 
 def added(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys of a file, except those that the environment sets itself."""
+    """Return the keys of a file, without those that the environment sets."""
     own = _set(environment)
     has_pair = not own.isdisjoint(PAIR)
     return {name: value for name, value in keys.items() if name not in own and not (has_pair and name in PAIR)}
 
 
 def keyring_user(path: Path, name: str) -> str:
-    """Return the user name in the keyring for a value. It consists of the file name and the variable."""
+    """Return the keyring's user name for a value: the file name and the variable."""
     return f"{path.stem}:{name}"
 
 

@@ -5,12 +5,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 
-# 400 live books have about 800,000 levels. With Python's defaults, full collections walk all of them: a third of the
-# CPU, and some books are more than a second late. The young generation must still be collected often. With a threshold
-# of 100,000 the server seemed to leak memory, because garbage waited for its first collection.
+# 400 live books have about 800,000 levels. Python's default thresholds make full collections walk all of them, which
+# takes a third of the CPU and delays some books by over a second. The young generation must still be collected often:
+# with a threshold of 100,000 memory grew as in a leak.
 YOUNG, MIDDLE, OLD = 20_000, 100, 100
-# Modules that `load` has imported in this process. `sys.modules` cannot be used: it lists half-loaded modules too, and
-# importing one of these waits for the thread that loads it.
+# Modules that `load` has imported in this process. `sys.modules` also lists half-loaded modules, and importing one of
+# these waits for the thread that loads it.
 _LOADED: set[str] = set()
 
 
@@ -24,7 +24,7 @@ def tune_gc() -> None:
 def gc_paused() -> Generator[None]:
     """Disable garbage collection during imports, then tune it for the life of the process.
 
-    Imports create a million objects and no garbage. Collections would take a tenth of the startup time.
+    Imports create a million objects and no garbage, and collections would take a tenth of the startup time.
     """
     gc.disable()
     try:
@@ -37,7 +37,7 @@ def gc_paused() -> Generator[None]:
 async def load(*modules: str) -> None:
     """Import modules in a thread, unless they are loaded.
 
-    An import takes a tenth of a second, in which the loop serves other requests.
+    An import takes a tenth of a second. The event loop serves other requests in this time.
     """
     from anyio import to_thread  # noqa: PLC0415 - this module is imported before the heavy ones
 

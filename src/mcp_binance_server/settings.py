@@ -56,14 +56,14 @@ ELSEWHERE = {
     "REDIS_URL": "MCP_BINANCE_STATE_URL",
     "DEBUG": "MCP_BINANCE_LOG_LEVEL=DEBUG",
 }
-# Kubernetes sets such variables for each service of a namespace, and a service can be called mcp-binance.
+# Kubernetes sets such variables for each service of a namespace, and a service can have the name mcp-binance.
 _LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)=|_PORT(_\d+_(TCP|UDP)(_\w+)?)?=(tcp|udp)://|_PORT_\d+_(TCP|UDP)_\w+=")
 
 
 class Settings(BaseModel):
     """Settings of a process.
 
-    Each field is set by the environment variable in its alias, or by a family of variables.
+    Each field is set by the environment variable in its alias, or by a group of variables with its prefix.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -333,12 +333,12 @@ class Settings(BaseModel):
 
     @property
     def groups(self) -> AbstractSet[str]:
-        """Toolsets that are served; the profile `essential` serves all of them."""
+        """Toolsets that are served. The profile `essential` serves all toolsets."""
         return {*get_args(Toolset)} if ESSENTIAL in self.toolsets else {*self.toolsets}
 
     @property
     def names_network(self) -> bool:
-        """Whether the network was set explicitly to another value than the default."""
+        """Whether the network was set explicitly, and not to the default."""
         return "network" in self.model_fields_set
 
 
@@ -378,7 +378,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def surroundings() -> Mapping[str, str]:
-    """Return the whole environment of this process, for code that needs other variables than the settings."""
+    """Return the whole environment of this process, for code that needs variables that are no settings."""
     return os.environ  # noqa: TID251 - this is the one place
 
 
@@ -395,7 +395,7 @@ def refuse_unknown_variables(environment: Mapping[str, str]) -> None:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the variables with our prefix that are no settings, which are most likely typing errors."""
+    """Return the variables with our prefix that are no settings, most likely because of typing errors."""
     ours = (
         name
         for name, text in environment.items()
@@ -416,7 +416,7 @@ def nearest_variable(name: str) -> str:
     bare = _bare(name)
     if bare in VARIABLES:
         return bare
-    # If two names differ only in the prefix, prefer the one with Binance's prefix.
+    # If two names differ only in the prefix, suggest the name with Binance's prefix.
     known = {_bare(each): each for each in (SECRET_ALIAS, *reversed(VARIABLES)) if each != ANALYTICS}
     near = difflib.get_close_matches(bare, known, n=1, cutoff=0.7)
     return ELSEWHERE.get(bare) or (known[near[0]] if near else "")

@@ -1,4 +1,4 @@
-"""Objects built from settings, and their checks at startup. An unusable setting stops the start."""
+"""Checks at startup, and objects that are built from settings. An unusable setting stops the start."""
 
 import hmac
 import logging
@@ -28,7 +28,7 @@ LEAST_KEY_BYTES, MOST_KEY_BYTES = 32, 4_096
 
 
 def check(settings: Settings, clock: Clock) -> None:
-    """Check the settings before the first client is served, by building all objects that need no request.
+    """Check the settings before the first client is served. All objects that need no request are built.
 
     Raises:
         SettingsError: a key, certificate file, address, folder or threshold cannot be used, or trading lacks a
@@ -80,19 +80,19 @@ def network_of(settings: Settings) -> Network:
 
 
 def missing_for_futures(settings: Settings, network: Network) -> str | None:
-    """Return the setting that is missing for requests to a futures host; None if futures are available."""
+    """Return the setting that a futures host needs and that is missing; None if futures are available."""
     if DERIVATIVES not in settings.groups:
         return f"MCP_BINANCE_TOOLSETS with {DERIVATIVES} in its list"
     return "BINANCE_FUTURES_REST_URL" if network.futures is None else None
 
 
 def streams_markets(settings: Settings, network: Network) -> bool:
-    """Return True if the server has live markets. Only then can it notify clients of changes."""
+    """Return True if the server has live markets. Without them, clients cannot be notified of changes."""
     return settings.orderbook_analytics and network.stream_url is not None
 
 
 def no_live_market() -> SettingsError:
-    """Return the error for paper trading without a live market, on which paper orders are matched."""
+    """Return the error for paper trading without a live market, because paper orders are matched on it."""
     needed = "MCP_BINANCE_ORDERBOOK_ANALYTICS, and BINANCE_STREAM_URL if you set another host"
     return SettingsError(problems=(f"MCP_BINANCE_TRADING=paper needs a live market: {needed}",))
 

@@ -20,7 +20,7 @@ ADDRESSES: dict[AddressOf, str] = {
     "futures_rest_url": "BINANCE_FUTURES_REST_URL",
     "futures_stream_url": "BINANCE_FUTURES_STREAM_URL",
 }
-# Addresses for orders and order events. The other addresses have public data.
+# Addresses that receive orders or order events. All other addresses have public data.
 ORDERS_PASS: tuple[AddressOf, ...] = ("rest_url", "ws_api_url")
 HOW_TO = "docs/how-to/live.md"
 NOBODY_ELSE = "only you can set limits for your money"
@@ -30,7 +30,7 @@ def checked_rules(settings: Settings, network: Network, principal: Principal | N
     """Check all trading settings and return the limits for the server's own key.
 
     Raises:
-        SettingsError: a setting is missing or two settings disagree; the message names what to change.
+        SettingsError: a setting is missing, or two settings disagree. The message names the setting to change.
     """
     require_agreement(settings, network, principal)
     policy = policy_at(settings.trading_policy)
@@ -45,7 +45,7 @@ def require_agreement(settings: Settings, network: Network, principal: Principal
     """Check that the settings agree, without the limits file.
 
     Raises:
-        SettingsError: a setting is missing or two settings disagree; the message names what to change.
+        SettingsError: a setting is missing, or two settings disagree. The message names the setting to change.
     """
     problem = _wrong_network(settings, network) or _missing(settings, principal) or _strange_host(settings, network)
     if problem:
@@ -55,7 +55,7 @@ def require_agreement(settings: Settings, network: Network, principal: Principal
 def _wrong_network(settings: Settings, network: Network) -> str:
     """Return the conflict between mode and network, or an empty text.
 
-    Two settings must agree, so that one typing error cannot cost money.
+    Both settings must agree, so that a single typing error cannot cost money.
     """
     name = settings.network if network.simulated else network.name
     match settings.trading:
@@ -101,8 +101,8 @@ def _missing(settings: Settings, principal: Principal | None) -> str:
 def _strange_host(settings: Settings, network: Network) -> str:
     """Return the problem of a host that is neither Binance's nor a simulator on this machine.
 
-    An unknown host might execute a practice order with real money. It would also receive live orders with signatures
-    that are valid for seconds.
+    An unknown host might execute a practice order with real money. It would also receive signed live orders, which stay
+    valid for seconds.
     """
     if settings.trading == "paper" or network.simulated:
         return ""
@@ -142,7 +142,7 @@ def _unfit_policy(settings: Settings, policy: Policy, key_id: str) -> str:
 def _incomplete_keys(policy: Policy, where: str) -> str:
     """Return the missing limits of live keys.
 
-    No key may trade real money without limits, even if it belongs to another owner.
+    Keys without limits must not trade real money, even if they belong to another owner.
     """
     lacking = {name: policy.of_key(name).lacks_for_live() for name, own in policy.keys.items() if own.mode == "live"}
     told = [

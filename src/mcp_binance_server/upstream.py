@@ -1,4 +1,4 @@
-"""Access to the exchange. It can be opened before the rest of the server is imported."""
+"""Access to the exchange. It can be opened before the other modules of the server are imported."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -32,9 +32,10 @@ from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.pace import LoopPace
 
-# Timeout of one attempt of a read, in seconds. A person is waiting, so all attempts together take at most 10 s.
+# Timeout of one attempt of a read, in seconds. All attempts together take at most 10 s, because a person is waiting.
 ATTEMPT_SECS = 3.0
-# A first analysis with a key sends eight requests at once. Loading the symbol list has already opened one connection.
+# A first analysis with a key sends eight requests at once. One connection is open already, from loading the symbol
+# list.
 MORE_CONNECTIONS = 7
 # Pause after a refusal because of the server's location (HTTP 451), which rarely changes.
 SILENCE_MS = 600_000
@@ -50,22 +51,25 @@ class Upstream:
     client: SpotClient
     directory: Directory
     background_tasks: Flights[None]
-    """Background requests that no caller waits for."""
+    """Requests in the background, for which no caller waits."""
     scans: Mapping[BoardMarket, Allowance]
-    """Weight per minute that screens of a market can use; it is checked before the host's own budget."""
+    """Weight per minute that market scans can use. It is checked before the host's own budget."""
     futures: FuturesSide | None = None
-    """None if futures are not enabled or have no address: then no request is sent there."""
+    """Client of the futures host; None if futures are off or have no address."""
     key_is_judged: bool = False
-    """Whether trading checks and logs the key's permissions itself, before the first order."""
+    """Whether trading checks and logs the key's permissions before the first order."""
     serves_callers: bool = False
-    """Whether callers come over HTTP or gRPC; otherwise the process has one local client."""
+    """Whether callers come over HTTP or gRPC. If not, the process has one local client."""
 
     @property
     def caller(self) -> ExchangeCaller:
         return self.client.caller
 
     async def prepare(self) -> None:
-        """Load the symbol list and open more connections at the same time: a TLS handshake takes three round trips."""
+        """Load the symbol list.
+
+        Open more connections at the same time, because a TLS handshake takes three round trips.
+        """
         self.directory.begin()
         self.examine_key()
         async with anyio.create_task_group() as tasks:
@@ -78,14 +82,14 @@ class Upstream:
 
         async def examine() -> None:
             with suppress(AppError):
-                await self.directory.table()  # load this first, because the first question needs it
+                await self.directory.table()  # load this first, because the first question needs the symbol list
             await warn_of_rights(own)
 
         if self.principal is not None and not self.key_is_judged:
             self.background_tasks.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
-        # the first question will fail in the same way and report it
+        # The first question will fail in the same way and report the error.
         with suppress(AppError, NoAnswer, ExchangeRefused):
             await self.caller.attempts.send(TIME, {})
 
@@ -101,7 +105,7 @@ async def opened_upstream(
     attempt_secs: float = ATTEMPT_SECS,
     callers_bring_keys: bool = False,
 ) -> AsyncGenerator[Upstream]:
-    """Open the access to the exchange and close it at the end. Opening sends no request.
+    """Open the access to the exchange, and close it on exit. Opening sends no request.
 
     Weight is reserved for private reads if the process has a key or callers bring their own. Weight is also reserved
     for orders if the trading mode is practice or live.
@@ -132,7 +136,8 @@ async def opened_upstream(
         futures = None
         asked = caller.network.futures
         if asked is not None and missing_for_futures(settings, caller.network) is None:
-            # Use a separate channel, so that hanging futures requests do not take the connections of spot reads.
+            # Use a separate channel, so that futures requests without an answer do not block the connections of spot
+            # reads.
             apart = _opened_channel(stack, settings, attempt_secs, transport)
             futures = futures_side(asked, apart, engine, clock, pace, egress_id=settings.egress_id)
             stack.push_async_callback(futures.contracts.close)
@@ -175,7 +180,7 @@ def _reserves(settings: Settings) -> Reserves:
 
 
 def asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Mapping[str, Network]:
-    """Return the networks that may be asked about a refused key. In practice mode nothing is sent to mainnet."""
+    """Return the networks that may be queried about a refused key. In practice mode mainnet is never queried."""
     if settings.trading != "practice":
         return networks
     return {name: each for name, each in networks.items() if name != TELLS_RIGHTS}
@@ -190,5 +195,5 @@ def _opened_channel(
 
 
 def _scans(host: Budget, percent: int) -> Allowance:
-    """Return the share of a host's weight per minute for market screens. It follows the host's real limit."""
+    """Return the weight per minute for market scans. It follows the host's real limit."""
     return Allowance(host.engine, host.time, host.clock, f"{host.egress_id}:scan", lambda: host.limit * percent // 100)

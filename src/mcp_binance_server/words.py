@@ -1,4 +1,4 @@
-"""Cleaning of external texts: remove invisible characters before the texts are passed on."""
+"""Cleaning of external texts: invisible characters are removed."""
 
 import re
 
@@ -18,7 +18,7 @@ LONGEST_WORD = 200
 
 def visible(text: str) -> str:
     """Return a text without invisible and control characters. All line endings become line feeds."""
-    if text.isascii():  # ten times as fast for ASCII, as most long texts are
+    if text.isascii():  # ten times as fast for ASCII texts, which most long texts are
         return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
     return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
 

@@ -34,7 +34,7 @@ _Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy and the variable that sets it. Its text and repr hide the credentials."""
+    """A proxy, and the variable that sets it. Text and repr hide the credentials."""
 
     variable: str
     scheme: str
@@ -54,7 +54,7 @@ class Proxy:
     def address(self) -> str:
         """The URL without credentials.
 
-        SOCKS always resolves names at the proxy, so that both HTTP and WebSocket libraries behave the same.
+        With SOCKS, names are always resolved by the proxy, so that HTTP and WebSocket libraries behave the same.
         """
         return f"{'socks5h' if self.is_socks else self.scheme}://{_bracketed(self.host)}:{self.port}"
 
@@ -165,7 +165,7 @@ def _named(environment: Mapping[str, str], name: str) -> tuple[str, str]:
     if name.lower() in environment:
         return name.lower(), environment[name.lower()].strip()
     if name == HTTP and "REQUEST_METHOD" in environment:
-        return name, ""  # in a CGI program, a caller can set this variable by a Proxy header: CVE-2016-1000110
+        return name, ""  # in a CGI program, a caller can set this variable with a Proxy header: CVE-2016-1000110
     return name, environment.get(name, "").strip()
 
 

@@ -28,7 +28,7 @@ Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 
 
 def is_first_byte(event: str, told: Mapping[str, Any]) -> bool:
-    """Return whether the request itself is about to be sent. The CONNECT request that opens a tunnel does not count."""
+    """Return whether the request itself is about to be sent, and not the CONNECT request that opens a tunnel."""
     return event == FIRST_BYTE and told["request"].method != b"CONNECT"
 
 
@@ -125,7 +125,7 @@ class ProxiedTransport(httpx2.AsyncBaseTransport):
             raise
         except Exception as error:
             await tunnel.close_unused()
-            # Catch every error: socksio has its own for a truncated answer.
+            # Catch every error, because socksio raises its own for a truncated answer.
             if tunnel.is_used:
                 raise
             raise tunnel.failure(error) from None
@@ -133,7 +133,7 @@ class ProxiedTransport(httpx2.AsyncBaseTransport):
             await tunnel.close_unused()
             raise
         if response.status_code == NEEDS_CREDENTIALS:
-            # 407 must come from the proxy. Plain HTTP has no tunnel, and servers never send this status.
+            # A 407 must come from the proxy, because plain HTTP has no tunnel and servers never send this status.
             await response.aclose()
             raise explain_status(tunnel.proxy, response.status_code, tunnel.host)
         return response

@@ -1,4 +1,4 @@
-"""Errors of opening and finding a session; `mcp_binance_server.errors` lists the errors of all packages."""
+"""Errors of opening and finding a session. `mcp_binance_server.errors` lists the errors of all packages."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -10,7 +10,7 @@ Fullness = Literal["too_many_sessions", "too_many_from_you"]
 
 @dataclass(kw_only=True, eq=False)
 class TooManySessions(AppError):
-    """The session limit is reached; `retry_after_secs` is the time until the next session can expire."""
+    """The session limit is reached. `retry_after_secs` is the time until the next session can expire."""
 
     code: ClassVar[int] = -32000
     http_status: ClassVar[int] = 503
@@ -29,7 +29,7 @@ class TooManySessions(AppError):
 
 @dataclass(kw_only=True, eq=False)
 class SessionNotFound(AppError):
-    """No such session: it never existed, has ended, or belongs to another visitor. The client cannot see which."""
+    """No such session. It never existed, has ended, or belongs to another visitor; the client cannot see which."""
 
     code: ClassVar[int] = -32600
     http_status: ClassVar[int] = 404

@@ -19,11 +19,11 @@ LOG = logging.getLogger(__name__)
 Cleanup = Callable[[], Awaitable[object]]
 
 ConnectionId = NewType("ConnectionId", str)
-"""A random UUID of version 4, written with dashes."""
+"""Random UUID of version 4, written with dashes."""
 
 
 async def clean_up(cleanups: Iterable[Cleanup], *, within_secs: float) -> None:
-    """Run all cleanups to the end, even if the caller is cancelled; failures and timeouts are only logged."""
+    """Run all cleanups to the end, even if the caller is cancelled. Failures and timeouts are only logged."""
     with anyio.CancelScope(shield=True):
         async with anyio.create_task_group() as tasks:
             for cleanup in cleanups:
@@ -41,7 +41,7 @@ async def _run(cleanup: Cleanup, within_secs: float) -> None:
 
 
 def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:
-    """Return a random ID; `giver_of` reads from it which of several processes has issued it."""
+    """Return a random ID. From the ID, `giver_of` reads which of several processes has issued it."""
     while True:
         drawn = uuid4()
         if drawn.int % of == number:
@@ -57,7 +57,7 @@ def place_of(connection_id: ConnectionId) -> str:
 
 
 def giver_of(connection_id: str, of: int) -> int | None:
-    """Return the number of the process that issued an ID; None if the text is not an ID."""
+    """Return the number of the process that issued an ID. Return None if the text is not an ID."""
     try:
         return UUID(connection_id).int % of
     except ValueError:
@@ -68,8 +68,8 @@ def giver_of(connection_id: str, of: int) -> int | None:
 class Session(Generic[HeldT]):
     """One connected client.
 
-    Its lifetime is counted in monotonic milliseconds, which the registry supplies; wall-clock times are only for
-    display. A session does not age while a request is in flight.
+    Its lifetime is counted in monotonic milliseconds, which the registry supplies. Wall-clock times are only for
+    display. A session does not age during a request.
     """
 
     connection_id: ConnectionId
@@ -82,7 +82,7 @@ class Session(Generic[HeldT]):
     used_ms: int
     used_at: float
     party: str = ""
-    """Party that its place counts for; a place of the empty party "" is never reclaimed."""
+    """Party (caller) to which the session's place counts. A place of the empty party "" is never reclaimed."""
     in_flight: int = 0
     has_ended: bool = False
     _cleanups: dict[int, Cleanup] = field(default_factory=dict[int, Cleanup])
@@ -107,11 +107,11 @@ class Session(Generic[HeldT]):
 
     @property
     def label(self) -> str:
-        """Short form of the ID for logs: with the whole ID a reader could use the session."""
+        """Short form of the ID for logs, because the whole ID gives access to the session."""
         return f"{self.connection_id[:8]}…"
 
     def on_end(self, cleanup: Cleanup) -> Callable[[], None]:
-        """Register a cleanup for the end of the session; return a function that unregisters it.
+        """Register a cleanup for the end of the session. Return a function that unregisters it.
 
         Raises:
             ValueError: the session has ended, so the cleanup would never run.
@@ -127,14 +127,14 @@ class Session(Generic[HeldT]):
         return call_off
 
     def deadline(self, now: float) -> float:
-        """Return the time at which the session ends if it is not used again."""
+        """Time at which the session ends if it is not used again."""
         return (now if self.in_flight else self.used_at) + self.idle_ms
 
     def is_over(self, now: float) -> bool:
         return self.has_ended or now >= self.deadline(now)
 
     def close(self) -> list[Cleanup]:
-        """End the session and wipe its credentials; return the cleanups to run."""
+        """End the session and wipe its credentials. Return the cleanups to run."""
         self.has_ended = True
         self.vault.wipe()
         cleanups = list(self._cleanups.values())

@@ -18,12 +18,10 @@ from mcp_binance_server.state.engine import Admission, StateEngine
 class Places:
     """Leases on a limited number of sessions, in one pool of the engine.
 
-    The owner of a session releases its place when the session is over. A place expires `slack_ms` after the requested
-    time, so that the places of a dead owner become free. A live session keeps its place during an engine outage of up
-    to `slack_ms`.
-
-    If all places are taken, the party with the most loses one to a party with fewer. The owner of the evicted session
-    is notified through `evictions`; if it misses that, `keep` returns False.
+    The process with a session releases the session's place at its end. A place expires `slack_ms` after the requested
+    time, so that the places of a dead process become free. A live session keeps its place during an engine outage of up
+    to `slack_ms`. If all places are taken, the party with the most places loses one to a party with fewer. The process
+    with the evicted session is notified through `evictions`. If it misses the notice, `keep` returns False.
     """
 
     engine: StateEngine
@@ -36,19 +34,19 @@ class Places:
         """Request a place.
 
         Raises:
-            EngineUnavailable: no place was given, because the engine cannot say if one is free.
+            EngineUnavailable: no place was given, because the engine does not answer.
         """
         try:
             return await self.engine.admit(
                 self.pool, place, ttl_ms=self._ttl_ms(for_ms), cap=self.cap, party=party, channel=self._channel
             )
         except anyio.get_cancelled_exc_class():
-            # The engine may have given the place although the caller was cancelled: release it.
+            # The engine may have given the place although the caller was cancelled, so release the place.
             await self.leave(place)
             raise
 
     async def keep(self, place: str, for_ms: float, party: str = "") -> bool:
-        """Extend a place, or take a new one if the engine has lost it; return False if no place is free.
+        """Extend a place, or take a new one if the engine has lost it. Return False if no place is free.
 
         Raises:
             EngineUnavailable: try again; the place stays valid for a while.
@@ -57,8 +55,8 @@ class Places:
             return True
         admission = await self.take(place, for_ms, party)
         if not admission.admitted and admission.count < self.cap:
-            # A restarted engine refuses places for a while, although the pool is not full. Live sessions wait instead
-            # of ending.
+            # A restarted engine refuses places for a while, although the pool is not full. Live sessions wait and do
+            # not end.
             raise EngineUnavailable(operation="keep")
         return admission.admitted
 
@@ -73,7 +71,7 @@ class Places:
             yield places
 
     async def leave(self, *places: str) -> None:
-        """Release places; if the engine does not answer, they expire."""
+        """Release places. If the engine does not answer, the places expire."""
         self.leaving += 1
         try:
             with anyio.CancelScope(shield=True):
@@ -93,7 +91,7 @@ class Places:
 
 
 class Share:
-    """Limit on the sessions of each unauthenticated client; authenticated visitors are not limited here."""
+    """Limit on the sessions of each unauthenticated client. Authenticated visitors are not limited here."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -101,9 +99,9 @@ class Share:
         self._held: Counter[str] = Counter()
 
     def take(self, member: ConnectionId, owner: str, remote_addr: str) -> bool:
-        """Count one more place for a client; return False at its limit.
+        """Count one more place for a client.
 
-        With a `most` of 0 there is no limit.
+        Return False at the client's limit. With a `most` of 0 there is no limit.
         """
         if not self._most or owner != ANONYMOUS:
             return True

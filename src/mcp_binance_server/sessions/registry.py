@@ -1,4 +1,7 @@
-"""Registry of sessions: opens them, records their use, and ends them at their timeout or for other parties."""
+"""Registry of sessions.
+
+It opens sessions, records their use, and ends them at a timeout or in favour of other parties (callers).
+"""
 
 import heapq
 import logging
@@ -40,8 +43,8 @@ RETRY_MS = 1_000
 class Deadlines(Generic[K]):
     """Priority queue of names by time.
 
-    A moved or dropped name leaves its old entry in the heap. The heap is rebuilt when old entries are more than half of
-    it.
+    A moved or dropped name leaves an old entry in the heap. The heap is rebuilt when more than half of its entries are
+    old.
     """
 
     def __init__(self) -> None:
@@ -60,7 +63,7 @@ class Deadlines(Generic[K]):
         self._tidy()
 
     def next(self) -> float:
-        """Return the earliest time; infinity if the queue is empty."""
+        """Return the earliest time. Return infinity if the queue is empty."""
         while self._heap and not self._stands(self._heap[0]):
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else inf
@@ -85,7 +88,7 @@ class Deadlines(Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """Number of live sessions, and counts since the start; opened = live + expired + ended."""
+    """Number of live sessions, and counts since the start. opened = live + expired + ended."""
 
     live: int
     opened: int
@@ -98,11 +101,10 @@ class Registry(Generic[HeldT]):
     """Sessions by ID, with an idle timeout.
 
     A session is over `idle_ms` after its last use, even if it is not yet removed. Sessions can be opened only while the
-    registry is `running`. A task wakes when a session may be over; it ends the session, or extends its place to the new
-    deadline. So a session costs one call of the engine per idle timeout, however often it is used.
-
-    If all places are taken, the party with the most loses one to a party with fewer, in any process. A second task
-    listens for these evictions and ends the evicted sessions.
+    registry is `running`. A task wakes when a session may be over. It ends the session, or extends the session's place
+    to the new deadline. So a session costs one call of the engine per idle timeout, however often the session is used.
+    If all places are taken, the party with the most sessions loses one to a party with fewer, in any process. A second
+    task listens for these evictions and ends the evicted sessions.
     """
 
     def __init__(
@@ -160,7 +162,7 @@ class Registry(Generic[HeldT]):
 
         Raises:
             TooManySessions: all places are taken, or the client has reached its limit.
-            EngineUnavailable: the engine cannot say if a place is free.
+            EngineUnavailable: the engine does not answer.
         """
         await self._catch_up()
         member = self._new_id()
@@ -198,7 +200,7 @@ class Registry(Generic[HeldT]):
 
     @contextmanager
     def in_use(self, session: Session[HeldT]) -> Generator[None]:
-        """Keep a session alive during a request, and restart its idle timeout afterwards.
+        """Keep a session alive during a request. Restart its idle timeout afterwards.
 
         Raises:
             SessionNotFound: the session is over.
@@ -214,7 +216,7 @@ class Registry(Generic[HeldT]):
             session.in_flight -= 1
 
     def touch(self, session: Session[HeldT]) -> None:
-        """Record a use of the session; this does not revive a session that is over."""
+        """Record a use of the session. A session that is over stays over."""
         now = self._clock.monotonic_ms()
         if not session.is_over(now):
             session.used_at = now
@@ -223,12 +225,12 @@ class Registry(Generic[HeldT]):
     async def end(self, session: Session[HeldT]) -> None:
         """End a session: forget its ID, wipe its credentials, release its place, then run its cleanups.
 
-        A second call does nothing. A cleanup that fails or times out does not stop the others.
+        A second call does nothing. A cleanup that fails or times out does not stop the other cleanups.
         """
         await self._end(session)
 
     def snapshot(self) -> SessionCounts:
-        """Return the counts; sessions that are over but not yet removed count as expired."""
+        """Return the counts. Sessions that are over but not yet removed count as expired."""
         now = self._clock.monotonic_ms()
         overdue = sum(session.is_over(now) for session in self._sessions.values())
         return SessionCounts(
@@ -248,7 +250,7 @@ class Registry(Generic[HeldT]):
             self._refused += 1
             raise
         if not admission.admitted:
-            # If all sessions are in this process, its own deadlines are more precise than the engine's.
+            # If all sessions are in this process, its deadlines are more precise than the engine's.
             are_all_ours = admission.count <= len(self._sessions)
             raise self._refusal("too_many_sessions", self._sessions, inf if are_all_ours else admission.retry_ms)
         self._give_up(admission.evicted)
@@ -272,7 +274,7 @@ class Registry(Generic[HeldT]):
                 async with self._places.evictions() as places:
                     async for place in places:
                         self._give_up(place.decode(errors="replace"))
-            # An eviction missed here is noticed when the place is extended.
+            # An eviction that is missed here is noticed when the place is extended.
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
 
     def _give_up(self, place: str) -> None:
@@ -294,13 +296,13 @@ class Registry(Generic[HeldT]):
             try:
                 await self._catch_up()
                 await self._say_left_over()
-            except Exception:  # a bug here must not end the server and all its sessions
+            except Exception:  # A bug here must not end the server and all its sessions.
                 LOG.exception("the check of sessions failed")
                 await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
 
     async def _catch_up(self) -> None:
-        """Check the sessions whose deadline has come: end those that are over, and extend the places of the rest."""
-        # wait for a check in progress, because it may free the place that this caller needs
+        """Check the sessions whose deadline has come. End the expired sessions, and extend the places of the others."""
+        # Wait for a check in progress, because it may free the place that this caller needs.
         while self._catching_up is not None:
             await self._catching_up.wait()
         now = self._clock.monotonic_ms()

@@ -68,5 +68,5 @@ def _check_folders(folders: str) -> None:
 
 
 def _reason(error: OSError) -> str:
-    # the message of ssl.SSLError is OpenSSL's, not the system's
+    # The message of ssl.SSLError comes from OpenSSL, not from the system.
     return (os.strerror(error.errno) if error.errno and not hasattr(error, "library") else "") or NOT_PEM

@@ -37,7 +37,7 @@ def is_loopback(host: str) -> bool:
 
 
 def unmapped(address: str) -> IPv4Address | IPv6Address:
-    """Parse an IP address; an IPv4 address mapped into IPv6, as on a dual-stack socket, becomes IPv4.
+    """Parse an IP address. An IPv4 address mapped into IPv6, as on a dual-stack socket, becomes IPv4.
 
     Raises:
         ValueError: it is not an IP address.
@@ -47,7 +47,7 @@ def unmapped(address: str) -> IPv4Address | IPv6Address:
 
 
 class Arrival(StrEnum):
-    """Security of the route between a caller and this process, as far as it is known."""
+    """Security of the known part of the route between a caller and this process."""
 
     LOCAL = "local"  # from a program on this machine, not forwarded by a proxy
     ENCRYPTED = "encrypted"  # over TLS to this process or to a trusted proxy
@@ -61,7 +61,7 @@ class Arrival(StrEnum):
     def allows_server_key(self, visitor: Visitor) -> bool:
         """Return True if a caller on this route can use the operator's own API key.
 
-        Without authentication this is only a local caller.
+        Without authentication, only local callers can.
         """
         return self.is_private if visitor.is_known else self is Arrival.LOCAL
 
@@ -105,7 +105,7 @@ class Proxies:
 
 
 def is_forwarded(headers: Headers) -> bool:
-    """Return True if a proxy header marks a request as forwarded."""
+    """Return True if a proxy header shows that a request was forwarded."""
     return any(name in FORWARDING or name.startswith(FORWARDING_PREFIXES) for name, _ in headers)
 
 
@@ -127,7 +127,7 @@ class Certificate:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
         try:
-            # Without a callback OpenSSL would ask for the passphrase at the terminal.
+            # Without a callback OpenSSL would ask for a passphrase on the terminal.
             context.load_cert_chain(self.chain, self.key, password=lambda: b"")
         except (OSError, ValueError) as error:
             what = getattr(error, "reason", None) or "it is not a PEM file"

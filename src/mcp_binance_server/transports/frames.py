@@ -1,7 +1,7 @@
 """Parsing of one line from a client into a message, or into the error that answers it. Pure.
 
-The SDK silently drops a line that it cannot parse, and the client waits forever. Here every invalid request is
-answered: with its own ID if that can be read, otherwise with null.
+The SDK silently drops a line that it cannot parse, so the client waits forever. This module answers every invalid
+request with the request's ID, or with null if the ID cannot be read.
 """
 
 import json
@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 _BOM = b"\xef\xbb\xbf"
 FRAME_CAP = 4 * 2**20
-# IDs are near the start of a message. Without this limit an invalid message would cost more than a valid one.
+# IDs are near the start of a message. Without this limit an invalid message would cost more time than a valid one.
 SCAN_LIMIT = 16 * 2**10
 Id = str | int
 
@@ -35,10 +35,10 @@ def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | RefusedFrame:
     """Return the message on a line, or the error that answers an invalid line."""
     try:
         value: Any = from_json(line.removeprefix(_BOM), cache_strings="keys")
-    except ValueError:  # a lone surrogate raises it too; it is no valid text and cannot be sent back
+    except ValueError:  # also raised for a lone surrogate, which is no valid text and cannot be sent back
         return _refused(scan_id(line), jsonrpc.PARSE_ERROR, "The message is not valid JSON")
     try:
-        # Validate the parsed value: from text, pydantic would parse once for each of the four message types.
+        # Validate the parsed value. From text, pydantic would parse once for each of the four message types.
         message = jsonrpc.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
         return _no_message(value)
@@ -49,7 +49,7 @@ def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | RefusedFrame:
 
 
 def too_long(start: bytes) -> RefusedFrame:
-    """Return the error for a line over the size limit, of which only the start is kept."""
+    """Return the error for a line over the size limit. Only the start of the line is kept."""
     return _refused(scan_id(start), jsonrpc.INVALID_REQUEST, f"A message must not be longer than {FRAME_CAP} bytes")
 
 

@@ -1,4 +1,4 @@
-"""Revocation of tokens: ends the open streams of a revoked token."""
+"""Revocation of tokens. The open streams of a revoked token end."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -12,11 +12,11 @@ from mcp_binance_server.clock import Clock
 LOG = logging.getLogger(__name__)
 
 LOOK_MS = 250.0
-# Callers that are checked before other tasks get a turn.
+# Number of callers that are checked before other tasks get a turn.
 AT_A_TIME = 16
 
 IsGood = Callable[[], Awaitable[bool]]
-"""Checks one caller again; it returns True if the token cannot be checked at the moment."""
+"""Checks one caller again. Returns True if the token cannot be checked at the moment."""
 
 
 class RevocableScope:
@@ -32,7 +32,7 @@ class RevocableScope:
 
 
 class TokenRevocation:
-    """Open work of all callers; their tokens are checked again whenever one may have become invalid."""
+    """Open work of all callers. Tokens are checked again whenever one may have become invalid."""
 
     def __init__(self, edition: Callable[[], object], clock: Clock) -> None:
         self._edition = edition

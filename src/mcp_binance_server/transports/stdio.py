@@ -1,4 +1,4 @@
-"""stdio transport with a size limit on messages; blocking reads and writes run in their own threads."""
+"""stdio transport with a size limit on messages. Blocking reads and writes run in threads of their own."""
 
 import asyncio
 import logging
@@ -29,12 +29,12 @@ T = TypeVar("T")
 
 LOG = logging.getLogger(__name__)
 CHUNK = 64 * 2**10
-# Seconds in which the last answers can be sent: after the client has closed its side, and after SIGTERM.
+# Seconds in which the last answers can be sent after the client has closed its side or SIGTERM has arrived.
 DRAIN_SECS = 10.0
 LAST_SECS = 2.0
-# Limit of requests in progress (back-pressure): the next one is read only after an answer.
+# Limit of requests in progress (back-pressure). The next request is read only after an answer.
 MOST_IN_HAND = 32
-# Limit while the server asks the client something: the reply arrives after requests that are already sent.
+# Limit while the server asks the client something, because the reply arrives after requests that are already sent.
 MOST_WHILE_ASKING = 1_024
 
 ReadChunk = Callable[[], Awaitable[bytes]]
@@ -57,7 +57,7 @@ class _Job(Generic[T]):
         with suppress(RuntimeError):  # the event loop is closed, so there is no caller
             self._loop.call_soon_threadsafe(done)
 
-    # The caller may be cancelled at any moment, even right after a check. So the future can already be done.
+    # The caller can be cancelled at any moment, even right after a check, so the future can already be done.
     def _succeed(self, result: T) -> None:
         with suppress(asyncio.InvalidStateError):
             self.outcome.set_result(result)
@@ -68,9 +68,9 @@ class _Job(Generic[T]):
 
 
 class SideThread:
-    """Worker thread that runs calls one by one; a call is finished even if its caller is cancelled.
+    """Worker thread that runs calls one by one. A call is finished even if its caller is cancelled.
 
-    anyio's threads cannot be used. A process waits for them at its end, and they may wait for a client forever.
+    anyio's threads cannot be used, because a process waits for them at its end and they may wait for a client forever.
     """
 
     def __init__(self, name: str) -> None:
@@ -79,7 +79,7 @@ class SideThread:
         self._thread.start()
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call in the thread; cancellation of the caller does not stop it."""
+        """Run a call in the thread. Cancelling the caller does not stop the call."""
         job = _Job(partial(work, *args, **kwargs))
         self._jobs.put(job)  # pyright: ignore[reportArgumentType] - the result type is between the job and its caller
         return await job.outcome
@@ -95,7 +95,7 @@ class SideThread:
 
 @dataclass
 class Writer:
-    """Write half: sends each message as one line, without interleaving."""
+    """Write half. Each message is sent as one whole line."""
 
     write_all: WriteAll
     pending: Counter[str | int] = field(default_factory=Counter[str | int])
@@ -115,7 +115,7 @@ class Writer:
         self.pending[request_id] += 1
 
     def answered(self, request_id: str | int) -> None:
-        # A client may reuse the ID of an unanswered request; both requests are answered and counted.
+        # A client may reuse the ID of an unanswered request. Both requests are answered and counted.
         self.pending -= Counter([request_id])
         self.freed.set()
 
@@ -140,7 +140,7 @@ class Writer:
                 await self.freed.wait()
 
     async def aclose(self) -> None:
-        """Do nothing: the descriptor belongs to the process."""
+        """Do nothing, because the descriptor belongs to the process."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -153,7 +153,7 @@ class Writer:
 
 @dataclass
 class Reader:
-    """Read half: turns lines into messages, and answers invalid lines itself."""
+    """Read half. Lines become messages, and invalid lines are answered here."""
 
     read_chunk: ReadChunk
     writer: Writer
@@ -208,7 +208,7 @@ class Reader:
             self.writer.questions -= {message.id}
 
     async def _line(self) -> bytes | None:
-        """Return the next line; a line over the limit is cut to one byte more than the limit."""
+        """Return the next line. A line over the limit is cut to one byte more than the limit."""
         overlong: bytes | None = None
         while True:
             end = self._buffer.find(b"\n", self._scanned)
@@ -229,7 +229,7 @@ class Reader:
             self._buffer += chunk or (b"\n" if self._buffer or overlong else b"")
 
     async def aclose(self) -> None:
-        """Do nothing: the descriptor belongs to the process."""
+        """Do nothing, because the descriptor belongs to the process."""
 
     def __aiter__(self) -> Self:
         return self
@@ -256,9 +256,10 @@ def _cancelled_by(message: jsonrpc.JSONRPCNotification) -> str | int | None:
 
 
 async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None = None) -> None:
-    """Serve one client until it closes a side or SIGTERM arrives; all other output of the process goes to stderr.
+    """Serve one client until it closes a side or SIGTERM arrives.
 
-    After SIGTERM no new requests are accepted, and pending answers are sent.
+    All other output of the process goes to stderr. After SIGTERM no new requests are accepted, and pending answers are
+    sent.
     """
     with _claimed_descriptors() as (source, sink), _side_thread("stdin") as reading, _side_thread("stdout") as writing:
         async with anyio.create_task_group() as tasks:
@@ -284,10 +285,10 @@ async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None
 
 
 async def _wait_until_unread(sink: int, scope: anyio.CancelScope) -> None:
-    """Cancel the service when the reader of the output pipe has closed it, even if nothing is being written."""
+    """Cancel the service when the reader has closed the output pipe, even if nothing is being written."""
     if not stat.S_ISFIFO(os.fstat(sink).st_mode) or sys.platform == "win32":
         return
-    # The write end of a pipe never has data to read; it becomes readable only when the other end is closed.
+    # The write end of a pipe never has data to read. It becomes readable only when the other end is closed.
     await anyio.wait_readable(sink)
     scope.cancel()
 
@@ -329,7 +330,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def _claimed_descriptors() -> Generator[tuple[int, int]]:
-    """Reserve stdin and stdout for the protocol: print() writes to stderr, and input() reads nothing."""
+    """Reserve stdin and stdout for the protocol. print() writes to stderr, and input() reads nothing."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -1,1 +1,1 @@
-"""gRPC service provider.v1, a separate protocol from MCP; needs the optional dependency `grpc`."""
+"""gRPC service provider.v1, a separate protocol from MCP. Needs the optional dependency `grpc`."""

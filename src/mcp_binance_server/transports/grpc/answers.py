@@ -84,7 +84,7 @@ EVENTS = (
 def cloud_event(news: News, source: str) -> pb.CloudEvent:
     """Return one event as a CloudEvent.
 
-    Its ID is the exchange's own, if there is one, so that clients can drop duplicates.
+    The event has the exchange's own ID if there is one, so that clients can drop duplicates.
     """
     told = _told(news)
     return pb.CloudEvent(
@@ -249,7 +249,7 @@ class ProviderService:
     """Methods of the gRPC service: the capabilities of MCP, and a stream of live market events."""
 
     def __init__(self, dispatcher: Dispatcher, *, most_streams: int | None = None) -> None:
-        # Trading is excluded: a user must confirm each order, and gRPC has no way to ask.
+        # Trading is excluded, because a user must confirm each order and gRPC has no way to ask.
         self._ask = replace(dispatcher, catalogue=dispatcher.catalogue.without_trading())
         self._places = LentPlaces(most_streams or MOST_STREAMS)
         self._streams: set[anyio.CancelScope] = set()
@@ -293,7 +293,7 @@ class ProviderService:
         raise ServerStopping if self._is_stopping else stream_evicted(self._places.most)
 
     def stop_streams(self) -> None:
-        """End all streams now and refuse new ones, because a stream never ends on its own."""
+        """End all streams now and refuse new streams, because a stream never ends on its own."""
         self._is_stopping = True
         for scope in self._streams:
             scope.cancel()

@@ -1,4 +1,4 @@
-"""Identification of gRPC callers by metadata and route; secrets are neither stored nor logged."""
+"""Identification of gRPC callers by metadata and route. Secrets are neither stored nor logged."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ CREDENTIALS = (API_KEY, SECRET_KEY, SECRET_PEM)
 
 Metadata = Iterable[tuple[str, str | bytes]]
 Authenticate = Callable[[Mapping[str, str]], Awaitable[Visitor]]
-"""Identifies a visitor by the text metadata; raises TokenRefused if it refuses the visitor."""
+"""Identifies a visitor by the text metadata, or raises TokenRefused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Callers:
     """Rules for callers: authentication, own API keys, and use of the server's key.
 
-    Without an authenticator every caller is admitted. A caller without a key can use the server's key if its route
-    allows it.
+    Without an authenticator every caller is admitted. A caller without a key can use the server's key if the caller's
+    route allows this.
     """
 
     own: Principal | None = field(repr=False)
@@ -57,7 +57,10 @@ class Callers:
 
 
 def address_of(peer: str) -> str | None:
-    """Return the IP address in a gRPC peer name such as `ipv4:127.0.0.1:1` or `ipv6:%5B::1%5D:1`; None for `unix:…`."""
+    """Return the IP address in a gRPC peer name such as `ipv4:127.0.0.1:1` or `ipv6:%5B::1%5D:1`.
+
+    Return None for `unix:…`.
+    """
     family, _, rest = unquote(peer).partition(":")
     return rest.rpartition(":")[0].strip("[]") if family in ("ipv4", "ipv6") else None
 

@@ -26,7 +26,7 @@ from mcp_binance_server.transports.proto import provider_pb2 as pb
 from mcp_binance_server.transports.standing import TokenRevocation
 
 MESSAGE_SECS = 10.0
-# Limits on open calls without authentication: in total, and per address.
+# Limits on open calls without authentication: for all callers, and per address.
 MOST_HELD = 64
 MOST_OF_ADDRESS = 32
 
@@ -36,21 +36,21 @@ RequestT = TypeVar("RequestT", bound=Message)
 ResultT = TypeVar("ResultT")
 
 SERVICE = "provider.v1.Provider"
-# Error of the authenticator if a token cannot be checked at the moment.
+# Error of an authenticator that cannot check a token at the moment.
 CANNOT_TELL = "temporarily_unavailable"
 
 
 class OpenCalls:
-    """Limit on open calls; needed because a client that reads nothing can keep a call open."""
+    """Limit on open calls, because a client that reads nothing can keep a call open."""
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()
 
     async def enter(self, context: Context) -> None:
-        """Count a new call; abort it if too many are open."""
+        """Count a new call. Abort the call if too many are open."""
         address = address_of(context.peer()) or ""
         if self._held.total() >= MOST_HELD or self._held[address] >= MOST_OF_ADDRESS:
-            # An abort sends only trailers, which reach even a client that reads no messages.
+            # An abort sends only trailers, which even a client that reads no messages receives.
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many of these calls are open")
         self._held[address] += 1
 
@@ -66,7 +66,7 @@ class OpenCalls:
 class HealthService:
     """Standard gRPC health service.
 
-    A watcher that does not read blocks only itself, because each watcher has its own task.
+    Each watcher has its own task, so a watcher that does not read blocks only itself.
     """
 
     def __init__(self, *services: str) -> None:
@@ -75,8 +75,7 @@ class HealthService:
         self._checks, self._watches = OpenCalls(), OpenCalls()
 
     def handlers(self) -> grpc.GenericRpcHandler:
-        # Handlers take a stream of requests, because with a unary request the library would wait forever for the
-        # message.
+        # Handlers take a stream of requests. With a unary request the library would wait forever for the message.
         return grpc.method_handlers_generic_handler(
             HEALTH,
             {
@@ -104,7 +103,7 @@ class HealthService:
             status = self._status.get(service, HealthCheckResponse.SERVICE_UNKNOWN)
             await context.write(HealthCheckResponse(status=status).SerializeToString())
             if self._changed.is_set():
-                await anyio.sleep_forever()  # no further change will come: wait until the client disconnects
+                await anyio.sleep_forever()  # the state does not change any more, so wait until the client disconnects
             await self._changed.wait()
 
 
@@ -142,7 +141,7 @@ class Reflection:
 
 
 async def first_message(requests: AsyncIterable[bytes]) -> bytes | None:
-    """Return the first message of a call; None if there is none or it does not come in time."""
+    """Return the first message of a call. Return None if there is none or it is late."""
     with anyio.move_on_after(MESSAGE_SECS):
         return await anext(aiter(requests), None)
     return None
@@ -158,8 +157,9 @@ async def _service(requests: AsyncIterable[bytes], context: Context) -> str:
 class ProviderCalls:
     """Methods of the gRPC service, with a count of calls in progress.
 
-    Handlers receive bytes, because the library would report an unreadable request as an internal error. They receive a
-    stream with one message, so that the token can be checked before the message arrives. A client sees no difference.
+    Handlers receive bytes, because the library would report an unreadable request as an internal error. Handlers
+    receive a stream with one message, so that the token can be checked before the message arrives. Clients see no
+    difference.
     """
 
     def __init__(
@@ -207,8 +207,8 @@ class ProviderCalls:
             async def write(event: pb.CloudEvent) -> None:
                 nonlocal is_open
                 if not is_open:
-                    # The library sends the initial metadata with the first message. If that is cancelled, it sends them
-                    # again together with the status, and the status never arrives.
+                    # The library sends the initial metadata with the first message. If this is cancelled, the library
+                    # sends the metadata again together with the status, and the status never arrives.
                     with anyio.CancelScope(shield=True):
                         await context.send_initial_metadata(())
                     is_open = True

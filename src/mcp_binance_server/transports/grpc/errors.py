@@ -10,7 +10,7 @@ from mcp import MCPError
 from mcp_binance_server.errors import AppError
 
 ERROR_KEY = "mcp-binance-error-bin"
-# A client accepts 8 kB of trailing metadata. This many bytes as base64, plus the sentence with every byte escaped, fit.
+# A client accepts 8 kB of trailing metadata. This number of bytes fits as base64, together with the sentence.
 MOST_JSON_BYTES = 4_096
 MOST_SENTENCE_BYTES = 600
 ALWAYS_TOLD = frozenset({"error_type", "retryable", "error_id", "retry_after_secs", "left_out"})
@@ -23,7 +23,7 @@ _STATUS_BY_CODE = {
     -32404: grpc.StatusCode.NOT_FOUND,
     -32602: grpc.StatusCode.INVALID_ARGUMENT,
 }
-# Status by error type, for types that share the codes -32600 and -32603.
+# Status by error type, for types that share the code -32600 or -32603.
 _STATUS_BY_TYPE = {
     "insufficient_scope": grpc.StatusCode.PERMISSION_DENIED,
     "token_refused": grpc.StatusCode.UNAUTHENTICATED,
@@ -96,7 +96,7 @@ class GrpcRefusal:
 
 
 def refusal_of(error: MCPError) -> GrpcRefusal:
-    """Return an error as status, sentence and JSON, shortened to fit into the metadata."""
+    """Return an error as status, sentence and JSON, shortened to the size of the metadata."""
     data: dict[str, Any] = dict(error.data or {})
     status = _STATUS_BY_TYPE.get(str(data.get("error_type"))) or _STATUS_BY_CODE.get(error.code)
     sentence = error.message.encode()[:MOST_SENTENCE_BYTES].decode(errors="ignore")

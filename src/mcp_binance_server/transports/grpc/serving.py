@@ -26,7 +26,7 @@ DRAIN_SECS = 1.0
 MOST_CALLS = 256
 OPTIONS = (
     ("grpc.max_receive_message_length", 4 * 2**20),
-    # Enough for the largest picture twice, as bytes and as base64; most clients accept 4 MiB by default.
+    # Large enough for the largest picture twice, as bytes and as base64. Most clients accept 4 MiB by default.
     ("grpc.max_send_message_length", 24 * 2**20),
     ("grpc.max_metadata_size", 8 * 2**10),
     ("grpc.absolute_max_metadata_size", 16 * 2**10),
@@ -58,7 +58,7 @@ class ListeningAddress:
 
 @dataclass(slots=True)
 class GracePeriod:
-    """Seconds in which calls in progress can end; Ctrl-C shortens them."""
+    """Seconds in which calls in progress can end. Ctrl-C shortens them."""
 
     secs: float = GRACE_SECS
 
@@ -79,8 +79,8 @@ async def serve_grpc(
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
-    Streams end at once; other calls in progress have `grace_secs` to end. After Ctrl-C (SIGINT) the grace is a fraction
-    of a second, because a user is waiting.
+    Streams end at once. Other calls in progress have `grace_secs` to end. After Ctrl-C (SIGINT) they have a fraction of
+    a second, because a user is waiting.
 
     Raises:
         SettingsError: the address cannot be used, or others could reach it without authentication.
@@ -119,7 +119,7 @@ async def running_service(
     standing: TokenRevocation | None = None,
     grace: GracePeriod | None = None,
 ) -> AsyncGenerator[ListeningAddress]:
-    """Listen on a port and yield the bound address, then drain; with port 0 the system chooses a port."""
+    """Listen on a port, yield the bound address, then drain. With port 0 the system chooses the port."""
     if authenticate is None and not address.is_loopback:
         raise SettingsError(
             problems=(f"--host: {address.host} can be reached from other machines, and callers are not authenticated",)
@@ -151,12 +151,12 @@ async def running_service(
 
 
 def _credentials(certificate: Certificate) -> grpc.ServerCredentials:
-    certificate.context()  # gRPC would accept a key that does not match the certificate, and then refuse every caller
+    certificate.context()  # gRPC would accept a key that does not match the certificate, and then refuse every caller.
     return grpc.ssl_server_credentials([certificate.read()])
 
 
 def _refuse_taken(address: ListeningAddress) -> None:
-    """Check that the port is free: otherwise the library prints its own log lines."""
+    """Check that the port is free. Otherwise the library prints log lines of its own."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         try:
@@ -177,7 +177,7 @@ async def _drain(server: grpc.aio.Server, provider_calls: ProviderCalls, grace_s
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop)
         await provider_calls.wait_until_empty()
-        # Time in which the last answers are sent; a health watcher would otherwise use the whole grace period.
+        # Time in which the last answers are sent. A health watcher would otherwise use the whole grace period.
         with anyio.move_on_after(min(DRAIN_SECS, grace_secs)):
             await is_over.wait()
         await server.stop(None)

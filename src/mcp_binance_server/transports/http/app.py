@@ -51,7 +51,8 @@ from mcp_binance_server.transports.standing import TokenRevocation
 
 Check = Callable[[], Awaitable[object]]
 CHECK_SECS = 1.0
-# A load balancer probes every second or two; cached results spare the exchange most requests. Failures expire sooner.
+# A load balancer sends a probe every second or two. Cached results save most requests to the exchange. Failures expire
+# sooner.
 UPSTREAM_KEPT_MS, TROUBLE_KEPT_MS = 10_000, 1_000
 RATE_LIMITED = RateLimited.error_type
 
@@ -64,7 +65,7 @@ ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp
 
 @dataclass
 class Probes:
-    """Probes: health for a supervisor, readiness for a load balancer, and metrics."""
+    """Endpoints for monitoring: health for a supervisor, readiness for a load balancer, and metrics."""
 
     clock: Clock
     metrics: Metrics
@@ -81,8 +82,8 @@ class Probes:
     async def readyz(self, send: Send) -> None:
         """Report whether the server is ready: not draining, with its state engine and the market.
 
-        A market over its rate limit counts as ready: cached and streamed data is still served, and other answers
-        contain the wait. Another server behind the same address would have the same limit.
+        A market over its rate limit counts as ready, because cached and streamed data is still served. Other answers
+        state the time to wait. Another server behind the same address would have the same limit.
         """
         found = {"engine": await _outcome(self.engine), "upstream": await self._upstream()}
         is_ready = not self.draining and found["engine"] == "ok" and found["upstream"] in {"ok", RATE_LIMITED}
@@ -113,7 +114,7 @@ async def _outcome(check: Check) -> str:
 
 
 class _Params(msgspec.Struct):
-    # Fields accept any type, so that an invalid field that the method ignores does not make the others unreadable.
+    # Fields accept any type. An invalid field that the method ignores must not make the others unreadable.
     name: object = None
     uri: object = None
     arguments: object = None
@@ -134,8 +135,8 @@ async def missing_scopes(
 ) -> tuple[frozenset[Permission], Receive]:
     """Return the scopes that the visitor lacks for this request, and a `receive` that replays the body.
 
-    Missing scopes must be answered with HTTP 403, before the request reaches MCP. So the body is parsed here, but only
-    for visitors without all scopes. The handler refuses an unreadable body.
+    Missing scopes need a response with HTTP 403 before the request reaches MCP, so the body is parsed here. For
+    visitors with all scopes it is not parsed. The handler refuses an unreadable body.
     """
     if visitor.scopes == SCOPES or scope["method"] != "POST":
         return frozenset(), receive
@@ -155,7 +156,7 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
 
 
 def _names(method: str, params: _Params) -> Sequence[object]:
-    """Return the names of tools, prompts or pages in a request; a subscription stream names several pages."""
+    """Return the names of tools, prompts or pages in a request. A subscription stream names several pages."""
     if method == "subscriptions/listen":
         return _pages(params.notifications)[:MOST_PAGES] or ("",)  # the handler refuses more pages
     return (params.uri if method in ("resources/read", "resources/subscribe") else params.name,)
@@ -175,7 +176,7 @@ class Authentication:
     authenticator: Authenticator
     metadata: bytes | None = None
     resource: str | None = None
-    """The address that clients use, if an issuer makes tokens for it."""
+    """Public address of this server, if an issuer makes tokens for it."""
 
     @property
     def metadata_url(self) -> str | None:
@@ -188,7 +189,7 @@ class Authentication:
 
 @dataclass
 class HttpApp:
-    """The ASGI application behind the guard; it serves only inside `running`."""
+    """The ASGI application behind the guard. It serves only while `running` is open."""
 
     server: Server[Any]
     http_sessions: HttpSessions
@@ -225,7 +226,7 @@ class HttpApp:
             yield
 
     async def drain(self) -> None:
-        """Refuse new sessions and end all streams; requests in progress continue."""
+        """Refuse new sessions and end all streams. Requests in progress continue."""
         self.probes.draining = True
         self.end_listening()
         await self.http_sessions.drain()
@@ -265,7 +266,7 @@ class HttpApp:
         try:
             await self._let_in(path, scope, receive, send, visitor)
         except KeysMisplaced as late:
-            # After a 404 an MCP client opens a new session, and sends its keys with it.
+            # After a 404 an MCP client opens a new session, and sends its keys with the request.
             await refuse(send, 404, "keys_need_new_session", str(late))
         except KeysRefused as refused:
             await refuse(send, 400, "keys_refused", str(refused))
@@ -298,7 +299,7 @@ class HttpApp:
             await self._sessions(scope, receive, send, visitor)
         elif scope["method"] != "POST":
             await not_allowed(send, b"POST")
-        # the SDK's own refusal would be plain text
+        # The SDK's own refusal would be plain text.
         elif await is_json(scope, send) and await takes_events(scope, send):
             await self._modern(scope, receive, send, visitor)
 

@@ -39,7 +39,7 @@ from mcp_binance_server.transports.http.server.fairness import Turns
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, LoopRequest, LoopUse
 
 LISTEN = "subscriptions/listen"
-# Method names that metrics show. A caller can send any name: without a fixed set one client could fill the metrics
+# Method names that metrics show. A caller can send any name, so without a fixed set one client could fill the metrics
 # database.
 METHODS = frozenset({
     "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/templates/list",
@@ -49,7 +49,7 @@ METHODS = frozenset({
 
 
 async def for_caller(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-    """Middleware that charges a request to its caller: its CPU time, and its share of all limits."""
+    """Middleware that charges a request to its caller: CPU time, and the caller's share of all limits."""
     caller = caller_of(ctx)
     charged: LoopRequest | None = None if ctx.request is None else ctx.request.scope.get(LOOP_REQUEST)
     with acting_for(caller.party if caller else ""):
@@ -101,23 +101,26 @@ class HttpOptions:
     authentication: Authentication
     allowed: Allowed
     shares_server_key: bool
-    """Whether callers without a key can read the account of this process's own key, if they arrive the right way."""
+    """Whether callers without a key can read the account of this process's own key, if their route is secure enough."""
     session_cap: int = 50
     session_idle_secs: int = 30
     per_client: int = 0
-    """Sessions per address while callers are not authenticated; 0 if all callers come from one address."""
+    """Most sessions per address while callers are not authenticated.
+
+    0 means no limit, for callers behind one address.
+    """
     trusted_proxies: tuple[str, ...] = ()
     slot: WorkerSlot | None = None
-    """This process among those that share its address; None if it is alone."""
+    """This worker among the workers at one address; None if the process is alone."""
     greeting: str = LIVE
     """The introduction on the front page."""
     shows_market: bool = False
-    """Whether the front page shows prices and a chart to all visitors."""
+    """Whether the front page shows prices and a chart to everyone who opens it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The application for a socket, and its core, whose `running` must be entered while it serves."""
+    """The application for a socket, and its core. Enter the core's `running` while the application serves."""
 
     asgi: ASGIApp
     inside: ASGIApp
@@ -137,7 +140,7 @@ class Assembled:
 
 
 def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options: HttpOptions) -> Assembled:
-    """Return the HTTP application of a server; from now on the server counts its requests."""
+    """Return the HTTP application of a server. From now on the server counts its requests."""
     context = dispatcher.context
     client = context.live.client
     metrics = Metrics()
@@ -193,7 +196,7 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
     async def used(ledger: Budget | Allowance) -> float:
         try:
             return await ledger.used()
-        except EngineUnavailable:  # without this value; the other metrics matter most during an outage
+        except EngineUnavailable:  # omit this value, because the other metrics matter most during an outage
             return nan
 
     async def moment() -> Gauges:

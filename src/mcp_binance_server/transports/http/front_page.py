@@ -180,7 +180,7 @@ class PriceTag:
 
 @dataclass
 class Showcase:
-    """Market data of the page, read with the same tools as any client's."""
+    """Market data of the page, read with the same tools as by any client."""
 
     dispatcher: Dispatcher
     clock: Clock
@@ -194,7 +194,7 @@ class Showcase:
         return self.dispatcher.catalogue.tool(TOOL) is not None
 
     async def quotes(self) -> tuple[PriceTag, ...]:
-        """Return the current prices; empty if the market cannot be reached."""
+        """Return the current prices. Return none if the market cannot be reached."""
         now_ms = self.clock.monotonic_ms()
         if self._quotes is None or now_ms - self._quotes[0] >= PRICES_MS:
             try:
@@ -215,7 +215,7 @@ class Showcase:
         return self._quotes[1]
 
     async def chart(self, theme: Theme) -> bytes | None:
-        """Return the chart as a picture; None if it cannot be drawn."""
+        """Return the chart as a picture. Return None if the chart cannot be drawn."""
         now_ms = self.clock.monotonic_ms()
         kept = self._charts.get(theme)
         if kept is None or now_ms - kept[0] >= CHART_MS:
@@ -228,7 +228,7 @@ class Showcase:
 
 
 def market_section(quotes: tuple[PriceTag, ...], *, has_chart: bool) -> str:
-    """Return the market section as HTML; empty without prices."""
+    """Return the market section as HTML. Return an empty text without prices."""
     if not quotes:
         return ""
     tiles = "".join(TILE.format(**{name: escape(value) for name, value in _told(quote).items()}) for quote in quotes)
@@ -278,7 +278,7 @@ async def _reply(send: Send, kind: bytes, body: bytes) -> None:
 
 
 def wants_page(scope: Scope) -> bool:
-    """Return True if a browser asks for the front page; other clients get an error with the address of MCP."""
+    """Return True if a browser requests the front page. Other clients get an error with the address of MCP."""
     accepted = header(scope, b"accept") or ""
     return scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and "text/html" in accepted.lower()
 
@@ -286,7 +286,7 @@ def wants_page(scope: Scope) -> bool:
 async def reply_page(
     scope: Scope, send: Send, greeting: str, *, asks_for_token: bool, showcase: Showcase | None = None
 ) -> None:
-    """Send the front page; it contains the Host header, which the guard has already checked."""
+    """Send the front page. It contains the Host header, which the guard has already checked."""
     host = header(scope, b"host") or "localhost"
     market = market_section(await showcase.quotes(), has_chart=showcase.has_chart) if showcase else ""
     address = f"{scope['scheme']}://{host}/mcp"
@@ -305,7 +305,7 @@ async def reply_page(
 
 
 def front_page(address: str, greeting: str, *, asks_for_token: bool, market: str = "") -> str:
-    """Return the page; `market` is HTML, and all other arguments are escaped."""
+    """Return the page. `market` is HTML. All other arguments are escaped."""
     name = "binance" if greeting == LIVE else "binance-demo"
     return PAGE.format(
         style=STYLE,

@@ -21,9 +21,9 @@ from mcp_binance_server.transports.http.relay import PROBED, RELAYED_FOR, Worker
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_apps
 
 BEAT_MS = 500.0
-# Heartbeat timeout: a worker that is silent for longer is replaced.
+# Heartbeat timeout. A worker without a heartbeat for longer is replaced.
 SILENT_MS = 4_000.0
-# Shorter than the timeouts of probing clients, which are a second or more.
+# Shorter than the timeouts of probing clients, which are at least a second.
 PATIENCE_SECS = 2.0
 _START_SECS = 10.0
 _END_SECS = 1.0
@@ -55,7 +55,7 @@ class Heartbeat:
 class PortProbes:
     """Probes of one process.
 
-    They read the heartbeat in their own thread; the server's event loop answers the rest, within a timeout.
+    They read the heartbeat in their own thread. The server's event loop answers the rest, within a timeout.
     """
 
     heart: HttpApp
@@ -101,7 +101,7 @@ class PortProbes:
 
 
 async def is_probe(scope: Scope, send: Send) -> bool:
-    """Return True if a request is for a probe; refuse any other request."""
+    """Return True if a request is for a probe. Refuse any other request."""
     if scope["path"] not in PROBES:
         await refuse(
             send, 404, "not_found", "Nothing is served at this address; available: /healthz, /readyz, /metrics"
@@ -141,7 +141,7 @@ def serve_probe_port(probes: ListeningApp) -> Generator[None]:
         yield
     finally:
         for loop, stop in ending:
-            loop.call_soon_threadsafe(stop.tell, signal.SIGINT)  # stop quickly: probes take no time
+            loop.call_soon_threadsafe(stop.tell, signal.SIGINT)  # stop quickly, because probes take no time
         thread.join(_END_SECS)
 
 
@@ -155,7 +155,10 @@ async def _nothing_more() -> Message:
 
 @dataclass
 class WorkerProbes:
-    """Probes of all workers: alive if one has a recent heartbeat, ready if one is ready; metrics of all."""
+    """Probes of all workers: alive if a worker has a recent heartbeat, ready if a worker is ready.
+
+    Metrics of all workers.
+    """
 
     workers: int
     lines: WorkerLines

@@ -1,4 +1,7 @@
-"""Several workers at one address: forwards a request to the worker with its session, and merges the metrics of all."""
+"""Several workers at one address.
+
+A request is forwarded to the worker with its session, and the metrics of all are merged.
+"""
 
 import os
 import socket
@@ -30,21 +33,21 @@ from mcp_binance_server.transports.http.server.connection_registry import tell_l
 # Headers that can contain a session ID, in the order in which they are read.
 NAMED_BY = {"/mcp": (SESSION_ID,), "/mcp/sse": (CONNECTION_ID, SESSION_ID), MESSAGES: (CONNECTION_ID, SESSION_ID)}
 
-# Keep-alive between processes, in seconds. The accepting side waits longer (`INSIDE`): otherwise it could close a
-# connection just when a request is sent on it.
+# Keep-alive between processes, in seconds. The accepting side waits longer (`INSIDE`), otherwise it could close a
+# connection just when a request is sent.
 KEPT_SECS = 60
 
 RELAYED_FOR = b"x-relayed-for"
 RELAYED_PARTY = b"x-relayed-party"
 PROBED = "probe"
-"""Stands for the caller in the worker supervisor's own requests, which need no token."""
-# Headers that belong to one connection (hop-by-hop), or are set again for the next.
+"""Caller of the worker supervisor's own requests, which need no token."""
+# Headers that belong to one connection (hop-by-hop), or that are set again for the next connection.
 _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
     RELAYED_FOR, RELAYED_PARTY,
 })  # fmt: skip
 _FIGURES_SECS = 2.0
-# Not a 404: the client would conclude that its session has ended.
+# Not a 404, from which the client would conclude that its session has ended.
 _BUSY = HttpRefusal(503, "busy", "The process that has this session is busy; try again", ((b"retry-after", b"1"),))
 _NO_ANSWER = HttpRefusal(
     504, "no_answer", "The process that has this session did not answer; the request may have been executed"
@@ -56,17 +59,17 @@ INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
 class WorkerSlot:
     """One of several worker processes.
 
-    A session lives in the process that opened it; its ID identifies that process.
+    A session lives in the process that opened it, and its ID identifies this process.
     """
 
     number: int
     of: int
     folder: Path
-    """A folder that only this user can read, with one socket per process."""
+    """Folder that only this user can read. It has one socket per process."""
 
     @property
     def processor_share(self) -> float:
-        """Share of a processor for each worker when all of them are busy."""
+        """Share of a processor for each worker when all workers are busy."""
         return min(1.0, (os.cpu_count() or 1) / self.of)
 
     def new_id(self) -> ConnectionId:
@@ -76,7 +79,7 @@ class WorkerSlot:
         return address_in(self.folder, number)
 
     def owner(self, scope: Scope) -> int:
-        """Return the number of the process that must answer a request: the one with its session, or this one."""
+        """Return the number of the process that must answer a request: the one that has its session, or this one."""
         named = _session(scope)
         giver = None if named is None else giver_of(named, self.of)
         return self.number if giver is None else giver
@@ -116,7 +119,7 @@ def _session(scope: Scope) -> str | None:
 
 
 def merged(texts: Mapping[int, str]) -> str:
-    """Merge metrics of several workers, each series with a label `worker`.
+    """Merge metrics of several workers. Each series gets a label `worker`.
 
     The lines of a metric family stay together, as the format requires.
     """
@@ -145,7 +148,7 @@ def _labelled(line: str, number: int) -> str:
 class RelayTimeouts:
     """Timeouts for requests to another process.
 
-    The one for the answer exceeds the time limit of any request, and the interval of pings on a stream.
+    The timeout for an answer exceeds the time limit of any request, and the interval of pings on a stream.
     """
 
     connect_secs: float = 1.0
@@ -158,7 +161,7 @@ class RelayTimeouts:
 
 
 class Relay:
-    """Middleware that forwards requests to the worker with their session, after the guard has read their bodies."""
+    """Middleware that forwards requests to the worker with their session, after the guard has read the bodies."""
 
     def __init__(self, app: ASGIApp, slot: WorkerSlot, patience: RelayTimeouts | None = None) -> None:
         self._app = app
@@ -201,7 +204,7 @@ class Relay:
             await _NO_ANSWER.answer(send)
             return
         except httpx2.TransportError:
-            # The worker has died, and its sessions with it.
+            # The worker has died, and its sessions are lost.
             await unknown_session(send)
             return
         headers = [(name.lower(), value) for name, value in response.headers.raw]
@@ -215,7 +218,7 @@ class Relay:
         await send({"type": "http.response.body", "body": whole or b""})
 
     async def _figures(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the metrics of all workers, because a scraper reaches only a random one."""
+        """Answer with the metrics of all workers, because a scraper reaches only one worker at random."""
         texts: dict[int, str] = {}
         for number in range(self._slot.of):
             with anyio.move_on_after(_FIGURES_SECS):
@@ -232,7 +235,7 @@ class Relay:
 
 
 class RelayedRequests:
-    """Requests that another worker has forwarded, with the caller's address and route security in a header.
+    """Requests that another worker has forwarded. A header has the caller's address and route security.
 
     Only workers can send this header, because only they can reach the socket. The answer names the caller's party,
     which the forwarding worker cannot determine.
@@ -263,7 +266,7 @@ class RelayedRequests:
 
 
 def listen_inside(path: Path) -> socket.socket:
-    """Return a socket for requests of other processes; it replaces the socket of a dead process."""
+    """Return a socket for requests of other processes. It replaces the socket of a dead process."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -278,7 +281,7 @@ async def _stream(response: httpx2.Response, send: Send) -> None:
             async for chunk in chunks:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
     except httpx2.TransportError:
-        return  # the worker's answer was cut short, so this one ends too
+        return  # the worker's answer was cut short, so end this answer too
     finally:
         with anyio.CancelScope(shield=True):
             await response.aclose()

@@ -1,4 +1,4 @@
-"""The client's side of the provider service: a method for each call of the contract, as generated stubs have them."""
+"""Client side of the provider service. Has a method for each call of the contract, as generated stubs have."""
 
 from typing import Any
 

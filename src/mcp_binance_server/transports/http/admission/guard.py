@@ -22,21 +22,21 @@ _BAD_LENGTH = HttpRefusal(400, "bad_length", "A request must have no more than o
 LONGEST_LENGTH = 20  # digits
 
 WHOLE = "mcp_binance_server.whole"
-"""Scope key of a boolean: the connection has already received the whole request."""
+"""Scope key of a boolean: True if the connection has already received the whole request."""
 LONG = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """Limits on the size of request bodies and on the time to send them."""
+    """Limits on the size of request bodies, and on the time in which they must arrive."""
 
     most: int = 4 * 2**20
     secs: float = 10.0
-    # Bodies above `small` bytes share `held` bytes of memory. So incomplete large bodies can neither fill the memory
-    # nor block small ones.
+    # Bodies above `small` bytes share `held` bytes of memory, so that incomplete large bodies can neither fill the
+    # memory nor block small bodies.
     small: int = 64 * 2**10
-    # Ten times the values that a real request needs. Without this limit two million would fit, which take 0.3 s to
-    # parse.
+    # Ten times the number of values in a real request. Without this limit two million values would fit, and parsing
+    # them takes 0.3 s.
     values: int = 20_000
     held: int = 64 * 2**20
     # Bytes of an unread body that are dropped after a refusal.
@@ -45,7 +45,7 @@ class BodyLimits:
 
 
 class Bodies:
-    """Reader of request bodies, with limits for each and for all concurrent ones together."""
+    """Reader of request bodies, with limits for each body and for all concurrent bodies together."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self._limits = limits
@@ -64,9 +64,10 @@ class Bodies:
         return self._too_long if declared > self._limits.most else None
 
     async def read(self, receive: Receive, *, is_here: bool = False) -> bytes | HttpRefusal | None:
-        """Read the body; return a refusal instead if it breaks a limit, and None if the client has disconnected.
+        """Read the body.
 
-        With `is_here` the body has already arrived, and no timeout is needed.
+        Return a refusal if the body breaks a limit, and None if the client has disconnected. With `is_here` the body
+        has already arrived, so no timeout is needed.
         """
         if is_here:
             whole = await receive()
@@ -103,7 +104,7 @@ class Bodies:
         return self._too_full if self._is_too_full(body) else bytes(body)
 
     def _is_too_full(self, body: bytes | bytearray) -> bool:
-        """Return True if a body has too many JSON values; its commas and opening brackets are counted."""
+        """Return True if a body has too many JSON values. Its commas and opening brackets are counted."""
         piece, left = self._limits.small, self._limits.values
         for start in range(0, len(body), piece):
             left -= sum(body.count(mark, start, start + piece) for mark in b",[{")
@@ -126,7 +127,7 @@ class Bodies:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that first returns the whole body, then the later messages of the connection."""
+    """Return a `receive` that returns the whole body first, then the later messages of the connection."""
     kept: list[bytes] = [body]
 
     async def receive_again() -> Message:
@@ -154,7 +155,7 @@ class Watched(NamedTuple):
 class Guard:
     """ASGI middleware that checks each request before its body is read.
 
-    It sends no CORS headers, so pages of other sites cannot read an answer.
+    It sends no CORS headers, so web pages of other origins cannot read an answer.
     """
 
     def __init__(self, app: ASGIApp, allowed: Allowed, limits: BodyLimits | None = None) -> None:
@@ -180,14 +181,14 @@ class Guard:
         body = await self._bodies.read(receive, is_here=scope.get(WHOLE, False))
         if isinstance(body, bytes):
             if len(body) > LONG:
-                await checkpoint()  # parsing a large body takes long: let other tasks run first
+                await checkpoint()  # parsing a large body takes long, so let other tasks run first
             await self._app(scope, replayed(body, receive), send)
         elif body is not None:
             # The body has reached a limit of size or time: close the connection without reading the rest.
             await body.and_close().answer(send)
 
     def _judge(self, scope: Scope, headers: Watched) -> HttpRefusal | None:
-        # A request target with a host of its own would override the Host header, which is checked below.
+        # A request target with a host would override the Host header, which is checked below.
         if not scope["path"].startswith("/"):
             return _BAD_TARGET
         if not self._allowed.is_host(headers.host):
@@ -205,7 +206,7 @@ class Guard:
         return self._bodies.judge(int(declared))
 
     async def _turn_away(self, refusal: HttpRefusal, receive: Receive, send: Send) -> None:
-        """Refuse a request before its body is read, and close the connection once the client could read the answer."""
+        """Refuse a request before its body is read. Close the connection after the client could read the answer."""
 
         async def unfinished(message: Message) -> None:
             await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)

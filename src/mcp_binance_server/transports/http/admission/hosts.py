@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_binance_server.errors import SettingsError, echo
 from mcp_binance_server.transports.arrival import PROTO, Arrival, Proxies
 
-# Any port is allowed. Behind port forwarding a server does not know its public port. The port would not stop DNS
-# rebinding either: such a request has the right port, and a foreign host name.
+# Any port is allowed, because a server behind port forwarding does not know its public port. The port would not stop
+# DNS rebinding, where the port is right and only the host name is foreign.
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 LOOPBACK_ORIGINS = tuple(f"{scheme}://{host}" for scheme in ("http", "https") for host in LOOPBACK_HOSTS)
 
@@ -31,7 +31,7 @@ ARRIVAL = "mcp_binance_server.arrival"
 
 
 class HostPlace(NamedTuple):
-    """A normalised host; its port is None if none was given, and only an origin has a scheme."""
+    """A normalised host. Its port is None if none was given. Only an origin has a scheme."""
 
     scheme: str
     host: str
@@ -46,11 +46,11 @@ class Allowed:
     origins: frozenset[HostPlace]
 
     def is_host(self, sent: Sequence[bytes]) -> bool:
-        """Return True if there is exactly one Host header, and it is valid and allowed."""
+        """Return True if there is exactly one Host header, and this header is valid and allowed."""
         return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_host(_text(sent[0])), self.hosts)
 
     def is_origin(self, sent: Sequence[bytes]) -> bool:
-        """Return True if the Origin header is allowed or missing; only browsers send one."""
+        """Return True if the Origin header is allowed or missing. Only browsers send it."""
         if not sent:
             return True
         return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_origin(_text(sent[0])), self.origins)
@@ -59,8 +59,8 @@ class Allowed:
 def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBACK_ORIGINS) -> Allowed:
     """Parse lists of allowed hosts and origins.
 
-    A host entry is `host`, `host:port` or `host:*`; an origin has `scheme://` before it. An entry without a port
-    matches only requests without a port; `:*` matches any port and none.
+    A host entry is `host`, `host:port` or `host:*`. An origin entry has `scheme://` before it. An entry without a port
+    matches only requests without a port. With `:*`, an entry matches requests with any port or none.
 
     Raises:
         SettingsError: an entry has another form.
@@ -73,7 +73,7 @@ def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBA
 
 @lru_cache(maxsize=256)  # clients repeat the same few values with every request
 def read_host(text: str) -> HostPlace | None:
-    """Parse a host with an optional port; return None for any other text."""
+    """Parse a host with an optional port. Return None for any other text."""
     found = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if found is None:
         return None
@@ -122,7 +122,7 @@ def _entry(entry: str, place: HostPlace | None, kind: str) -> HostPlace:
 class Forwarded:
     """Middleware that adds the security of a request's route to the scope.
 
-    If a trusted proxy names the real sender, it also replaces the client's address.
+    If a trusted proxy names the real sender, the client's address is replaced too.
     """
 
     def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
@@ -141,7 +141,7 @@ class Forwarded:
             peer,
             scope["headers"],
             is_tls=scope.get("scheme") == "https",
-            # MCP clients do not speak HTTP/1.0, but nginx does to its upstream servers; it may send no other sign of
+            # MCP clients do not speak HTTP/1.0. nginx does to its upstream servers, possibly without any other sign of
             # forwarding.
             is_relayed=scope.get("http_version") == "1.0",
         )
@@ -152,11 +152,14 @@ class Forwarded:
                 scope["scheme"] = "https"
 
     def _origin(self, hops: bytes, proxy: str) -> str:
-        """Return the last hop that is not a trusted proxy; earlier hops were sent by the caller and prove nothing."""
+        """Return the last hop that is not a trusted proxy.
+
+        The caller sends the earlier hops itself, so they prove nothing.
+        """
         named = [hop.strip() for hop in hops.decode("latin-1").split(",") if hop.strip()]
         return next((hop for hop in reversed(named) if not self._proxies.trusts(hop)), named[0] if named else proxy)
 
 
 def arrival_of(scope: Scope) -> Arrival:
-    """Return the security of a request's route; `READABLE` if it was not checked."""
+    """Return the security of a request's route. Return `READABLE` if the route was not checked."""
     return scope.get(ARRIVAL, Arrival.READABLE)

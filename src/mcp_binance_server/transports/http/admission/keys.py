@@ -1,4 +1,4 @@
-"""API keys in request headers, and the attribution of requests to parties before their secrets are checked."""
+"""API keys in request headers, and the assignment of requests to parties (callers) before their secrets are checked."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -17,18 +17,18 @@ SECRET_KEY = b"x-binance-secret-key"
 LONGEST = 8192
 
 PARTY_TOLD = "mcp_binance_server.party"
-"""Scope key of the party of a request that another process let in."""
+"""Scope key of the party of a request that another process has admitted."""
 
 MOST = 10_000
 CLAIMS = frozenset({b"authorization", API_KEY, SECRET_KEY})
 
 
 class KeysRefused(Exception):
-    """The keys of a request are refused; the text gives the reason without any part of the keys."""
+    """The keys of a request are refused. The text gives the reason and no part of the keys."""
 
 
 class KeysMisplaced(KeysRefused):
-    """A request sent keys in a session that was opened without them; the text says what to do."""
+    """A request sent keys in a session that was opened without keys. The text says what to do."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ class KeysMisplaced(KeysRefused):
 
 
 def principal_in(scope: Scope) -> Principal | None:
-    """Return the principal of the API key in the headers; None without a key.
+    """Return the principal of the API key in the headers. Return None without a key.
 
     Raises:
         KeysRefused: the key is incomplete, sent twice or invalid, or others could read the connection.
@@ -69,20 +69,21 @@ def _text(value: bytes) -> str:
     text = value.decode("ascii").strip()
     if not text or len(text) > LONGEST or not text.isprintable():
         raise ValueError
-    # A PEM key has line breaks, which a header cannot contain: they are sent as backslash and n.
+    # A PEM key has line breaks, which a header cannot contain. They are sent as backslash and n.
     return text.replace("\\n", "\n")
 
 
 def claim_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
-    """Return a hash of the secrets in the headers, the claim of a request; None without secrets."""
+    """Return a hash of the secrets in the headers (the claim of a request). Return None without secrets."""
     shown = [name + b" " + value for name, value in headers if name in CLAIMS]
     return blake2b(b"\n".join(sorted(shown)), digest_size=16).digest() if shown else None
 
 
 class Claims:
-    """LRU cache of the parties behind claims, which are hashes of the secrets in requests.
+    """LRU cache of parties by claim, which is a hash of the secrets in a request.
 
-    A client can invent tokens. So an unknown claim counts for the client's address until a request with it is admitted.
+    A client can invent tokens. So an unknown claim counts for the client's address until a request with this claim is
+    admitted.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -100,7 +101,7 @@ class Claims:
         return party_of(LOCAL, None, client[0] if client else "")
 
     def learn(self, claim: bytes | None, scope: Scope) -> bool:
-        """Store the party of an admitted request; return True if the claim had no party or another one."""
+        """Store the party of an admitted request. Return True if the claim had no party, or another party."""
         caller: Caller | None = scope.get(CALLER)
         party = caller.party if caller is not None else scope.get(PARTY_TOLD, "")
         if claim is None or not party:

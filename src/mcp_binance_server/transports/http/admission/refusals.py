@@ -73,18 +73,17 @@ def _shown(text: str, size: int) -> str:
 
 
 class AnswerBrokenOff(Exception):
-    """An answer has begun but cannot be finished; it is already logged.
+    """An answer has begun and cannot be finished. The error is already logged.
 
-    The connection must be closed, because nothing else signals the failure to the client.
+    The connection must be closed, because this is the only sign of the error that the client gets.
     """
 
 
 def contained(app: ASGIApp) -> ASGIApp:
-    """Wrap the application so that each unexpected exception is logged once and answered if possible.
+    """Wrap the application. Each unexpected exception is logged once, and answered if possible.
 
-    Raises:
-        AnswerBrokenOff: by the returned application, if its answer has already begun; its connection must then be
-            closed.
+    Raises: AnswerBrokenOff: by the returned application, if its answer has already begun. The connection must then be
+    closed.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

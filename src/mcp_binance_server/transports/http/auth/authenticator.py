@@ -12,14 +12,14 @@ from mcp_binance_server.domain.access import LOCAL, Scope, Visitor
 Headers = Iterable[tuple[bytes, bytes]]
 
 TOKEN_LIMIT = 8_192
-# A token in a URL is exposed in browser histories, logs and Referer headers: RFC 6750, section 2.3.
+# A token in a URL ends up in browser histories, logs and Referer headers: RFC 6750, section 2.3.
 _IN_QUERY = frozenset({"access_token", "token"})
 # Syntax b64token of RFC 6750, section 2.1.
 _TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
 
 REALM = "mcp-binance-server"
-# The scope that every client needs. Older clients request only the scopes of a refusal; without this one they would
-# loop.
+# The scope that every client needs. Older clients request only the scopes of a refusal, so without this scope they
+# would loop.
 BASELINE: Scope = "market:read"
 
 ResponseHeaders = list[tuple[bytes, bytes]]
@@ -27,9 +27,10 @@ ResponseHeaders = list[tuple[bytes, bytes]]
 
 @dataclass(eq=False)
 class Unauthenticated(Exception):
-    """A request is refused; the text contains nothing that the client sent.
+    """A request is refused.
 
-    `error` is an error code of RFC 6750; None for a request without a token.
+    The text contains nothing that the client sent. `error` is an error code of RFC 6750, or None for a request without
+    a token.
     """
 
     description: str
@@ -65,7 +66,7 @@ class RevocableAuthenticator(Authenticator, Protocol):
 async def is_still_valid(authenticator: Authenticator, visitor: Visitor, headers: Headers, query: bytes) -> bool:
     """Return True if a request would still be admitted as the same visitor.
 
-    Also True if its token cannot be checked at the moment.
+    Also return True if the token cannot be checked at the moment.
     """
     try:
         return await authenticator.visitor(headers, query) == visitor
@@ -109,7 +110,7 @@ def _malformed(description: str) -> Unauthenticated:
 
 
 def refusal_headers(refusal: Unauthenticated, metadata_url: str | None) -> ResponseHeaders:
-    """Return the headers of a 401; `metadata_url` is None if no OAuth issuer is configured."""
+    """Return the headers of a 401. `metadata_url` is None if no OAuth issuer is configured."""
     if refusal.retry_after_secs is not None:
         return [(b"retry-after", b"%d" % refusal.retry_after_secs)]
     said = {"error": refusal.error, "error_description": refusal.description if refusal.error else None}

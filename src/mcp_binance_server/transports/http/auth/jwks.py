@@ -28,16 +28,15 @@ _JSON = {"Accept": "application/json"}
 
 # Minimum interval between fetches, so that invalid tokens cannot flood the issuer.
 BETWEEN_LOOKS_MS = 60_000
-# Interval until the first keys arrive. It is shorter, because an issuer often starts a little later than this server.
+# Interval until the first keys arrive. It is shorter, because an issuer often starts later than this server.
 BETWEEN_FIRST_LOOKS_MS = 10_000
-# Maximum age of keys during an outage of the issuer. Callers stay admitted for a day; then old keys may have been
-# withdrawn.
+# Maximum age of keys during an outage of the issuer. After a day, old keys may have been withdrawn.
 OLDEST_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Key:
-    """One public key, with the only algorithm that it verifies; a token cannot choose another."""
+    """One public key, with the only algorithm that it verifies. A token cannot choose another algorithm."""
 
     kid: str | None
     algorithm: str
@@ -46,13 +45,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeySet:
-    """Keys of an issuer; `document` identifies the version of the set."""
+    """Keys of an issuer. `document` identifies the version of the set."""
 
     keys: tuple[Key, ...]
     document: bytes = field(repr=False)
 
     def fitting(self, kid: str | None, algorithm: str) -> tuple[Key, ...]:
-        """Return the keys that may verify a token: the named key, or without a name all keys of its algorithm."""
+        """Return the keys that may verify a token: the key that it names, otherwise all keys of its algorithm."""
         return tuple(key for key in self.keys if key.algorithm == algorithm and kid in (None, key.kid))
 
 
@@ -61,9 +60,7 @@ class _Document(msgspec.Struct):
 
 
 def read_key_set(document: bytes, algorithms: Sequence[str]) -> KeySet:
-    """Parse a JWKS document.
-
-    Broken keys are left out, as are keys for other purposes or algorithms.
+    """Parse a JWKS document. Broken keys, and keys for other purposes or algorithms, are left out.
 
     Raises:
         ValueError: the document is not a JWKS.
@@ -116,7 +113,7 @@ def _may_verify(jwk: dict[str, Any], algorithm: str) -> bool:
 
 
 class KeysNotFetched(Exception):
-    """The keys could not be fetched; the text gives the reason."""
+    """The keys could not be fetched. The text gives the reason."""
 
 
 class _Metadata(msgspec.Struct):
@@ -145,7 +142,7 @@ class KeySource:
         try:
             keys = read_key_set(await self._get(address), self._trust.algorithms)
         except (KeysNotFetched, ValueError) as problem:
-            self._found = None  # the keys may have moved: read the metadata again next time
+            self._found = None  # the keys may have moved, so read the metadata again next time
             raise KeysNotFetched(f"{address}: {problem}") from None
         self._found = address
         return keys
@@ -197,7 +194,7 @@ def metadata_addresses(issuer: str) -> tuple[str, ...]:
 
 
 class KeyCache:
-    """Cache of the newest keys; waiting requests share one fetch."""
+    """Cache of the newest keys. Waiting requests share one fetch."""
 
     def __init__(self, source: KeySource, clock: Clock, *, keep_ms: int) -> None:
         self._source = source
@@ -209,9 +206,7 @@ class KeyCache:
         self._look: asyncio.Task[None] | None = None
 
     async def current(self) -> KeySet:
-        """Return the cached keys.
-
-        Keys that are no longer fresh are still returned while new ones are fetched.
+        """Return the cached keys. Outdated keys are still returned while new keys are fetched.
 
         Raises:
             Unauthenticated: there are no keys, and the issuer does not answer.
@@ -230,7 +225,7 @@ class KeyCache:
         return self._held
 
     async def newer_than(self, seen: KeySet) -> KeySet | None:
-        """Return newer keys than `seen`, or None; they are fetched at most once a minute."""
+        """Return newer keys than `seen`, or None. Keys are fetched at most once a minute."""
         if self._held is seen:
             await self._finished_look()
         return self._held if self._held is not seen else None
@@ -248,7 +243,7 @@ class KeyCache:
     async def _finished_look(self) -> None:
         look = self._started_look()
         if look is not None:
-            # The fetch has its own task, so that a caller's cancellation does not cancel it for other callers.
+            # The fetch has its own task, so that a cancelled caller does not cancel the fetch for others.
             await asyncio.wait((look,))
 
     def _started_look(self) -> asyncio.Task[None] | None:

@@ -15,15 +15,15 @@ from mcp_binance_server.transports.http.auth.trust import Trust
 
 MOST = 512
 
-# Limit of OpenID Connect Core, section 2. A longer subject is refused: shortened, two subjects could become equal.
+# Limit of OpenID Connect Core, section 2. A longer subject is refused, because two shortened subjects could be equal.
 LONGEST_SUBJECT = 255
-# Types of access tokens. An ID token or a logout token of the same issuer must be refused: RFC 8725, section 3.11.
+# Types of access tokens. ID tokens and logout tokens of the same issuer must be refused: RFC 8725, section 3.11.
 _TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A verified payload, with the keys that verified it; after a change of keys it must be verified again."""
+    """A verified payload, with the keys that verified it. After a change of keys it must be verified again."""
 
     payload: bytes = field(repr=False)
     keys: KeySet
@@ -32,7 +32,7 @@ class Proof:
 class Proven:
     """LRU cache of verified payloads, by the hash of the token.
 
-    Tokens themselves are not stored, and invalid tokens are not cached.
+    Neither tokens nor invalid tokens' hashes are stored.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -43,7 +43,7 @@ class Proven:
         digest = _digest(token)
         proof = self._proofs.pop(digest, None)
         if proof is not None:
-            self._proofs[digest] = proof  # move to the end: evicted last
+            self._proofs[digest] = proof  # move to the end, which is evicted last
         return proof
 
     def keep(self, token: str, proof: Proof) -> None:
@@ -81,7 +81,7 @@ class _Claims(msgspec.Struct):
 def presented(text: str, algorithms: Sequence[str]) -> Presented:
     """Read the header of a token.
 
-    The headers jku, jwk, x5u and x5c are ignored: keys come only from the issuer.
+    The headers jku, jwk, x5u and x5c are ignored, because keys come only from the issuer.
 
     Raises:
         Unauthenticated: it is not a JWT, or its algorithm is not accepted.
@@ -117,9 +117,7 @@ def signed_payload(shown: Presented, keys: KeySet) -> bytes | None:
 
 
 def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
-    """Return the visitor of a verified token.
-
-    The claims are checked here and not by PyJWT, which uses its own clock.
+    """Return the visitor of a verified token. The claims are checked here, because PyJWT uses its own clock.
 
     Raises:
         Unauthenticated: issuer or audience differ, the token is expired or not yet valid, or a claim is malformed.
@@ -130,7 +128,7 @@ def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
         raise Unauthenticated("The token must have iss, sub, aud and exp, each as in RFC 9068.") from None
     if claims.iss != trust.issuer:
         raise Unauthenticated("The token is from another issuer.")
-    # The whole audience must match: a token for another resource on the same host is not meant for this server.
+    # The whole audience must match. A token for another resource on the same host is not for this server.
     if trust.resource not in ([claims.aud] if isinstance(claims.aud, str) else claims.aud):
         raise Unauthenticated("The token is for another audience.")
     if now_ms >= (claims.exp + trust.leeway_secs) * 1000:
@@ -141,13 +139,13 @@ def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
         raise Unauthenticated(f"The subject must be 1 to {LONGEST_SUBJECT} printable characters.")
     granted = claims.scp if claims.scope is None else claims.scope
     words = granted.split() if isinstance(granted, str) else granted or ()
-    # The separator is a space, which an issuer's URL cannot contain. So different issuers and subjects never give one
-    # name.
+    # The separator is a space, which an issuer's URL cannot contain. So each issuer and subject have a name of their
+    # own.
     return Visitor(f"{claims.iss} {claims.sub}", SCOPES.intersection(words))
 
 
 class OAuth:
-    """Authenticator for access tokens of one issuer; it fetches keys when the first token arrives."""
+    """Authenticator for access tokens of one issuer. Keys are fetched when the first token arrives."""
 
     def __init__(self, trust: Trust, channel: Channel, clock: Clock) -> None:
         self._trust = trust
@@ -161,7 +159,7 @@ class OAuth:
         if proof is None or proof.keys is not await self._keys.current():
             proof = await self._prove(token)
             self._proven.keep(token, proof)
-        # Check the claims every time: a cached signature stays valid, but the token expires.
+        # Check the claims every time. A cached signature stays valid, but the token expires.
         return visitor_of(proof.payload, self._trust, self._clock.now_ms())
 
     def edition(self) -> object:
@@ -169,14 +167,14 @@ class OAuth:
         return self._clock.now_ms() // 1000
 
     async def close(self) -> None:
-        """Cancel a fetch in progress; the HTTP channel is closed by its owner."""
+        """Cancel a fetch in progress. The HTTP channel is closed by its owner."""
         await self._keys.close()
 
     async def _prove(self, token: str) -> Proof:
         shown = presented(token, self._trust.algorithms)
         keys = await self._keys.current()
         payload = signed_payload(shown, keys)
-        # No known key verifies the token: the issuer may have rotated its keys.
+        # No known key verifies the token. The issuer may have replaced its keys.
         if payload is None and (newer := await self._keys.newer_than(keys)) is not None:
             keys, payload = newer, signed_payload(shown, newer)
         if payload is None:

@@ -53,7 +53,10 @@ class TokenEntry:
 
 @dataclass(frozen=True, slots=True)
 class TokenMistake:
-    """An invalid line. The text shows no part of the line, because it may contain a token pasted by mistake."""
+    """An invalid line.
+
+    The text shows no part of the line, because the line may contain a token that was pasted by mistake.
+    """
 
     line: int
     text: str
@@ -68,13 +71,13 @@ def new_token(random: Callable[[int], bytes] = token_bytes) -> str:
 
 
 def digest_of(token: str) -> bytes:
-    # A fast hash is safe here, unlike for passwords: 256 random bits cannot be guessed. A slow hash would let any
-    # client overload this server.
+    # A fast hash is safe here, because a token has 256 random bits and, unlike a password, cannot be guessed. A slow
+    # hash would let any client overload this server.
     return sha256(token.encode("ascii")).digest()
 
 
 def holder(entries: Iterable[TokenEntry], token: str) -> TokenEntry | None:
-    """Return the entry of a token; the duration reveals neither which entry matches nor a partial match."""
+    """Return the entry of a token. The duration reveals neither the matching entry nor a partial match."""
     digest, found = digest_of(token), None
     for entry in entries:
         if compare_digest(entry.digest, digest):
@@ -94,7 +97,7 @@ def check_name(name: str) -> str:
 
 
 def parse_lines(text: str) -> tuple[tuple[TokenEntry, ...], tuple[TokenMistake, ...]]:
-    """Parse the lines of a token file; return the valid entries and the errors."""
+    """Parse the lines of a token file. Return the valid entries and the errors."""
     entries: dict[str, TokenEntry] = {}
     digests: set[bytes] = set()
     mistakes: list[TokenMistake] = []
@@ -169,7 +172,7 @@ def read_tokens(path: Path) -> Tokens:
 
 
 class TokenFile:
-    """Authenticator for the tokens of a file; a token removed from the file is refused within a second."""
+    """Authenticator for the tokens of a file. A token removed from the file is refused within a second."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         """Read the token file.

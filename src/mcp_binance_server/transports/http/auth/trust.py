@@ -1,4 +1,4 @@
-"""The trusted OAuth issuer, and the protected resource metadata that names it."""
+"""The trusted OAuth issuer, and the metadata of this server (protected resource) that names the issuer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
 def check_address(url: str) -> None:
-    """Check that a URL uses HTTPS, or HTTP on this machine, so that answers cannot be changed on the way.
+    """Check that a URL uses HTTPS, or HTTP on this machine. Otherwise answers could be changed on the way.
 
     Raises:
         ValueError: the URL is not safe, or has parts that are not allowed.
@@ -65,7 +65,7 @@ FAMILIES = {
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """An OAuth issuer and this server as its resource; both URLs are compared character by character."""
+    """An OAuth issuer and this server as its resource. Both URLs are compared character by character."""
 
     issuer: str
     resource: str
@@ -106,7 +106,7 @@ def _other_problems(trust: Trust) -> list[str]:
 
 
 def metadata_path(resource: str) -> str:
-    """Return the path of a resource's metadata on its host; clients also try `WELL_KNOWN` without a suffix."""
+    """Return the path of a resource's metadata on its host. Clients also try `WELL_KNOWN` without a suffix."""
     return f"{WELL_KNOWN}{urlsplit(resource).path.rstrip('/')}"
 
 

@@ -52,9 +52,9 @@ async def reply_empty(send: Send, status: int, headers: Headers = ()) -> None:
 
 
 async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Headers, *, streams: bool) -> None:
-    """Answer a request: with JSON if its answer is the first message and comes soon, otherwise with a stream of events.
+    """Answer a request with JSON if the answer is the first message and comes soon.
 
-    The stream ends with the answer.
+    Otherwise send a stream of events that ends with the answer.
 
     Raises:
         SessionClosed: the session ended before its first message.
@@ -83,7 +83,7 @@ async def _pour(outlet: Outlet, receive: Receive, send: Send, *, until_answer: b
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        # A disconnected client would never answer a server's question, and the session would wait forever.
+        # A disconnected client would never answer a question of the server, and the session would wait forever.
         outlet.close()
 
     async with anyio.create_task_group() as group:
@@ -146,7 +146,7 @@ async def converse(
 async def open_by_initialize(
     http_sessions: HttpSessions, opened: OpenSession, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
 ) -> None:
-    """Answer the `initialize` request that opened a session; if it fails, end the session."""
+    """Answer the `initialize` request that opened a session. If the request fails, end the session."""
     answer: jsonrpc.JSONRPCMessage | None = None
     try:
         async with opened.stream.asking(message, Request(scope), streams=False) as outlet:
@@ -165,7 +165,7 @@ async def open_by_initialize(
 
 
 async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.JSONRPCMessage | None:
-    """Return the message in a POST; None after refusing an invalid one."""
+    """Return the message in a POST. Refuse an invalid message and return None."""
     if not await is_json(scope, send):
         return None
     body = (await receive()).get("body", b"")
@@ -177,7 +177,7 @@ async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.
 
 
 async def is_json(scope: Scope, send: Send) -> bool:
-    """Return True if the request sends and accepts JSON; otherwise refuse it."""
+    """Return True if the request sends and accepts JSON. Otherwise refuse the request."""
     if not accepts(scope, "application/json"):
         await refuse(send, 406, "not_acceptable", "Accept must include application/json")
         return False
@@ -196,7 +196,7 @@ async def takes_events(scope: Scope, send: Send) -> bool:
 
 
 def accepts(scope: Scope, kind: str) -> bool:
-    """Return True if a request accepts a media type; without an Accept header it accepts any."""
+    """Return True if a request accepts a media type. Without an Accept header any type is accepted."""
     accept = header(scope, b"accept")
     return accept is None or bool(_offered(accept) & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
 
@@ -211,13 +211,16 @@ async def not_allowed(send: Send, allowed: bytes) -> None:
 
 
 def named(opened: OpenSession) -> list[tuple[bytes, bytes]]:
-    """Return the response headers with the session ID; both names of the header are in use."""
+    """Return the response headers with the session ID. Clients use both names of the header."""
     name = opened.session.connection_id.encode()
     return [(SESSION_ID, name), (CONNECTION_ID, name)]
 
 
 async def unknown_session(send: Send) -> None:
-    """Answer a request whose session is unknown, over or another visitor's; the answer does not say which."""
+    """Answer a request whose session is unknown, has ended, or belongs to another visitor.
+
+    The answer is the same for all three.
+    """
     await refuse(send, 404, "session_not_found", "Session not found: it has ended or never existed; open a new one")
 
 
@@ -226,10 +229,10 @@ async def stream_taken(send: Send) -> None:
 
 
 class SessionRoutes(ABC):
-    """An endpoint with sessions: POST sends a message, GET opens the stream, DELETE ends the session."""
+    """An endpoint with sessions. POST sends a message, GET opens the stream, DELETE ends the session."""
 
     missing: ClassVar[str]
-    """Message to a request that should name a session and names none."""
+    """Error text for a request without a session ID that needs one."""
 
     def __init__(self, http_sessions: HttpSessions) -> None:
         self._http_sessions = http_sessions
@@ -254,7 +257,7 @@ class SessionRoutes(ABC):
 
     @abstractmethod
     def _given(self, scope: Scope) -> str | None:
-        """Return the session ID in the headers of a request; None without one."""
+        """Return the session ID in the headers of a request. Return None without one."""
 
     async def _end(self, scope: Scope, send: Send, visitor: Visitor) -> None:
         opened = await self._found(scope, send, visitor)
@@ -263,7 +266,7 @@ class SessionRoutes(ABC):
             await reply_empty(send, 200)
 
     async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
-        """Return the session of a request; None after sending an error."""
+        """Return the session of a request. Send an error and return None if there is no such session."""
         given = self._given(scope)
         if given is None:
             await refuse(send, 400, "session_missing", self.missing)

@@ -1,4 +1,4 @@
-"""Message stream of one session: routing to the client, and messages kept until it reads again."""
+"""Message stream of one session. Messages are routed to the client, or kept until the client reads again."""
 
 import asyncio
 from collections import deque
@@ -21,7 +21,7 @@ from mcp_binance_server.surface.errors import LONGEST_SECS, to_mcp
 from mcp_binance_server.transports.frames import Id
 
 Answer = jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError
-# Limit of unread messages. Over it the stream ends, so that the client notices that it has missed messages.
+# Limit of unread messages. Over the limit the stream ends, so that the client notices that it has missed messages.
 MOST_WAITING = 1_000
 
 REQUEST_CANCELLED = -32800
@@ -30,7 +30,7 @@ _LAST_WORD_SECS = 1.0
 
 
 class SessionClosed(Exception):
-    """The session has ended; no further messages will come."""
+    """The session has ended, so no more messages will come."""
 
 
 @dataclass
@@ -52,17 +52,17 @@ class Outlet:
         """Wait for the next message and return it.
 
         Raises:
-            SessionClosed: there is no message, and none will come.
+            SessionClosed: no message is left, and none will come.
         """
         while not self._waiting:
             await self._change()
         return self._waiting.popleft()
 
     async def next_within(self, secs: float) -> jsonrpc.JSONRPCMessage | None:
-        """Return the next message; None if there is none within `secs`.
+        """Return the next message. Return None if there is none within `secs`.
 
         Raises:
-            SessionClosed: there is no message, and none will come.
+            SessionClosed: no message is left, and none will come.
         """
         if not self._waiting:
             timer = asyncio.get_running_loop().call_later(secs, self._wake)  # cheaper than an anyio cancel scope
@@ -97,15 +97,15 @@ class Outlet:
 
 
 class IdInUse(Exception):
-    """A request has the same ID as an unanswered one."""
+    """A request has the same ID as an unanswered request."""
 
 
 class SessionStream:
     """Server side of one session, with the routing of its messages.
 
-    An answer is sent to the POST with its request, or on the session's stream if the client has chosen that. A
-    notification is sent to the POST it belongs to, or on the stream; without a reader it is dropped. Only notices of
-    changed pages are kept for the next stream, the newest of each page.
+    An answer is sent in response to the POST with its request, or on the session's stream if the client has chosen
+    this. A notification is sent in response to the POST that it belongs to, or on the stream. Without a reader it is
+    dropped. Only notices of changed pages are kept for the next stream, the newest of each page.
     """
 
     def __init__(self, server: Server[Any]) -> None:
@@ -122,8 +122,7 @@ class SessionStream:
         """Serve the session until it is closed."""
         try:
             with self._scope:
-                # Every session here begins with `initialize`, so the SDK need not detect the protocol from the first
-                # message.
+                # Every session here begins with `initialize`, so the SDK need not detect the protocol.
                 await serve_loop(self._server, self._receive, self, lifespan_state={})
         finally:
             self.close()
@@ -138,7 +137,7 @@ class SessionStream:
         self._asked.clear()
 
     def listen(self) -> Outlet:
-        """Open the session's stream; it starts with notices of the pages that changed since the last stream."""
+        """Open the session's stream. It starts with notices of the pages that changed since the last stream."""
         outlet = self.listener = Outlet()
         for message in self._missed.values():
             outlet.put(message)
@@ -146,13 +145,13 @@ class SessionStream:
         return outlet
 
     def stop_listening(self, outlet: Outlet) -> None:
-        """Close the session's stream; unread notices of changed pages are kept for the next one."""
+        """Close the session's stream. Unread notices of changed pages are kept for the next stream."""
         self.listener = None
         for message in outlet.left():
             self._keep(message)
 
     def hush(self) -> None:
-        """End the session's stream; requests in progress continue."""
+        """End the session's stream. Requests in progress continue."""
         if self.listener is not None:
             self.listener.close()
 
@@ -162,8 +161,8 @@ class SessionStream:
     ) -> AsyncGenerator[Outlet]:
         """Send a request to the server, and yield the queue with its messages and its answer.
 
-        After `longest_secs` a timeout error takes the place of the answer. If the caller leaves before the answer, the
-        request is cancelled.
+        After `longest_secs` the answer is a timeout error. If the block ends before the answer, the request is
+        cancelled.
 
         Raises:
             IdInUse: an unanswered request has the same ID.
@@ -188,7 +187,7 @@ class SessionStream:
             yield outlet
         finally:
             last_word.cancel()
-            # After an answer the client may reuse the ID: cancel only if it still belongs to this request.
+            # After an answer the client may reuse the ID, so cancel only if the ID still belongs to this request.
             if self._asked.get(message.id) is outlet:
                 del self._asked[message.id]
                 with suppress(SessionClosed), anyio.move_on_after(_LAST_WORD_SECS, shield=True):
@@ -217,7 +216,7 @@ class SessionStream:
             raise SessionClosed from None
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Route a message from the server; the SDK calls this as the write half of its stream."""
+        """Route a message from the server. The SDK calls this as the write half of its stream."""
         outlet = self._outlet_of(item)
         if outlet is not None:
             outlet.put(item.message)
@@ -237,7 +236,7 @@ class SessionStream:
         return self._asked.get(related, self.listener) if related is not None else self.listener
 
     async def aclose(self) -> None:
-        """Do nothing: the queues still contain the server's last messages."""
+        """Do nothing, because the queues still contain the server's last messages."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -35,19 +35,22 @@ class OpenSession:
 
 @dataclass
 class HttpSessions:
-    """Open sessions with their streams; a stream is closed when its session ends."""
+    """Open sessions with their streams. A stream is closed when its session ends."""
 
     server: Server[Any]
     registry: Registry[Principal]
     own: Principal | None
-    """This process's own key, for callers without one; the arrival of each request decides whether it can be used."""
+    """This process's own key, for callers without a key.
+
+    The route of each request decides whether the caller can use it.
+    """
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
     _opened: dict[ConnectionId, OpenSession] = field(default_factory=dict[ConnectionId, OpenSession])
     _group: TaskGroup | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Run the streams inside the block; at its end close every session."""
+        """Run the streams inside the block. At its end close every session."""
         async with anyio.create_task_group() as group:
             self._group = group
             try:
@@ -84,7 +87,7 @@ class HttpSessions:
         return self._noted(scope, visitor, opened)
 
     def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> OpenSession | None:
-        """Return the visitor's live session; None for any other ID.
+        """Return the visitor's live session. Return None for any other ID.
 
         Raises:
             KeysMisplaced: the session was opened without the API key in the request.
@@ -93,8 +96,8 @@ class HttpSessions:
         opened = self._opened.get(session.connection_id) if session else None
         if session is None or opened is None:
             return None
-        # A request with another key than the session's is refused. The refusal reveals nothing: with the same ID and no
-        # key, the request would be admitted.
+        # A request with another key than the session's is refused. The refusal reveals nothing, because the same
+        # request without a key would be admitted.
         named, held = named_key(scope), session.credentials
         if named is not None and (held is None or named != held.credentials.api_key.encode()):
             raise KeysMisplaced
@@ -151,7 +154,7 @@ class HttpSessions:
             await self.registry.end(opened.session)
 
     async def drain(self) -> None:
-        """Refuse new sessions and end all streams, because streams never end on their own."""
+        """Refuse new sessions and end all streams, because a stream never ends on its own."""
         self._group = None
         for opened in self.opened():
             opened.stream.hush()

@@ -1,7 +1,7 @@
 """Requests of revision 2026-07-28 without a stream: one POST, one JSON answer, without the SDK's HTTP layer.
 
-The SDK's layer would check hosts and body sizes again, and would serialise each answer twice. A request that is not
-clearly valid still goes through the SDK, which refuses it.
+That layer would check hosts and body sizes again, and serialise each answer twice. A request that is not clearly valid
+still goes through the SDK, which refuses it.
 """
 
 import json
@@ -35,7 +35,7 @@ _OVER_HTTP = TransportContext(kind="streamable-http", can_send_request=False)
 
 @dataclass(slots=True)
 class _Exchange:
-    """Request context for a handler; progress is dropped, because a client that wants it gets a stream."""
+    """Request context for a handler. Progress is dropped, because a client that wants progress gets a stream."""
 
     request_id: jsonrpc.RequestId
     message_metadata: MessageMetadata
@@ -76,7 +76,7 @@ class SingleRequests:
         self._mirrors_nothing: set[str] = set()
 
     def read(self, body: bytes, scope: Scope) -> SingleRequest | None:
-        """Parse the request in a POST; None if the SDK has to handle it."""
+        """Parse the request in a POST. Return None if the SDK has to handle the request."""
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         try:
             decoded = from_json(body, cache_strings="keys")
@@ -127,5 +127,5 @@ class SingleRequests:
 def _written(answer: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(answer)
-    except UnicodeEncodeError:  # a lone surrogate, which the SDK would send too
+    except UnicodeEncodeError:  # A lone surrogate, which the SDK would send too.
         return json.dumps(answer, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""Endpoints `/mcp/sse` and `/mcp/message`; GET `/mcp/sse` is also the older HTTP+SSE transport of MCP."""
+"""Endpoints `/mcp/sse` and `/mcp/message`. GET `/mcp/sse` is also the older HTTP+SSE transport of MCP."""
 
 import json
 from urllib.parse import parse_qs
@@ -31,12 +31,15 @@ from mcp_binance_server.transports.http.mcp.session_stream import SessionClosed
 from mcp_binance_server.transports.http.mcp.sessions import OpenSession, header
 
 MESSAGES = "/mcp/message"
-# Protocol revision for a client that names none.
+# Protocol revision for clients that name none.
 REVISION = "2024-11-05"
 
 
 class SseHttp(SessionRoutes):
-    """POST `/mcp/sse` opens a session, POST `/mcp/message` sends to it, GET `/mcp/sse` streams, DELETE ends it."""
+    """POST `/mcp/sse` opens a session, POST `/mcp/message` sends to it.
+
+    GET `/mcp/sse` streams, DELETE ends the session.
+    """
 
     missing = "Connection-ID is missing: POST /mcp/sse returns one"
 
@@ -119,7 +122,7 @@ class SseHttp(SessionRoutes):
 
 
 async def _introduce(opened: OpenSession, scope: Scope) -> None:
-    """Perform the MCP handshake for a client that skipped it, so that its first message can be a request."""
+    """Do the MCP handshake for a client that skipped it, so that its first message can be a request."""
     request = Request(scope)
     params = {
         "protocolVersion": REVISION,

@@ -31,7 +31,7 @@ from mcp_binance_server.transports.http.mcp.single import SingleRequests
 from mcp_binance_server.transports.http.server.disconnect import DISCONNECT, Disconnect
 
 TakesLong = Callable[[str, str], bool]
-"""Returns True for a slow call, by its method and name: its client needs a sign of progress."""
+"""Returns True for the method and name of a slow call, whose client needs progress reports."""
 
 
 class SessionHttp(SessionRoutes):
@@ -78,10 +78,10 @@ class SessionHttp(SessionRoutes):
 
 
 class SessionlessHttp:
-    """Requests without a session: plain JSON for fast requests, a stream of events for slow ones and subscriptions.
+    """Requests without a session.
 
-    A possible stream costs three tasks and a channel, about as much as a plain answer. So fast requests are answered
-    without one.
+    Fast requests get plain JSON. Slow requests and subscriptions get a stream of events. Preparing a stream costs three
+    tasks and a channel, about as much as a plain answer.
     """
 
     def __init__(self, server: Server[Any], http_sessions: HttpSessions, takes_long: TakesLong, pace: LoopPace) -> None:

@@ -1,7 +1,7 @@
-"""HTTP/1.1 connection: uvicorn's, with timeouts for slow clients.
+"""HTTP/1.1 connection of uvicorn, with timeouts for slow clients.
 
-uvicorn waits forever for the head of a request, and for a client that does not read its answer. The time of a body is
-limited by the guard, which can still answer.
+uvicorn waits forever for the head of a request, and for a client that does not read its answer. The guard limits the
+time for a body, because it can still answer.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class ConnectionLimits:
     reading_least: int = 64 * 2**10
     # Maximum bytes of unread answers for all clients together.
     unsent: int = MOST_UNSENT
-    # Seconds that an incomplete request has during shutdown.
+    # Seconds that a client has to finish a request during shutdown.
     last_secs: float = 1.0
 
 
@@ -89,12 +89,12 @@ class HttpConnection(H11Protocol):
         try:
             await self._inner_app(scope, receive, send)
         except AnswerBrokenOff:
-            # A missing end shows the client that the answer is incomplete. Marked as disconnected, uvicorn does not log
-            # it again.
+            # A missing end shows the client that the answer is incomplete. uvicorn does not log an answer that is
+            # marked as disconnected.
             self.cycle.disconnected = True
             self.transport.close()
         finally:
-            del scope[LET_IN]  # avoids a reference cycle: the connection holds the scope
+            del scope[LET_IN]  # avoid a reference cycle, because the connection holds the scope
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         peer: object = transport.get_extra_info("peername")
@@ -109,8 +109,8 @@ class HttpConnection(H11Protocol):
             gone.close_for("limit reached, and this client has the most")
         super().connection_made(transport)
         self._crowd.enter(self, party)
-        # Every byte that the kernel has not taken counts as unread, so that the timeout covers the last byte too. Over
-        # TLS a buffer at its limit counts as full, so a limit of 0 would always be full.
+        # Bytes that the kernel has not taken count as unread, so that the timeout covers the last byte too. Over TLS a
+        # buffer at its limit counts as full, so a limit of 0 would always be full.
         transport.set_write_buffer_limits(high=1 if self.scheme == "https" else 0)
         self._expect_a_head()
 
@@ -124,11 +124,11 @@ class HttpConnection(H11Protocol):
         self._unsent.drop(self)
         self._forget_secrets()
         self._disconnect.tell()
-        self._unset_keepalive_if_required()  # uvicorn does not do this after an error
+        self._unset_keepalive_if_required()  # uvicorn does not do this after an error.
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        # uvicorn's idle timeout ends with the first byte of a head; from here on the head has a timeout of its own.
+        # uvicorn's idle timeout ends with the first byte of a head. From then on the head has a timeout of its own.
         if self.conn.their_state is h11.IDLE:
             self._expect_a_head()
             return
@@ -144,7 +144,7 @@ class HttpConnection(H11Protocol):
         if self._under_way() is not None:  # the next request has already begun
             self._crowd.asked(self)
         if self.conn.their_state is h11.SEND_BODY:
-            # The answer came before the end of the request. The rest is not needed and could take forever.
+            # The answer came before the end of the request. The rest is not needed, and could take forever.
             self.transport.close()
 
     def pause_writing(self) -> None:
@@ -163,8 +163,8 @@ class HttpConnection(H11Protocol):
         self._break_off(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
 
     def _forget_secrets(self) -> None:
-        """Remove secrets from a finished request, whose scope may live on in a reference cycle."""
-        # Starlette replaces the list in the scope when a header is read, so both lists are cleaned.
+        """Remove secrets from a finished request, because a reference cycle may keep its scope in memory."""
+        # Starlette replaces the list in the scope when a header is read, so clean both lists.
         for headers in (self.headers, self.scope["headers"]) if self.scope else ():
             kept = [header for header in headers if header[0] not in SECRET_HEADERS]
             cast("list[tuple[bytes, bytes]]", headers)[:] = kept
@@ -175,7 +175,7 @@ class HttpConnection(H11Protocol):
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def shutdown(self) -> None:
-        """Close after the answer to the current request, or at once if there is none."""
+        """Close after the answer to the current request. Without a request, close at once."""
         under_way = self._under_way()
         if under_way is None:
             self.transport.close()
@@ -228,7 +228,7 @@ class HttpConnection(H11Protocol):
 
 
 async def _nothing_more(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """Replace the application of a closed connection, which breaks a reference cycle."""
+    """Replace the application of a closed connection, to break a reference cycle."""
 
 
 def _cancelled(timer: asyncio.TimerHandle | None) -> None:

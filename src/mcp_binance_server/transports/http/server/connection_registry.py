@@ -1,4 +1,7 @@
-"""Connection limit of a process: connections counted by party, and the choice of the one to evict."""
+"""Connection limit of a process.
+
+Connections are counted by party (caller), and a connection of the largest party is evicted.
+"""
 
 from collections.abc import Callable
 from enum import IntEnum
@@ -9,22 +12,23 @@ from starlette.types import Scope
 C = TypeVar("C")
 
 LET_IN = "mcp_binance_server.let_in"
-"""Scope key of a callback; it gets the party of a request that was let in."""
+"""Scope key of a callback that receives the party of an admitted request."""
 
 LetIn = Callable[[str], None]
 
 
 def tell_let_in(scope: Scope, party: str) -> None:
-    """Report the party of a request to its connection, if the connection has asked for that."""
+    """Report the party of an admitted request to its connection, if the connection has asked for it."""
     let_in: LetIn | None = scope.get(LET_IN)
     if let_in is not None:
         let_in(party)
 
 
 class ConnectionState(IntEnum):
-    """State of a connection, ordered by the loss if it is closed.
+    """State of a connection, ordered by the damage of closing it.
 
-    Connections without an admitted request are all alike: a new one has had no time to send a request.
+    Connections without an admitted request are all in one state, because a new connection has had no time to send a
+    request.
     """
 
     NOT_LET_IN = 0
@@ -48,8 +52,8 @@ class _Group(Generic[C]):
 class ConnectionRegistry(Generic[C]):
     """Connections counted by party.
 
-    A connection belongs to the party of its last admitted request. Until then it belongs to its address. Every
-    operation takes constant time.
+    A connection belongs to the party of its last admitted request, and before that to its address. Every operation
+    takes constant time.
     """
 
     def __init__(self, most: int) -> None:
@@ -65,7 +69,7 @@ class ConnectionRegistry(Generic[C]):
         """Return whether a new connection can be accepted, and the connection that was evicted for it.
 
         The largest party loses a connection if it has at least two more than the new connection's party. Otherwise the
-        new connection's party loses one without a request in progress.
+        new connection's party loses a connection that has no request in progress.
         """
         if len(self) < self._most:
             return True, None
@@ -93,7 +97,7 @@ class ConnectionRegistry(Generic[C]):
             self._put(connection, place[0], ConnectionState.NOT_LET_IN)
 
     def answered(self, connection: C) -> None:
-        """Record the end of a request; a connection without an admitted request stays in its state, as the newest."""
+        """Record the end of a request. A connection without an admitted request stays in its state, as the newest."""
         place = self._places.get(connection)
         if place is not None:
             self._put(

@@ -11,13 +11,13 @@ import h11
 from starlette.types import Message, Scope, Send
 
 DISCONNECT = "mcp_binance_server.disconnect"
-"""Scope key of a request's `Disconnect`; another server's connection does not set it."""
+"""Scope key of a request's `Disconnect`. Connections of other servers do not set it."""
 
 MOST_UNSENT = 64 * 2**20
 
 
 class Disconnect:
-    """Signal that the client of a request has disconnected; it cancels the work for that client."""
+    """Signal that the client of a request has disconnected. It cancels the work for this client."""
 
     __slots__ = ("_has_left", "_wait", "_work")
 
@@ -78,7 +78,7 @@ class Unsent:
     _waiting: dict[object, _Unread] = field(default_factory=dict[object, _Unread], repr=False)
 
     def add(self, connection: object, address: str, size: int, break_off: Callable[[], None]) -> None:
-        """Record an answer that its client has not read; `break_off` closes the connection."""
+        """Record an answer that its client has not read. `break_off` closes the connection."""
         self._waiting[connection] = _Unread(address, size, break_off)
         while sum(each.size for each in self._waiting.values()) > self.most:
             held: Counter[str] = Counter()
@@ -89,12 +89,12 @@ class Unsent:
             self._waiting.pop(oldest).break_off()
 
     def drop(self, connection: object) -> None:
-        """Remove an answer: its client has read it, or has disconnected."""
+        """Drop an answer, because its client has read it or has disconnected."""
         self._waiting.pop(connection, None)
 
 
 class CutShort:
-    """A `send` that remembers whether an answer has begun, so that it can be ended early.
+    """A `send` that remembers whether an answer has begun, so that the answer can be ended early.
 
     `at_promise` is called for an answer with a Content-Length, which cannot be ended early.
     """
@@ -115,14 +115,14 @@ class CutShort:
         await self._send(message)
 
     async def end(self) -> bool:
-        """End an answer that has begun; return False if none has begun."""
+        """End an answer that has begun. Return False if none has begun."""
         if self._has_begun and not self._has_ended:
             await self._send({"type": "http.response.body", "body": b""})
         return self._has_begun
 
 
 class JoinedAnswers(h11.Connection):
-    """HTTP/1.1 that sends head and body of an answer together, if the head has a Content-Length."""
+    """HTTP/1.1 that sends the head and body of an answer together, if the head has a Content-Length."""
 
     _head: tuple[bytes, ...] = ()
 
@@ -130,7 +130,7 @@ class JoinedAnswers(h11.Connection):
         written = super().send_with_data_passthrough(event)
         if written is None:
             return None
-        # An answer without Content-Length is a stream; its head must not wait for the first event.
+        # An answer without Content-Length is a stream. Its head must not wait for the first event.
         if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
             self._head = tuple(written)
             return []

@@ -15,10 +15,10 @@ from mcp_binance_server.transports.http.server.disconnect import DISCONNECT, Dis
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, STILL_MS, LoopAccount, LoopRequest, LoopUse
 
 AHEAD = "mcp_binance_server.ahead"
-"""Scope key of a boolean: the client sends requests without waiting for answers."""
+"""Scope key of a boolean: True if the client sends requests without waiting for answers."""
 
-# Time per round of the event loop in which requests begin without waiting, in ms. Most requests take a single step, and
-# the loop does nothing else during it.
+# Time per round of the event loop in which requests start without waiting, in ms. Most requests take a single step,
+# during which the loop does nothing else.
 ROUND_MS = 4.0
 MOST_AT_ONCE = 16
 # Pipelined requests wait for other requests, but at most this many rounds.
@@ -26,12 +26,12 @@ MOST_ROUNDS = 16
 
 
 class Turns:
-    """Middleware that starts requests in fair order, and delays those that would block all others.
+    """Middleware that starts requests in fair order, and delays requests that would block all others.
 
-    The next request is that of the party with the least use of the event loop. A party is a token, an API key or an
-    address. A heavy party has one request at a time, between those of other parties. Requests from clients that do not
-    wait for answers (pipelining) come last. Paths in `first` cost little and never wait, because a load balancer often
-    shares its address with many clients.
+    A party is a token, an API key or an address. The next request comes from the party with the least use of the event
+    loop. A heavy party has one request at a time, between the requests of other parties. Requests from clients that do
+    not wait for answers (pipelining) come last. Paths in `first` cost little and never wait, because a load balancer
+    often shares its address with many clients.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class Turns:
         self._is_watched = False
         self._since_ahead += 1
         begun, self._begun = self._begun, 0
-        # Pipelined requests begin after a round without work, because it has read the newly arrived requests, or after
+        # Pipelined requests begin after a round without work, in which newly arrived requests were read, or after
         # `MOST_ROUNDS`.
         if self._since_ahead >= MOST_ROUNDS or not (begun or self._patient):
             self._since_ahead = 0
             self._let_go(self._ahead, 1)
-        # Begin as many requests as fit into a round, judged by the duration of those in the last round.
+        # Begin as many requests as fit into a round. Requests of the last round give the expected duration.
         took_ms = max(self._clock.monotonic_ms() - self._began_ms, 0.1)
         self._is_crowded = not self._let_go(self._patient, min(MOST_AT_ONCE, max(1, int(begun * ROUND_MS / took_ms))))
         now = self._use.now_ms()
@@ -131,7 +131,7 @@ class Turns:
             self._look_again(min(self._patient.rest_ms(now), self._ahead.rest_ms(now)))
 
     def _let_go(self, waiting: "_WaitingRequest", most: int) -> bool:
-        """Begin up to `most` waiting requests; return True if no other one could begin."""
+        """Begin up to `most` waiting requests. Return True if no other request could begin."""
         for number, turn in enumerate(waiting.in_order(self._use.now_ms())):
             if number == most:
                 return False
@@ -160,7 +160,7 @@ def _has_left(scope: Scope) -> bool:
 
 
 class _Turn(NamedTuple):
-    """A waiting request; `woken` is set when it begins or its client disconnects."""
+    """A waiting request. `woken` is set when the request begins or its client disconnects."""
 
     request: LoopRequest
     woken: asyncio.Future[None]
@@ -183,7 +183,7 @@ class _WaitingRequest:
         return turn.woken
 
     def in_order(self, now_ms: float) -> Generator[_Turn]:
-        """Yield waiting requests in fair order: one per party in turn, and the least active party first.
+        """Yield waiting requests in fair order: one per party in turn, the least active party first.
 
         Heavy parties that have to wait are skipped. Requests of disconnected clients are dropped.
         """
@@ -201,7 +201,7 @@ class _WaitingRequest:
         return next(self.in_order(now_ms), None) is not None
 
     def rest_ms(self, now_ms: float) -> float:
-        """Return the time in ms until a waiting request may be able to begin."""
+        """Return the time in ms until another waiting request may begin."""
         rests = [account.rests_until_ms - now_ms for account in self._by_party]
         return min([rest for rest in rests if rest > 0], default=STILL_MS)
 

@@ -1,4 +1,4 @@
-"""Recent use of the event loop by each party, measured as CPU time of its requests."""
+"""Recent use of the event loop by each party (caller), measured as CPU time of its requests."""
 
 from collections.abc import Awaitable, Callable, Generator
 from heapq import nlargest
@@ -17,16 +17,15 @@ LOOP_REQUEST = "mcp_binance_server.loop_request"
 FADES_MS = 1_000.0
 # A party counts as active for 10 s after a request.
 ACTIVE_MS = 10_000.0
-# While others are active, a party is heavy above an equal share of the loop, or above this usage per second.
+# While other parties are active, a party is heavy above an equal share of the loop, or above this usage per second.
 HEAVY_MS = 100.0
-# A request without a step for `STILL_MS` waits for something other than the event loop. So does one older than
-# `OLD_MS`.
+# A request without a step for `STILL_MS`, or older than `OLD_MS`, waits for something other than the event loop.
 STILL_MS = 100.0
 OLD_MS = 2_000.0
 # Usage per second from which a party is reported to other processes.
 TOLD_MS = 2.0
 # Fixed cost of a request for accepting its connection, parsing its head and starting its task. Without it, a party
-# whose clients disconnect while they wait would never be charged, and would always be next.
+# whose clients disconnect early would never be charged, and would always be next.
 ASKED_MS = 0.3
 
 T = TypeVar("T")
@@ -61,10 +60,10 @@ class LoopRequest:
         self._use = use
 
     def charging(self, work: Awaitable[T]) -> Awaitable[T]:
-        """Await work and charge the CPU time of each of its steps to this request.
+        """Await work and charge the CPU time of each step to this request.
 
-        If a step runs work of another request, that request is charged for it. Nested work of this request is not
-        charged twice.
+        If a step runs work of another request, the other request is charged for this work. Nested work of this request
+        is not charged twice.
         """
         return work if self._use.at_work is self else _Charging(work, self._use, self)
 
@@ -72,9 +71,9 @@ class LoopRequest:
 class LoopUse:
     """Accounts of all recent parties.
 
-    `now_ms` is the clock for decay, and `processor_ms` the clock for charges. Both are real clocks: under a stopped
-    test `Clock` usage would never decay. `elsewhere` has the reports of other processes. A party that is heavy in the
-    whole fleet gets the work of one process, which is `processor_share` of a processor.
+    `now_ms` is the clock for decay, `processor_ms` the clock for charges. Both are real clocks, because usage would
+    never decay under a stopped test `Clock`. `elsewhere` has the reports of other processes. A party that is heavy in
+    the whole fleet gets the work of one process, which is `processor_share` of a processor.
     """
 
     def __init__(
@@ -102,7 +101,7 @@ class LoopUse:
         return LoopRequest(account, self)
 
     def forget(self, account: LoopAccount) -> None:
-        """Drop the account of a caller that was then identified as another party."""
+        """Drop the account of a caller that was identified as another party."""
         if not account.waiting:
             self._accounts.pop(account.party, None)
 
@@ -123,8 +122,8 @@ class LoopUse:
     def has_to_wait(self, account: LoopAccount, now_ms: float) -> bool:
         """Return True if a heavy party has to wait before its next request.
 
-        It waits for its own request in progress. It waits at most `STILL_MS` for requests of parties that are not
-        heavy. It also waits until the end of its rest.
+        The party waits for its own request in progress, at most `STILL_MS` for requests of parties that are not heavy,
+        and until the end of its rest.
         """
         if not self.is_heavy(account, now_ms):
             return False
@@ -141,10 +140,7 @@ class LoopUse:
         return False
 
     def charge(self, account: LoopAccount, ms: float, now_ms: float) -> None:
-        """Charge a party.
-
-        If the party is heavy and other processes work for it too, it must then rest for a while.
-        """
+        """Charge a party. A heavy party for which other processes work too must then rest for a while."""
         account.charge(ms, now_ms)
         if not self.elsewhere.told and self._processor_share_ms >= FADES_MS:
             return
@@ -162,7 +158,7 @@ class LoopUse:
         return PartyUse(asked, {party: ms for ms, party in most if ms >= TOLD_MS})
 
     def _rests_times(self, party: str) -> float:
-        """Return how long a party rests, as a multiple of its work.
+        """Return the length of a party's rest, as a multiple of its work.
 
         With this rest, all processes together work as much for the party as one worker would.
         """
@@ -197,7 +193,7 @@ class _Charging(Awaitable[T]):
                 return end.value
             finally:
                 self._use.at_work = around
-                # avoids a reference cycle: the exception would hold this frame, and the frame the exception
+                # Avoid a reference cycle between the exception and this frame.
                 thrown = None
                 self._charge(inside_ms, self._use.processor_ms() - began_ms)
             try:

@@ -1,4 +1,4 @@
-"""Reading from sockets: slow senders are read less often, and first requests of new connections are queued."""
+"""Reading from sockets. Slow senders are read less often, and first requests of new connections are queued."""
 
 import asyncio
 import re
@@ -15,12 +15,12 @@ _CLAIM = re.compile(rb"\r\n(%s):[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)" % b"|".join(sor
 
 Look = Callable[[], None]
 
-# Bytes per read; the default is 256 KiB. Many tiny chunks are expensive to parse, so other tasks get a turn between two
+# Bytes per read. The default is 256 KiB. Many tiny chunks are expensive to parse, so other tasks get a turn between two
 # reads.
 READ_SIZE = 16 * 2**10
 
-# A request that arrives in tiny pieces is read at growing intervals; hundreds of them would keep the processor busy.
-# Each pause is a share of the elapsed time, so the request takes hardly longer.
+# A request that arrives in tiny pieces is read at growing intervals, because hundreds of such requests would keep the
+# processor busy. Each pause is a share of the elapsed time, so the request takes hardly longer.
 PIECES_AT_ONCE = 4
 SLOW_RATE = 64 * 2**10  # bytes per second
 SHARE = 0.25
@@ -30,9 +30,9 @@ LEAST_SECS, MOST_SECS = 0.05, 1.0
 class FirstLooks:
     """Queue of the first requests on new connections, with turns between tokens or keys.
 
-    Parsing and queueing a request costs three times as much as accepting a connection. A client that opens a thousand
-    connections a second could keep the event loop to itself. So an incomplete request waits, and so does the second
-    request with the same token in one round of the loop. Each round parses one waiting request.
+    Parsing and queueing a request costs three times as much as accepting a connection, so a client with a thousand new
+    connections a second could block the event loop. An incomplete request waits. So does the second request with the
+    same token in one round of the loop. Each round parses one waiting request.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class FirstLooks:
 
 
 def is_whole(data: bytes) -> bool:
-    """Return True if the data looks like a complete request; it is not parsed."""
+    """Return True if the data looks like a complete request. The data is not parsed."""
     end = data.find(_END_OF_HEAD)
     if end < 0:
         return False
@@ -102,10 +102,7 @@ def _claim(data: bytes) -> bytes | None:
 
 
 class RequestReader(asyncio.BufferedProtocol):
-    """Protocol between a socket and its connection.
-
-    It is a BufferedProtocol, the only kind that can limit the bytes per read.
-    """
+    """Protocol between a socket and its connection. Only a BufferedProtocol can limit the bytes per read."""
 
     def __init__(self, connection: HttpConnection, first_looks: FirstLooks) -> None:
         self._connection = connection
@@ -123,8 +120,8 @@ class RequestReader(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's hint; `READ_SIZE` decides
         # A new buffer for each read: idle connections hold none, and data never reaches another client.
         self._buffer = bytearray(READ_SIZE)
-        # A memoryview, because asyncio fills it in slices over TLS. A slice of a bytearray would be a copy, and its
-        # data lost.
+        # A memoryview, because asyncio over TLS fills the buffer in slices. A slice of a bytearray would be a copy, and
+        # its data would be lost.
         return memoryview(self._buffer)
 
     def buffer_updated(self, nbytes: int) -> None:

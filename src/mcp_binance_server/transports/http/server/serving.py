@@ -42,12 +42,12 @@ def listen(host: str, port: int) -> socket.socket:
         SettingsError: the server cannot listen on this address.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Name the protocol: otherwise asyncio does not set TCP_NODELAY, and each answer takes 40 ms longer.
+    # Name the protocol. Otherwise asyncio does not set TCP_NODELAY, and each answer takes 40 ms longer.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # on Windows this option would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Inherited by connections. By default the system buffers megabytes for each client that does not read.
+        # Connections inherit this option. By default the system buffers megabytes for each client that does not read.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         listener.bind((host, port))
         listener.listen(BACKLOG)
@@ -58,7 +58,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def waiting_sockets(listener: socket.socket) -> Iterator[socket.socket]:
-    """Yield sockets to serve on, so that several clients are accepted in one round; the first is the listener itself.
+    """Yield several sockets to serve on. The first is the listener itself.
 
     asyncio accepts up to `backlog` clients per round of the event loop, but uvloop only one per socket. With a single
     socket, a client behind a hundred others would wait for a hundred rounds.
@@ -70,9 +70,9 @@ def waiting_sockets(listener: socket.socket) -> Iterator[socket.socket]:
 
 @dataclass(slots=True)
 class Shutdown:
-    """Shutdown signal: the first call starts a graceful shutdown, and a second one ends it at once.
+    """Shutdown signal.
 
-    Ctrl-C makes the grace period short.
+    The first call starts a graceful shutdown, a second call ends it at once. Ctrl-C makes the grace period short.
     """
 
     asked: anyio.Event = field(default_factory=anyio.Event)
@@ -114,9 +114,8 @@ async def serve_http(
 
     The first signal starts a graceful shutdown: listening ends, idle connections are closed, and `drain` ends the
     streams. Requests in progress are answered within the grace period. A second signal ends everything at once. After
-    Ctrl-C (SIGINT) the grace is a fraction of a second, because a user is waiting.
-
-    `ready` is called with the port, which is useful if port 0 was requested.
+    Ctrl-C (SIGINT) the grace period is a fraction of a second, because a user is waiting. `ready` is called with the
+    port, which is new information if port 0 was requested.
 
     Raises:
         SettingsError: the server cannot listen on this address.
@@ -180,7 +179,7 @@ class _AppServer:
         self._is_cleared = False
         self._config = Config(
             self._answer,
-            http="h11",  # httptools keeps the blanks after a header's value, which MCP forbids
+            http="h11",  # httptools keeps the blanks after a header's value, which MCP forbids.
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -199,7 +198,7 @@ class _AppServer:
                 sock=each,
                 backlog=AT_A_TIME,
                 ssl=tls,
-                # During a TLS handshake there is no connection object yet, so no other timeout covers it.
+                # During a TLS handshake there is no connection object, so no other timeout covers it.
                 ssl_handshake_timeout=self._limits.head_secs if tls else None,
                 ssl_shutdown_timeout=self._limits.last_secs if tls else None,
             )
@@ -223,7 +222,7 @@ class _AppServer:
         self.stop_listening()
         for connection in [*self._state.connections]:
             connection.transport.abort()
-        # Requests first see that their client has disconnected; those that still run are cancelled.
+        # Requests first see that their client has disconnected. Requests that still run are cancelled.
         await anyio.lowlevel.checkpoint()
         tasks = [*self._state.tasks]
         for task in tasks:
@@ -242,7 +241,7 @@ class _AppServer:
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            # The task ends anyway; uvicorn would log the exception as an error of the application.
+            # The task ends anyway. uvicorn would log the exception as an error of the application.
             if not self._is_cleared:
                 raise
 
@@ -251,7 +250,7 @@ class _AppServer:
 def stop_on_signals(stop: Shutdown) -> Generator[None]:
     """Stop the server on signals.
 
-    Signals reach only the main thread; in another thread the caller must use `stop`.
+    Signals reach only the main thread. In another thread the caller must use `stop`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
