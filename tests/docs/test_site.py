@@ -1,33 +1,17 @@
 """The site builds without a warning and asks nobody but its own server for anything."""
 
-import os
 import re
-import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from support.pages import ROOT
-
-WITHOUT_TOOLS = "MkDocs is not installed here: requirements/docs.txt has it"
+from support.site import built_site
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if built := os.environ.get("MCP_TEST_SITE"):  # noqa: TID251 - CI builds it beside the tests
-        return Path(built)
-    if find_spec("material") is None:
-        pytest.skip(WITHOUT_TOOLS)
-    folder = tmp_path_factory.mktemp("site")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # noqa: TID251 - the script needs bash
-    done = subprocess.run(
-        [ROOT / "scripts" / "docs", folder], capture_output=True, text=True, timeout=100, check=False,
-        env={"PATH": path},
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    return folder
+    return built_site(tmp_path_factory)
 
 
 def test_it_builds_without_a_warning(site: Path) -> None:
