@@ -106,8 +106,8 @@ def test_a_usual_market_is_called_so_and_its_capacity_never_rounded_up() -> None
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (health(past=45), "Nothing unusual in 45 minutes of own past."),
-        (health(depth=0.9), "Nothing unusual in 60 minutes of own past."),
+        (health(past=45), "Nothing unusual in 45 minutes of the symbol's own past."),
+        (health(depth=0.9), "Nothing unusual in 60 minutes of the symbol's own past."),
         (
             health("Broken", depth=0.1, spread=0.5),
             "The book is broken for this symbol, lowered by depth of the thinner side (0.10), and by spread (0.50)",

@@ -26,8 +26,8 @@ input. A value without a name fills the first required argument. Exit code: 0 an
 failed, 2 wrong usage.
 """
 DOCTOR_EPILOG = """Exit code: 0 healthy (warnings included), 1 a problem was found, 2 wrong usage.
-The output contains no key, secret, address or home folder of yours: you can paste
-it into an issue.
+You can paste the output into an issue: it contains no key, secret, address or
+home folder.
 """
 
 EXIT_USAGE = 2
@@ -156,7 +156,7 @@ def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyrig
         metavar="PORT",
         help=f"port on 127.0.0.1 with --http; 0 for a free one (default: {HTTP_PORT})",
     )
-    # With a default here, the command would override a flag that was given before it.
+    # A default here would override a flag that was given before the command.
     demo.add_argument("--fresh", action="store_true", help="start with a new paper account and an empty journal")
     add_quiet(demo, default=argparse.SUPPRESS)
     add_log_level(demo, default=argparse.SUPPRESS)
@@ -194,7 +194,7 @@ def _add_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyrig
 
 
 def completion(shell: str) -> str:
-    """Return a shell's completion script for both program names."""
+    """Return a shell's completion script, for both program names."""
     import shtab  # noqa: PLC0415 - needed only for completion scripts
 
     root = parser()
@@ -209,9 +209,9 @@ def completion(shell: str) -> str:
 
 
 def parse(root: Parser, given: list[str]) -> argparse.Namespace:
-    """Parse the arguments; exit with a message on an invalid one."""
+    """Parse the arguments. Exit with a message if an argument is invalid."""
     flags = sorted({flag for action in _actions(root) for flag in action.option_strings})
-    # Check flags first: argparse names the word after an unknown flag instead of the flag.
+    # Check flags first, because argparse names the word after an unknown flag, not the flag.
     if unknown := [word for word in given if _is_flag(word) and word.partition("=")[0] not in flags]:
         root.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(unknown[0], flags)}")
     options = _options(root, given)
@@ -268,14 +268,14 @@ def _refuse_useless(root: Parser, options: argparse.Namespace) -> None:
     if options.command == "ask":
         _refuse_useless_for_ask(root, options)
     if options.command == "journal" and options.limit and (options.verify or options.backup):
-        root.error("journal --limit works with the list and --csv only: --verify and --backup cover all orders")
+        root.error("journal --limit works with the list and --csv only; --verify and --backup cover all orders")
 
 
 def _refuse_useless_for_ask(root: Parser, options: argparse.Namespace) -> None:
     if options.csv and (options.json or options.output):
         root.error("ask --csv saves the rows of the answer; --json and --output give the whole answer: choose one")
     if options.replace and not options.csv:
-        root.error("ask --replace works with --csv only: --output always overwrites")
+        root.error("ask --replace works with --csv only; --output always overwrites")
     if options.csv and not options.words:
         root.error("ask --csv needs a tool: the list of tools is not a table")
 

@@ -34,7 +34,7 @@ mcp-binance-server ask TOOL NAME=VALUE …   calls a tool; without values it lis
 """
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-# Maximum number of pages for one CSV file; a page of trades has up to a thousand rows.
+# Most pages for one CSV file. A page of trades has up to a thousand rows.
 MOST_PAGES = 200
 
 
@@ -60,7 +60,7 @@ def arguments_of(words: Sequence[str], schema: Schema) -> dict[str, object]:
 
 
 def kinds_of(described: Schema, root: Schema) -> set[str]:
-    """Return the JSON types that a schema accepts, including those behind `$ref` and `anyOf`."""
+    """Return the JSON types that a schema accepts. References and alternatives (`$ref`, `anyOf`) are followed."""
     if reference := described.get("$ref"):
         return kinds_of(root.get("$defs", {}).get(str(reference).rpartition("/")[2], {}), root)
     named = described.get("type", ())
@@ -297,7 +297,7 @@ def run_ask(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace, settings: Settings) -> int:
-    # Leave out tools that serve MCP Apps pages: a terminal cannot show them.
+    # Leave out tools that only serve MCP Apps pages, because a terminal cannot show these pages.
     tools = CATALOGUE.only(
         frozenset(settings.toolsets),
         live=settings.orderbook_analytics,

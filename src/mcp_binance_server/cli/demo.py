@@ -185,7 +185,7 @@ def _empty(folder: Path) -> None:
 def _temporary(stack: ExitStack) -> Path | None:
     try:
         kept = TemporaryDirectory(prefix="mcp-binance-demo-", ignore_cleanup_errors=True)
-    except OSError:  # no writable folder in a container: the demo runs without a journal
+    except OSError:  # A container can lack a writable folder. The demo then runs without a journal.
         return None
     return Path(stack.enter_context(kept))
 

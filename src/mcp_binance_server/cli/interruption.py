@@ -1,4 +1,4 @@
-"""Ctrl-C handling: the first one cancels a command, and the process exits after a grace period."""
+"""Ctrl-C handling. The first Ctrl-C cancels a command, and the process exits after a grace period."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 
-# The exit is promised within a second. The system needs the rest to remove the process.
+# The exit must come within a second. The system needs the rest of the time to remove the process.
 MOMENT_SECS = 0.8
 # Running requests have two seconds. After that only threads remain, and threads cannot be cancelled.
 TERMINATED_SECS = 3.0
@@ -25,15 +25,14 @@ Ts = TypeVarTuple("Ts")
 class ExitWatchdog:
     """Watchdog that exits the process `secs` after `begin`, or at the second call of `begin`.
 
-    It is needed because a process waits for its threads. A thread that resolves a name or draws a chart cannot be
-    cancelled.
+    Without it, the process would wait for threads that cannot be cancelled, such as name resolution or drawing a chart.
     """
 
     def __init__(self, code: int = INTERRUPTED, secs: float = MOMENT_SECS) -> None:
         self.has_begun = False
         self._code = code
         self._secs = secs
-        # Bare locks: signal handlers call `begin`. A higher-level lock could already be held by the interrupted code.
+        # Bare locks, because signal handlers call `begin`. The interrupted code could already hold a higher-level lock.
         self._gate, self._never = threading.Lock(), threading.Lock()
         self._gate.acquire()
         self._never.acquire()
@@ -57,7 +56,7 @@ def run(
     secs: float = MOMENT_SECS,
     backend_options: dict[str, Any] | None = None,
 ) -> T:
-    """Run a coroutine to its end. Ctrl-C cancels it; after `secs` the process exits.
+    """Run a coroutine to its end. Ctrl-C cancels the coroutine, and after `secs` the process exits.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -103,5 +102,5 @@ def _heard_first(last_moment: ExitWatchdog) -> Generator[None]:
     try:
         yield
     finally:
-        if not last_moment.has_begun:  # otherwise the handler stays for a second Ctrl-C
+        if not last_moment.has_begun:  # without this, the handler would stay for a second Ctrl-C
             signal.signal(signal.SIGINT, usual)

@@ -53,10 +53,10 @@ def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> No
 
 
 def shares_server_key(settings: Settings) -> bool:
-    """Return whether callers without their own key can read the account of the server's key.
+    """Return whether callers without a key can read the account of the server's key.
 
-    Each call is checked as well. This server's tokens belong to trusted people. The users of an OAuth issuer do not
-    own this key.
+    Each call is checked as well. Holders of this server's tokens are trusted with the account. Users of an OAuth issuer
+    are not.
     """
     return settings.oauth_issuer is None
 
@@ -87,7 +87,8 @@ async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[
 
 
 def _refuse_to_expose_the_key(settings: Settings, place: ListenOn) -> None:
-    # This also applies behind an authenticating proxy: the server cannot distinguish the operator from other callers.
+    # This also applies behind an authenticating proxy, because the server cannot distinguish the operator from other
+    # callers.
     if settings.api_key is None or settings.token_file or settings.oauth_issuer:
         return
     if settings.trusted_proxies:

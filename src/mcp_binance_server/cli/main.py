@@ -1,4 +1,4 @@
-"""Entry point: run a command and return its exit code. A command's modules are imported only when it runs."""
+"""Entry point. Runs a command, whose modules are imported only then, and returns its exit code."""
 
 import argparse
 import os

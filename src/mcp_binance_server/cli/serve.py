@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 HEAD_START_MS = 50.0
 WAITING = """mcp-binance-server speaks MCP on standard input and is waiting for a client.
-An MCP client starts it itself; to try it by hand: mcp-binance-server demo
+MCP clients start it themselves. To try it by hand: mcp-binance-server demo
 """
 
 
@@ -102,9 +102,9 @@ async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp
         group.start_soon(_open, open_app, opening)
         await serve_stdio(server, sigterm_handler(longest_end(TERMINATED_SECS, has_orders=settings.trading != "off")))
         opening.end()
-        if not opening.is_decided:  # nothing is pending, and the rest of the loading is for no client
+        if not opening.is_decided:  # nothing is pending, and no client needs the rest of the loading
             group.cancel_scope.cancel()
-    tune_gc()  # at its end the interpreter walks what is not excluded
+    tune_gc()  # at its end the interpreter walks all objects that are not excluded
 
 
 async def _open(open_app: "OpenApp", opening: Opening) -> None:
@@ -116,7 +116,7 @@ async def _open(open_app: "OpenApp", opening: Opening) -> None:
         async with open_app(loading) as app:
             await opening.keep(app.dispatcher)
     except Exception as failure:
-        # Send the error first, so that the client disconnects: the thread that reads standard input cannot be
+        # Send the error first, so that the client disconnects. The thread that reads standard input cannot be
         # cancelled.
         await opening.refuse(failure)
         raise
@@ -128,7 +128,7 @@ async def _open(open_app: "OpenApp", opening: Opening) -> None:
 async def _app(settings: Settings, loading: SideThread) -> "AsyncGenerator[App]":
     opened_upstream = await loading.run(_load_upstream)
     async with opened_upstream(settings) as upstream, anyio.create_task_group() as tasks:
-        # Connect and import at the same time. The connection starts first, because imports use half of the CPU time.
+        # Connect and import at the same time. Connecting starts first, because imports use half of the CPU time.
         tasks.start_soon(upstream.prepare)
         await SystemClock().sleep_ms(HEAD_START_MS)
         app_on = await loading.run(_load_app)

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def as_csv(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table as CSV. Text that looks like a formula gets an apostrophe in front; numbers stay as they are."""
+    """Return a table as CSV. Text that looks like a formula gets a leading apostrophe. Numbers are not changed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)

@@ -53,7 +53,7 @@ def _new(options: argparse.Namespace, file: Path | None, now_ms: int) -> int:
         raise ValueError(f"--expires {entry.last_day} is in the past")
     if file is not None:
         _append(file, entry)
-    # Print the token last: without a stored hash it would be useless.
+    # Print the token last, because it would be useless without a stored hash.
     sys.stdout.write(f"{token}\n" if file else f"{token}\n{entry.line}\n")
     sys.stdout.flush()
     place = f"Added {entry.name} ({', '.join(sorted(scopes))}) to {file}.\n" if file else APPEND
@@ -84,7 +84,7 @@ def _append(file: Path, entry: TokenEntry) -> None:
 
 
 def _revoke(name: str, file: Path) -> int:
-    """Remove every line with this name, including invalid ones. A duplicate could otherwise become valid."""
+    """Remove every line with this name, including invalid lines. A duplicate could otherwise become valid."""
     names = [entry.name for entry in read_tokens(file).entries]
     lines = file.read_text(encoding="utf-8-sig").splitlines(keepends=True)
     kept = [line for line in lines if line.partition("#")[0].split()[:1] != [name]]

@@ -47,9 +47,9 @@ LOG = logging.getLogger(__name__)
 
 FIRST_PAUSE_MS = 250.0
 LONGEST_PAUSE_MS = 10_000.0
-# Backoff grows for a worker that lived for less than this, and resets after a longer life.
+# The restart delay grows for a worker that lived shorter than this, and is reset after a longer life.
 STEADY_MS = 5_000.0
-# Heartbeat timeout. Workers send one twice a second; a silent worker is killed within 5 s.
+# Heartbeat timeout. Workers send a heartbeat twice a second. A silent worker is killed within 5 s.
 SILENT_MS = 4_000.0
 LOOK_EVERY_MS = 500.0
 # Time after the grace period for closing connections and releasing shared limits.
@@ -97,7 +97,7 @@ async def _work(settings: Settings, post: WorkerConfig, last_moment: ExitWatchdo
     clock, stop = SystemClock(), Shutdown(at_ctrl_c=last_moment.begin)
     place, slot = ListenOn(post.host, post.port), WorkerSlot(post.number, post.of, Path(post.folder))
     family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
-    # Name the protocol as at the socket's creation: asyncio sets TCP_NODELAY only then.
+    # Name the protocol as when the socket was created, because asyncio sets TCP_NODELAY only then.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=post.listener)
     async with (
         authentication_of(settings, clock) as authentication,
@@ -154,7 +154,7 @@ def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: 
     refuse_strangers(settings, place, unsafe=unsafe)
     refuse_unshareable_settings(settings, workers)
     if place.certificate:
-        place.certificate.context()  # report a bad certificate once, not once per worker
+        place.certificate.context()  # report a bad certificate once, and not once per worker
     listener = listen(place.host, place.port)
     with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # only this user can read the folder
         port = listener.getsockname()[1]
@@ -186,7 +186,7 @@ def refuse_unshareable_settings(settings: Settings, workers: int, platform: str 
 
 
 def next_pause_ms(last_ms: float, lived_ms: float) -> float:
-    """Return the restart delay of a worker that lived for `lived_ms`."""
+    """Return the restart delay after a worker that lived for `lived_ms`."""
     is_first = not last_ms or lived_ms >= STEADY_MS
     return FIRST_PAUSE_MS if is_first else min(2 * last_ms, LONGEST_PAUSE_MS)
 
@@ -234,7 +234,7 @@ class WorkerSupervisor:
             code = await self._employ(number)
             if self._stop.asked.is_set():
                 return
-            if number not in self._opened:  # a worker that could not start would fail again
+            if number not in self._opened:  # A worker that could not start would fail again.
                 self._code = max(1, code)
                 self._stop.asked.set()
                 return
@@ -253,7 +253,7 @@ class WorkerSupervisor:
             listener=self.listener.fileno(),
             certificate=self.place.certificate,
         )
-        # A new session keeps the terminal's Ctrl-C from the worker: a second signal would abort its requests.
+        # A new session shields the worker from the terminal's Ctrl-C. A second signal would abort its requests.
         async with await anyio.open_process(
             post.command(), stdin=PIPE, stdout=PIPE, stderr=None, pass_fds=(post.listener,), start_new_session=True
         ) as process:
@@ -298,7 +298,7 @@ class WorkerSupervisor:
             # A worker that is still loading has no Ctrl-C handler and no requests.
             process.send_signal(signal.SIGINT if number in self._opened else signal.SIGTERM)
         elif process.stdin is not None:
-            # Close the pipe instead of sending a signal: a process manager may have signalled each worker already.
+            # Close the pipe and send no signal, because a process manager may have signalled each worker already.
             await process.stdin.aclose()
 
     async def _pause(self, pause_ms: float) -> None:

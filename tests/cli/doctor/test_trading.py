@@ -367,7 +367,7 @@ AT_BINANCE = {
         stands_there("mbt-5w2q"), PRACTICE,
     ),
     "an order that is open here alone": Planted(
-        "open_orders", "is open in the journal, but not at the exchange", "it asks for the outcome", "journal",
+        "open_orders", "is open in the journal, but not at the exchange", "which queries the outcome", "journal",
         "warning", open_here_alone, PRACTICE,
     ),
     "a clock that is wrong": Planted(

@@ -206,7 +206,7 @@ def test_exits_and_what_is_replaced_are_shown_before_anybody_signs(folder: Tradi
         f"type OCO, two orders, one cancels the other profit SELL 0.001 at 66,000 stop SELL 0.001 {below}" in shown[2]
     )
     assert "57.7005 (minimum proceeds" in shown[2]
-    assert f"replaces {old}, cancelled first; if this one is then rejected, no order is open" in shown[3]
+    assert f"replaces {old}, cancelled first; if the new order is then rejected, no order is open" in shown[3]
     assert f"replaces {old}: it is only reduced, and keeps its place in the queue" in shown[4]
     assert "<dt>profit</dt><dd>SELL 0.00099 at 66,000, when the entry is filled</dd>" in told
     assert [listed.count(each) for each in ("with exits", "replacing another", "reduce an")] == [2, 1, 1]

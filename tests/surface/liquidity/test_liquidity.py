@@ -74,7 +74,7 @@ async def test_a_market_without_jumps_has_no_thin_range_beyond_chance(client: Cl
     assert metrics["thin_ranges"]["value"] == []
     assert "p" not in metrics["thin_ranges"]
     assert metrics["inside_thin_range"]["value"] is False
-    assert answer["summary"].startswith("BTCUSDT, last 2 h: no thin traded range beyond chance in ")
+    assert answer["summary"].startswith("BTCUSDT, last 2 h: no thinly traded range wider than by chance in ")
     assert 0 <= metrics["widest_run"]["value"]["sigmas"] < 0.15
 
 

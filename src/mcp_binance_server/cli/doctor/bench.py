@@ -43,7 +43,7 @@ class JournalFound:
 
 @dataclass
 class Bench:
-    """State that the checks share: the environment, the server's parts, and answers that later checks need."""
+    """State that the checks share: the environment, the server's parts, and answers that several checks need."""
 
     environment: Mapping[str, str] = field(repr=False)
     clock: Clock
@@ -52,7 +52,7 @@ class Bench:
     reading: Sourced[ClockCheck] | None = None
     rights: KeyRights | None = None
     misfit: SettingsError | None = None
-    """The error in the trading settings, if all other settings are valid."""
+    """Error in the trading settings, if all other settings are valid."""
     policy: Policy | None = None
     journal: JournalFound | None = None
     _app: App | None = field(default=None, repr=False)
@@ -102,12 +102,12 @@ class Bench:
 
     @property
     def app(self) -> App:
-        assert self._app is not None, "a rung that needs the parts needs the configuration"  # noqa: S101
+        assert self._app is not None, "a check that needs the parts must need the configuration"  # noqa: S101
         return self._app
 
     @property
     def settings(self) -> Settings:
-        assert self._settings is not None, "a rung that needs settings needs the configuration"  # noqa: S101
+        assert self._settings is not None, "a check that needs settings must need the configuration"  # noqa: S101
         return self._settings
 
     @property
@@ -116,7 +116,7 @@ class Bench:
 
     @property
     def is_at_home(self) -> bool:
-        """Whether requests go to Binance's own addresses, not to configured ones."""
+        """Whether requests go to Binance's own addresses, and not to other configured addresses."""
         return self.settings.rest_url is None and self.settings.stream_url is None
 
     @property
@@ -147,8 +147,7 @@ class Bench:
     async def home_of_key(self) -> str | None:
         """Return the network that knows the key, or None.
 
-        The key is sent to the other networks with an invalid signature. A key for a custom address is never sent to
-        Binance.
+        Other networks get the key with an invalid signature. A key for a custom address is never sent to Binance.
         """
         others = self.caller.others
         return await others.home_of(self.app.account.require_key()) if others else None
@@ -161,7 +160,8 @@ Status = Literal["ok", "warning", "problem", "skipped", "off"]
 class CheckResult:
     """Result of a check: the finding, its likely cause, the fix, and one command or page.
 
-    A good result has only a finding. `off` means that this part is not in use. An `off` result without text is hidden.
+    A good result has only a finding. `off` means that the checked part is not in use. An `off` result without text is
+    hidden.
     """
 
     status: Status
@@ -175,10 +175,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """One check.
-
-    It is skipped if a check in `needs` has failed. It is off if an essential one is off.
-    """
+    """One check. It is skipped if a check in `needs` has failed, and off if an essential check is off."""
 
     id: str
     title: str

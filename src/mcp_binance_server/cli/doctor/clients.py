@@ -57,7 +57,7 @@ async def greeted(
     patience_secs: float | None = None,
     leave_secs: float = LEAVE_SECS,
 ) -> Greeting:
-    """Start the server of an entry, wait at most as long as its client does, and stop it."""
+    """Start the server of an entry and stop it. The wait for its answer is at most as long as the client's."""
     patience_secs = min(entry.start_secs, PATIENCE_SECS) if patience_secs is None else patience_secs
     clock = SystemClock()
     started_ms = clock.monotonic_ms()
@@ -128,7 +128,7 @@ def _judged(line: bytes | None, took_ms: float, last_words: str, patience_secs: 
         return Greeting(
             problem=f"no answer within {patience_secs:g} s{said}",
             why="The first start by uvx downloads the package, which may take longer than a client waits"
-            + (f"; {field} in the entry sets how long" if field else ""),
+            + (f"; {field} in the entry sets this time" if field else ""),
         )
     if not line:
         return Greeting(
@@ -154,7 +154,7 @@ async def clients(bench: Bench) -> CheckResult:
         return CheckResult(
             "warning",
             f"{unreadable[0]} cannot be read",
-            "Its client may start no server at all; its entries were not checked",
+            "The client may start no server at all. The entries in this file were not checked",
             "Correct the file; setup names the invalid line",
             f"{own_command()} setup --dry-run",
         )

@@ -56,7 +56,7 @@ LADDER: Final = (
     DoctorCheck("live_chart", "Live chart", services.live_chart, ("configuration",)),
     DoctorCheck("clients", "MCP clients", clients.clients),
 )
-# Checks for trading, listed after the key's permissions; hidden while trading is off.
+# Checks for trading, listed after the key's permissions. They are hidden while trading is off.
 TRADING: Final = (
     DoctorCheck("trading", "Trading", trading.settings, ("configuration",)),
     DoctorCheck("policy", "Limits", trading.policy, ("trading",)),
@@ -71,7 +71,7 @@ TRADING: Final = (
     DoctorCheck("asking", "Asking you", trading.asking, ("policy",)),
 )
 _TITLES: Final = {rung.id: rung.title for rung in (*LADDER, *TRADING)}
-# If one of these checks is off, the checks that need it are off too.
+# If one of these checks is off, all checks that need it are off too.
 _ESSENTIAL: Final = {"key"}
 
 Told = Callable[[DoctorCheck, CheckResult], None]
@@ -154,7 +154,7 @@ async def examine(
     is_quiet: bool = False,
     networks: Mapping[str, Network] = NETWORKS,
 ) -> int:
-    """Run all checks and print the report. A quiet report shows only warnings and problems."""
+    """Run all checks and print the report. With `--quiet` it shows only warnings and problems."""
     terminal = Terminal.of(sys.stdout, environment)
     told = _SilentPrinter() if as_object else _ProblemPrinter(terminal) if is_quiet else _ProgressPrinter(terminal)
     cleaner = ReportRedactor(_secrets(environment), str(Path.home()), _proxies_nearby(environment))

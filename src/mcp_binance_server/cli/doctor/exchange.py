@@ -59,7 +59,7 @@ async def clock(bench: Bench) -> CheckResult:
 
 
 async def weight(bench: Bench) -> CheckResult:
-    # One symbol has the same weight as all, but a much smaller answer.
+    # A query for one symbol has the same weight as for all, and a much smaller answer.
     body = await bench.caller.read(EXCHANGE_INFO, {"symbol": "BTCUSDT"}, ExchangeInfoWire)
     limit = body.value.weight_per_minute
     used = await bench.caller.budget.used()

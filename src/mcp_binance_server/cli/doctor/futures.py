@@ -1,4 +1,4 @@
-"""Check of the futures host: answers and streams. Spot works without futures, so a failure is only a warning."""
+"""Check of the futures host: answers and streams. A failure is only a warning, because spot works without futures."""
 
 from typing import get_args
 
@@ -101,7 +101,7 @@ def _refused(host: str, error: AppError) -> tuple[str, str, str]:
     return (
         f"{host} gave no usable answer ({reason})",
         "Maintenance, a filter that allows only the spot host, or a wrong BINANCE_FUTURES_REST_URL",
-        "Try again in a minute; spot works without it, and futures can be left out",
+        "Try again in a minute; spot works without futures, which can be left out",
     )
 
 

@@ -18,7 +18,7 @@ from mcp_binance_server.trading.journal.store import FILE, Store, read_store
 from mcp_binance_server.trading.journal.watching import OrderWatch
 
 VARIABLE = "MCP_BINANCE_TRADING_DIR"
-# File systems that lose their files at a reboot or with the container.
+# File systems that are emptied at a reboot or with the container.
 PASSING = {"tmpfs": "memory", "ramfs": "memory", "overlay": "a container layer"}
 SLOW_MS = 500
 
@@ -88,8 +88,7 @@ def _where(folder: Path, kind: str | None, whole: IntegrityReport | None, took_m
         return CheckResult(
             "warning",
             f"{folder} is in {PASSING[kind]} ({kind})",
-            "If it is cleared, the journal and the used amounts of your limits are lost; open orders are then found "
-            "only by their IDs",
+            "If this folder is cleared, the journal and used limits are lost; open orders are found by their IDs",
             f"Set {VARIABLE} to a folder on a disk, in a container to a volume",
             export(VARIABLE, "/var/lib/mcp-binance-server"),
         )
@@ -110,7 +109,7 @@ def _not_whole(folder: Path, whole: IntegrityReport, *, is_accepted: bool) -> Ch
     return CheckResult(
         "warning" if is_accepted else "problem",
         f"{folder / FILE} is not intact: {first}{more}",
-        "You have accepted it with resume" if is_accepted else "Another program wrote to it, or it is an older copy",
+        "You have accepted it with resume" if is_accepted else "Another program changed it, or it is an older copy",
         "Compare your orders with those at Binance; restore a backup, or resume with this journal",
         f"{own_command()} journal --verify",
     )
@@ -122,7 +121,7 @@ def _left_open(left: list[Intent]) -> CheckResult:
         "warning",
         f"order {first.client_order_id} of {_moment(first.prepared_ms)} has an unknown outcome ({first.state}){more}",
         "The server that sent it stopped before an answer came; the order may be open at the exchange",
-        "Do not place it again; start a server with these settings: it asks until the outcome is known",
+        "Do not place it again. Start a server with these settings, which queries the order until the outcome is known",
         f"{own_command()} journal",
     )
 

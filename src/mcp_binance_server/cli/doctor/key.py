@@ -19,7 +19,7 @@ async def form(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             f"BINANCE_API_KEY has {len(credentials.api_key)} characters; an API key is 64 letters and digits",
-            "It was copied incompletely, or together with its name, quotes or blanks",
+            "The key was copied incompletely, or together with its name, quotes or blanks",
             "Copy it again",
             bench.network.help_url,
         )
@@ -27,8 +27,7 @@ async def form(bench: Bench) -> CheckResult:
         return CheckResult(
             "problem",
             f"BINANCE_SECRET_KEY has {len(credentials.secret)} characters; a secret of Binance has 64",
-            "It was copied incompletely, or it is a private key: name the file of a private key in "
-            "BINANCE_PRIVATE_KEY_FILE",
+            "It was copied incompletely, or it is a private key, whose file belongs in BINANCE_PRIVATE_KEY_FILE",
             "Copy it again; a secret is shown only once, so you may need a new key",
             bench.network.help_url,
         )

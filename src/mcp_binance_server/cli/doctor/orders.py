@@ -30,7 +30,7 @@ PREFIXES = {"live": ("mbl-",), "practice": ("mbt-", "mbd-")}
 
 @dataclass(eq=False)
 class _Subscription:
-    """Listener that cancels the scope when the subscription is confirmed."""
+    """Listener that cancels its scope when the subscription is confirmed."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     stands: bool = False
@@ -48,7 +48,7 @@ class _Subscription:
 
 @dataclass
 class _Noting:
-    """Dialer that keeps a proxy's answer. The stream only logs it."""
+    """Dialer that keeps a proxy's answer, because the stream only logs it."""
 
     network: NetworkDialer
     proxy_failure: ProxyFailure | None = None
@@ -195,7 +195,7 @@ def _unknown_here(strangers: list[Order]) -> CheckResult:
     return CheckResult(
         "warning",
         f"order {first.client_order_id} is open at the exchange, but not in this journal{more}",
-        "Another machine placed it, or this is not its journal, or the journal was lost",
+        "Another machine placed the order, or this is another journal, or the journal was lost",
         "Check whether it is your order. The server takes it over at its next start; you can cancel it at Binance",
         f"{own_command()} journal",
     )
@@ -207,6 +207,6 @@ def _unknown_there(over: list[Intent]) -> CheckResult:
         "warning",
         f"order {first.client_order_id} is open in the journal, but not at the exchange{more}",
         "It was filled or cancelled while no server ran",
-        "Start a server with these settings: it asks for the outcome",
+        "Start a server with these settings, which queries the outcome",
         f"{own_command()} journal",
     )

@@ -25,7 +25,7 @@ def heading(terminal: Terminal) -> str:
 
 
 def under_way(title: str, terminal: Terminal) -> str:
-    """Return the line that shows the running check; empty outside a terminal."""
+    """Return the line that shows the running check. Outside a terminal it is empty."""
     return f"  {'…' if terminal.has_signs else '..'} {title}" if terminal.is_terminal else ""
 
 
@@ -35,7 +35,7 @@ def wiped(terminal: Terminal) -> str:
 
 
 def lines(rung: DoctorCheck, finding: CheckResult, terminal: Terminal) -> str:
-    """Return the lines of one check. A check that is off and has no text has no line."""
+    """Return the lines of one check. There are none for a check that is off and has no text."""
     if not finding.seen:
         return ""
     sign, word, colour = SIGNS[finding.status]
@@ -59,7 +59,7 @@ def summary(found: Mapping[str, CheckResult], terminal: Terminal) -> str:
     else:
         verdict = terminal.paint("Not healthy", "red")
     details = ", ".join(each for each in told if each)
-    advice = "Fix the first problem first: it often causes the others.\n" if problems > 1 or skipped else ""
+    advice = "Fix the first problem first, because it often causes the others.\n" if problems > 1 or skipped else ""
     return f"\n{verdict}{f': {details}' if details else ''}.\n{advice}"
 
 

@@ -51,7 +51,7 @@ async def policy(bench: Bench) -> CheckResult:
 
 
 async def approver(bench: Bench) -> CheckResult:
-    assert bench.policy is not None, "this rung needs the limits"  # noqa: S101
+    assert bench.policy is not None, "this check needs the limits"  # noqa: S101
     confirm, folder = bench.policy.confirm, bench.settings.trading_dir
     if bench.mode != LIVE and confirm.ask == "default":
         return off("none needed: play money needs no approval")
@@ -99,7 +99,7 @@ async def separation(bench: Bench) -> CheckResult:
 
 
 async def asking(bench: Bench) -> CheckResult:
-    assert bench.policy is not None, "this rung needs the limits"  # noqa: S101
+    assert bench.policy is not None, "this check needs the limits"  # noqa: S101
     confirm = bench.policy.confirm
     if bench.mode != LIVE and confirm.ask == "default":
         return off()
@@ -148,7 +148,7 @@ def _no_approver(seen: str) -> CheckResult:
         "problem",
         seen,
         "trading.toml names an approver; without a valid key, approve and resume do not work",
-        "Restore the file; or create a new key, and replace the old line with its line",
+        "Restore the file, or create a new key and put its line in the place of the old one",
         f"{own_command()} approve --new",
     )
 

@@ -12,7 +12,7 @@ from mcp_binance_server.own_folders import config_folder
 System = Literal["linux", "macos", "windows"]
 
 Form = Literal["json", "jsonc", "toml", "toml list"]
-# Start timeout that setup writes, in seconds; a first start by uvx downloads the package.
+# Start timeout that setup writes, in seconds. A first start by uvx downloads the package.
 START_SECS = 60
 USUAL_START_SECS = 30.0
 
@@ -99,21 +99,21 @@ def find_launcher(
 
 @dataclass(frozen=True, slots=True)
 class StartTimeout:
-    """Longest start of a server in a client; `field` in an entry changes it, in units of `unit_secs`."""
+    """Longest wait of a client for a server to start. `field` in an entry changes it, in units of `unit_secs`."""
 
     secs: float = USUAL_START_SECS
     field: str = ""
     unit_secs: float = 1.0
     is_short: bool = False
-    """Whether setup writes the field for every launcher, not only for one that can download the package."""
+    """Whether setup writes the field for every launcher. If not, only for launchers that can download the package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
     """One MCP client.
 
-    `extra` are fields that it adds to command, args and env. `commands` are programs that show that it is installed
-    when it has no configuration file.
+    `extra` are its fields in addition to command, args and env. `commands` are programs that show that the client is
+    installed if it has no configuration file.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Client:
     commands: tuple[str, ...] = ()
     start: StartTimeout = StartTimeout()
     env: str = "env"
-    """Field of the environment variables."""
+    """Name of the field with the environment variables."""
     has_one_list: bool = False
     """Whether the command and its arguments are one list."""
     limit: str = ""

@@ -29,7 +29,7 @@ ELSEWHERE = ("url", "httpUrl", "serverUrl", "headers")
 TOML = ("toml", "toml list")
 OUR_WORDS = (PACKAGE, MODULE, "binance-provider")
 
-# The context lines of a diff can have secrets of other servers. Recognise them by name, flag or pattern.
+# The context lines of a diff can have secrets of other servers. They are recognised by name, flag or pattern.
 _SECRET = re.compile(
     r"""(["']?[\w.-]*(?:key|secret|token|password|passwd|authorization|credential)[\w.-]*["']?\s*[:=]\s*)"""
     r"""("(?:[^"\\]|\\.)*"|'[^']*')""",
@@ -38,14 +38,14 @@ _SECRET = re.compile(
 _FLAG = re.compile(r"""(--?[\w-]*(?:key|secret|token|password)[\w-]*(?:=|",\s*"))[^"\s]+""", re.IGNORECASE)
 _RANDOM = re.compile(r"""(["'])(?=[^"']*\d)(?=[^"']*[A-Za-z])[\w+=.-]{20,}\1(?!\s*[:=])""")
 _BEARER = re.compile(r"(bearer\s+)[^\s\"',]+", re.IGNORECASE)
-# Paths that look like a secret and are none.
+# Paths that look like secrets and are none.
 _NO_SECRET = re.compile(r"MCP_BINANCE_KEY_FILE|BINANCE_PRIVATE_KEY_FILE")
 
 
 def entry_for(
     client: Client, launcher: Launcher, environment: Mapping[str, str | None], before: object = None
 ) -> dict[str, object]:
-    """Return the entry, merged with an existing one.
+    """Return the entry, merged with an existing entry.
 
     A variable of None is removed. With a key file, the existing entry's keys are removed.
     """
@@ -142,7 +142,7 @@ def _is_ours(entry: Mapping[str, object], words: tuple[str, ...]) -> bool:
 
 
 def _words(entry: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the command of an entry and its arguments; empty if it has none."""
+    """Return the command of an entry and its arguments. The list is empty if the entry has no command."""
     command, args = entry.get("command"), entry.get("args")
     parts = [*(_list(command) or [command]), *_list(args)]
     return tuple(map(str, parts)) if parts and isinstance(parts[0], str) else ()
@@ -230,7 +230,7 @@ def entry_of(client: Client, text: str, name: str) -> object:
 
 
 def _check(client: Client, before: str, after: str, name: str, entry: Mapping[str, object] | None) -> None:
-    """Refuse an edit with any other effect than the intended one; the TOML editor has its own check."""
+    """Refuse an edit that changes anything else than intended. The TOML editor has a check of its own."""
     if client.form in TOML or before == after:
         return
     relaxed = client.form == "jsonc"

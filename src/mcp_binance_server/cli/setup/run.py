@@ -112,7 +112,7 @@ def _one(part: str, found: Sequence[Client]) -> str:
 
 
 def no_terminal(found: Sequence[Client]) -> str:
-    """Return the error for a run without a terminal: a script must name the client."""
+    """Return the error for a run without a terminal. A script must name the client."""
     here = f"found here: {', '.join(client.name for client in found)}; " if found else ""
     return f"not a terminal: name the client with setup --client NAME ({here}all: {', '.join(CLIENT_NAMES)})"
 
@@ -172,7 +172,7 @@ async def _rights(app: "App", network: str) -> "KeyRights | None":
     try:
         return await read_key_rights(app.account) if network == TELLS_RIGHTS else None
     except AppError:
-        return None  # the account could be read; some hosts do not report permissions
+        return None  # The account could be read. Some hosts do not report permissions.
 
 
 def _accepted(host: str, rights: "KeyRights | None") -> KeyTrial:
@@ -211,7 +211,10 @@ def run_setup(options: argparse.Namespace) -> int:
 
 
 def compile_server() -> None:
-    """Import what a server imports, so that Python stores its byte code: the first start takes half the time."""
+    """Import the modules that a server imports, so that Python stores their byte code.
+
+    This halves the time of the first start.
+    """
     for module in STARTED:
         import_module(module)
 

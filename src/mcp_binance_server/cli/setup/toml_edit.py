@@ -1,7 +1,7 @@
-"""Insertion and removal of one table, or of one in a list of tables, in a TOML text; every other line stays.
+"""Insertion and removal of one table in a TOML text, also in a list of tables.
 
-The new table is appended, so no TOML writer is needed. Inline tables and dotted keys cannot be edited line by line.
-They are detected by parsing the result, and the edit is refused.
+Every other line stays. The new table is appended, so no TOML writer is needed. Inline tables and dotted keys cannot be
+edited line by line. They are detected by parsing the result, and the edit is refused.
 """
 
 import itertools
@@ -42,9 +42,10 @@ def entry_in_toml(text: str, table: str, name: str) -> object:
 
 
 def put_in_toml(text: str, table: str, name: str, entry: Mapping[str, object], *, in_list: bool = False) -> str:
-    """Return the text with the entry; a text that already has it is returned unchanged.
+    """Return the text with the entry.
 
-    With `in_list` the entry is one of a list of tables, and has its name as a field.
+    A text that has the entry already is returned unchanged. With `in_list` the entry is one of a list of tables, and
+    has its name as a field.
 
     Raises:
         UnreadableConfig: the text cannot be edited.
@@ -89,7 +90,7 @@ def _unnamed(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def _span(lines: list[str], start: int, end: int) -> range:
-    # Keep comments in front of the next header: they can belong to it.
+    # Keep comments in front of the next header, because they can belong to it.
     last = max(number for number in range(start, end) if lines[number].partition("#")[0].strip())
     while start > 0 and not lines[start - 1].strip():
         start -= 1

@@ -25,8 +25,8 @@ be approved.
 MADE = """The key is in {path} (fingerprint {name}).
 It cannot be used without the passphrase, which cannot be recovered.
 Put the line above under [confirm] in {policy},
-or, for a single key, under [keys."k-...".confirm]; then restart your servers:
-limits and approvers are read at the start."""
+or, for a single key, under [keys."k-...".confirm]. Then restart your servers:
+they read limits and approvers at the start."""
 
 
 def run_approve(options: argparse.Namespace) -> int:
@@ -124,7 +124,7 @@ def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
     """
     if wanted is None:
         return waiting[0] if len(waiting) == 1 else None
-    # Accept the preview ID and the client order ID, which is `mbp-` and the preview ID.
+    # Accept the preview ID and the client order ID, which is `mbp-` followed by the preview ID.
     bare = wanted.rpartition("-")[2]
     if (found := next((each for each in waiting if each.preview_id == bare), None)) is None:
         raise CommandFailed(
@@ -134,12 +134,12 @@ def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
 
 
 async def what_waits(journal: OpenJournal) -> tuple[list[Waiting], list[Stopped]]:
-    """Return the waiting orders and all active stops, the global stop first."""
+    """Return the waiting orders and all active stops. The global stop comes first."""
     return await journal.agreements.waiting(journal.now_ms()), await journal.ledger.stops()
 
 
 def holding(stops: Sequence[Stopped], waiting: Sequence[Waiting]) -> list[Stopped]:
-    """Return the stops that block these orders. The global stop blocks all."""
+    """Return the stops that block these orders. The global stop blocks all orders."""
     held = {ALL_ACCOUNTS, *(each.terms.account for each in waiting)}
     return [each for each in stops if each.account in held]
 

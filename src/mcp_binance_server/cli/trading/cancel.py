@@ -95,7 +95,7 @@ async def _cancelled(desk: Desk, intent: Intent) -> Intent:
 
 
 def _desk(journal: OpenJournal) -> Desk:
-    # Starting balances and latency are unused: the account already exists and no order is placed.
+    # Starting balances and latency are unused, because the account exists already and no order is placed.
     exchange = PaperExchange(journal.store, {}, 0, journal.now_ms)
 
     async def pair_of(symbol: Symbol) -> Pair:

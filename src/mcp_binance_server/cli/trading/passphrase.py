@@ -23,9 +23,7 @@ class ApproverKey:
     sealed: bytes = field(repr=False)
 
     def require_named(self, named: frozenset[str], whose: str) -> None:
-        """Check that trading.toml names this key.
-
-        A file that hides its public key without the passphrase is not checked here.
+        """Check that trading.toml names this key. A key file without a readable public key is not checked here.
 
         Raises:
             CommandFailed: the key is a different one.

@@ -56,7 +56,7 @@ def order_line(terms: Terms) -> str:
 
 
 def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf, approve: str) -> str:
-    """Return two lines for each waiting order. With several accounts, a line also shows the account."""
+    """Return two lines for each waiting order. If there are several accounts, a line also shows the account."""
     has_several = len({each.terms.account for each in waiting}) > 1
     lines = [f"{len(waiting)} orders are waiting for approval:", ""]
     for each in waiting:
@@ -127,7 +127,7 @@ def _exit_rows(exits: Exits | None) -> list[tuple[str, str]]:
 def _replaced_rows(terms: Terms) -> list[tuple[str, str]]:
     if terms.replaces is None:
         return []
-    gone = ", cancelled first; if this one is then rejected, no order is open"
+    gone = ", cancelled first; if the new order is then rejected, no order is open"
     return [("replaces", f"{echo(terms.replaces)}{SMALLER if terms.amends else gone}")]
 
 

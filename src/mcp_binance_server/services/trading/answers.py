@@ -133,7 +133,7 @@ class Cancellation:
 
 @dataclass(frozen=True, slots=True)
 class CancellationOfAll:
-    """The open orders that a caller wants to cancel. `asks` means that the user confirms the cancel of all of them."""
+    """The open orders that a caller wants to cancel. With `asks`, the user must confirm the cancel."""
 
     symbol: str | None
     orders: tuple[Cancellation, ...]

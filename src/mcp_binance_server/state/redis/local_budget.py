@@ -51,7 +51,7 @@ class Promises:
         self.limit, self.offset_ms = limit, offset_ms
 
     def of(self, minutes: tuple[int, ...]) -> int:
-        """Return the weight that can be spent in each of these minutes."""
+        """Return the weight that can be spent in these minutes: the smallest promise for any of them."""
         return min(self.weights.get(minute, 0) for minute in minutes)
 
 

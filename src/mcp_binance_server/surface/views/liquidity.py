@@ -109,7 +109,7 @@ def _thin_words(report: ThinRangeReport) -> str:
         return f"thin traded ranges not judged ({_too_little(report)})"
     near = report.nearest_first
     if not near:
-        return f"no thin traded range beyond chance in {report.trades:,} trades"
+        return f"no thinly traded range wider than by chance in {report.trades:,} trades"
     inside = "the price is inside one" if report.around else f"nearest {_range(report.rules, near[0])}"
     return f"{len(near)} thin traded range{'s' if len(near) > 1 else ''}; {inside}"
 

@@ -174,7 +174,7 @@ def _conditions(part: MarketPart) -> str:
         return f"{unusual} of {len(part.anomalies.judged)} events above {are} unusual; spread and depth are not"
     if report.past_minutes >= USUAL_MINUTES and now.pulled_by is None:
         return "Conditions are usual for this symbol"
-    return f"Nothing unusual in {report.past_minutes} minutes of own past"
+    return f"Nothing unusual in {report.past_minutes} minutes of the symbol's own past"
 
 
 def _lowered(sentence: str) -> str:

@@ -54,7 +54,7 @@ class OrderPast:
     open_buys: int
     """Value that open orders will buy of the order's asset, in hundredths.
 
-    Orders that ended since the balances were read count.
+    Includes orders that ended since the balances were read.
     """
     recent: tuple[RecentOrder, ...]
     orders: tuple[OpenOrder, ...] = ()

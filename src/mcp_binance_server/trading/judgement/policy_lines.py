@@ -38,28 +38,28 @@ def only(at: str, told: Mapping[str, object], known: Iterable[str]) -> None:
 
 
 def table(name: str, value: object) -> Mapping[str, object]:
-    """Return the content of a table."""
+    """Read a table and return its content."""
     if not isinstance(value, dict):
         raise PolicyProblem(f"{name}: write it as a table")
     return cast("dict[str, object]", value)
 
 
 def text(name: str, value: object) -> str:
-    """Return a text that is not blank, without the spaces around it."""
+    """Read a text that is not blank. Return it without the spaces around it."""
     if not isinstance(value, str) or not value.strip():
         raise PolicyProblem(f"{name}: write it as text in quotes")
     return value.strip()
 
 
 def texts(name: str, value: object) -> list[str]:
-    """Return a list of texts, each without the spaces around it."""
+    """Read a list of texts. Return each text without the spaces around it."""
     if not isinstance(value, list):
         raise PolicyProblem(f'{name}: write it as a list of texts: ["…", "…"]')
     return [text(name, each) for each in cast("list[object]", value)]
 
 
 def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
-    """Return a text that is one of the allowed words."""
+    """Read a text that is one of the allowed words."""
     given = text(name, value)
     if given not in (names := [*allowed]):
         raise PolicyProblem(f"{name}: one of {', '.join(names)}")
@@ -67,14 +67,14 @@ def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
 
 
 def symbol(name: str, given: str) -> str:
-    """Return a symbol. It must be spelled as at the exchange."""
+    """Read a symbol. It must be spelled as at the exchange."""
     if fold(given) != given or not is_plausible(given):
         raise PolicyProblem(f"{name}: write symbols as BTCUSDT")
     return given
 
 
 def money(name: str, value: object) -> Decimal:
-    """Return an amount of zero or more."""
+    """Read an amount of zero or more."""
     # A TOML float has lost digits before this code receives it.
     try:
         amount = Decimal(text(name, value))
@@ -86,12 +86,12 @@ def money(name: str, value: object) -> Decimal:
 
 
 def cents_down(name: str, value: object) -> int:
-    """Return an amount in whole hundredths, rounded down. It may have any number of digits."""
+    """Convert an amount to whole hundredths, rounded down. It may have any number of digits."""
     return int(money(name, value).quantize(CENT, ROUND_FLOOR).scaleb(2))
 
 
 def count(name: str, value: object, least: int = 0, most: int = MOST_ORDERS) -> int:
-    """Return a whole number within the bounds."""
+    """Read a whole number within the bounds."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise PolicyProblem(f"{name}: a whole number between {least} and {most}")
     return value

@@ -71,7 +71,7 @@ EVENTS = (
     EventSpec(
         TRADE,
         pb.EVENT_KIND_TRADES,
-        "Every aggregate trade in order; missed is the number skipped before it because the reader was too slow",
+        "Every aggregate trade in order; missed counts the trades before it that a slow reader did not get",
     ),
     EventSpec(
         FEED,

@@ -108,7 +108,7 @@ class OneDecision:
             return _notice(FORBIDDEN, "Nothing was done", "The request did not come from this page.", "bad")
         if is_post and headers.get("content-type") != FORM:
             return PageReply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "")
-        if "prefetch" in headers.get("sec-purpose", ""):  # a prefetch: the user has not opened the page
+        if "prefetch" in headers.get("sec-purpose", ""):  # This is a prefetch. The user has not opened the page.
             return PageReply(FORBIDDEN, "")
         return None
 
@@ -138,7 +138,7 @@ class OneDecision:
             case ["approve"]:
                 return await self._approve("".join(form.get("passphrase", [])))
             case _:
-                return _notice(HTTPStatus.BAD_REQUEST, "Nothing was done", "The request has no decision.")
+                return _notice(HTTPStatus.BAD_REQUEST, "Nothing was done", "The request contains no decision.")
 
     async def _shown(self, *alerts: str, status: HTTPStatus = HTTPStatus.OK) -> PageReply:
         waiting, stops = await self.host.doing(what_waits)
@@ -192,7 +192,7 @@ class OneDecision:
         return PageReply(status, notice_page(heading, f"{self._order}. {text}", tone, self._badge))
 
     def _is_among(self, waiting: list[Waiting]) -> bool:
-        # Compare the terms with those shown: a modified journal must not substitute another order.
+        # Compare the terms with the terms shown. A modified journal must not substitute another order.
         awaited = (self.one.preview_id, self.one.terms, None)
         return any((each.preview_id, each.terms, each.signature) == awaited for each in waiting)
 

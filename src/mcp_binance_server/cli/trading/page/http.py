@@ -72,7 +72,7 @@ class LoopbackServer:
         line = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
         try:
             request = await _request(stream, line)
-            # No timeout: the decision may already be in the journal, so it must be answered.
+            # No timeout, because the decision may already be in the journal and must be answered.
             reply = await answer(request)
         except _Refused as refused:
             reply = refused.reply

@@ -59,8 +59,8 @@ async def serve_page(
     async with listening(HEADERS) as server, anyio.create_task_group() as tasks:
         page = OneDecision(host, one, server.port, file)
         server.answer = page.answer
-        # A parent server closes this pipe when it exits. Windows cannot wait for a pipe; there the server terminates
-        # us.
+        # A parent server closes this pipe when it exits. Windows cannot wait for a pipe, so there the server terminates
+        # this process.
         if not sys.stdin.isatty() and sys.platform != "win32":
             tasks.start_soon(_end_with_input, tasks.cancel_scope)
         _show(page, opens=opens)
@@ -82,7 +82,7 @@ def _show(page: OneDecision, *, opens: bool) -> None:
         say(page.address)
         return
     say(OPENED)
-    # A browser may print, and some commands return only when their output is closed.
+    # A browser may print to standard output, and some commands return only when their output is closed.
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
@@ -99,7 +99,7 @@ def _browser() -> webbrowser.BaseBrowser | None:
 
 
 async def _end_with_input(scope: anyio.CancelScope) -> None:
-    with suppress(OSError):  # a regular file never signals its end
+    with suppress(OSError):  # A regular file never signals its end.
         await anyio.wait_readable(sys.stdin.fileno())
         while os.read(sys.stdin.fileno(), READ_BYTES):
             await anyio.wait_readable(sys.stdin.fileno())
