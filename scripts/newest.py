@@ -46,7 +46,7 @@ def compile_newest() -> None:
 
 
 def main(bounds: str) -> None:
-    """Upgrade the pins. With `beyond`, upgrade the upper bounds too."""
+    """Upgrade the pins, and with `beyond` also the upper bounds."""
     project, before = PROJECT.read_text(encoding="utf-8"), pins(PINS.read_text(encoding="utf-8"))
     if bounds == "beyond":
         PROJECT.write_text(without_bounds(project), encoding="utf-8")

@@ -125,10 +125,10 @@ async def running_app(
 ) -> AsyncGenerator[App]:
     """Build the server from settings, and close it on exit.
 
-    No request is sent at the start unless `preload` is set. `preload` starts three background tasks. The first loads the
-    symbol list, which most questions need. The second checks the key's permissions and warns if the key can withdraw.
-    The third streams the symbols that are configured for learning. Of several processes, only one runs the second and
-    the third task.
+    No request is sent at the start unless `preload` is set. `preload` starts three background tasks. The first loads
+    the symbol list, which most questions need. The second checks the key's permissions and warns if the key can
+    withdraw. The third streams the symbols that are configured for learning. Of several processes, only one runs the
+    second and the third task.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.

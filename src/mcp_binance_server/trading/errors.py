@@ -112,7 +112,7 @@ class KeyDoesNotTrade(AppError):
             return f"The key of this call, {self.key_id}, cannot trade: {self.reason}. Nothing was sent."
         brought = "with another key, or may not use the server's" if self.key_id is None else f"with {self.key_id}"
         return (
-            "Orders need this server's own key, or a key named in its operator's rules; this call came "
+            "Orders need this server's own key, or a key in the operator's rules; this call came "
             f"{brought}. Your own key can only read. Nothing was sent."
         )
 

@@ -60,7 +60,7 @@ class Setup:
         self.network = "mainnet"
 
     def run(self, *, is_last: bool = True) -> int:
-        """Set up the client. After the last one, print the next steps."""
+        """Set up the client. After the last client, print the next steps."""
         options = self._options
         if options.keyring and not has_keyring():
             how = with_package("keyring")
