@@ -49,7 +49,7 @@ LIMIT = {"side": "BUY", "type": "LIMIT", "quantity": "0.0004", "price": "90000"}
 
 @dataclass
 class FormUser:
-    """Whoever sits before the client: a person who chooses, or nobody; a model may answer in their place."""
+    """User of the client: a person who chooses, or no person. A model may answer instead."""
 
     person: Person
     model: ObedientModel | None = None
@@ -72,7 +72,7 @@ class FormUser:
 
 
 class NamingLoop(Loop):
-    """The simulated network, with a pair whose asset and state have names of somebody's choice."""
+    """The simulated network, with a pair whose asset and state have chosen names."""
 
     def __init__(self, exchange: SimulatedExchange, symbol: str, name: str) -> None:
         super().__init__(exchange)
@@ -174,7 +174,7 @@ class Suffered:
 
     @property
     def has_stop(self) -> bool:
-        """Tell whether the user's stop stands as it did, and nobody has asked to cancel it."""
+        """Return True if the user's stop is unchanged and no cancel was requested."""
         (status,) = rows(self.folder, "SELECT status FROM paper_order WHERE client_order_id=?", self.stop)[0]
         about = self.stop.partition("-")[2]
         asked = rows(self.folder, "SELECT 1 FROM event WHERE state='CANCEL_ASKED' AND about=?", about)

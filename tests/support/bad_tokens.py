@@ -15,7 +15,7 @@ def unsigned(spelling: str) -> MakeToken:
 
 
 def signed_with_the_public_key(issuer: AuthorizationServer) -> str:
-    # The classic confusion: what everybody knows, taken for a shared secret.
+    # The classic confusion: a public key used as a shared secret.
     secret = json.dumps(rsa_key().jwk).encode()
     header = {"alg": "HS256", "kid": "rsa-1"}
     return compact(header, json.dumps(issuer.claims()).encode(), lambda data: hmac.digest(secret, data, hashlib.sha256))

@@ -22,7 +22,7 @@ CLOCK = SystemClock()
 MARKETS: tuple[BoardMarket, ...] = ("spot", "perpetual")
 QUESTIONS = {market: asked_screen(ScanMarket.model_validate({"market": market})) for market in MARKETS}
 PAUSE_MS = 500
-# Whoever saw only one board has not shown that the next is fetched for all.
+# A process that saw only one board has not shown that the next board is fetched once for all.
 FEWEST_BOARDS = 2
 
 
@@ -40,7 +40,7 @@ class Crowd:
         await CLOCK.sleep_ms(number % 10 * PAUSE_MS / 10)
         has_asked = False
         while not has_asked or self._goes_on():
-            # On a machine that stood still the time of a call may be over: whoever is told so asks again.
+            # On a machine that was paused, the time of a call may be over. The reader then asks again.
             with suppress(EngineUnavailable, ExchangeUnavailable):
                 for market in MARKETS:
                     await self._ask(market)

@@ -1,7 +1,7 @@
-"""Messages of the exchange with one thing in them that makes no sense, and numbers in them that nobody else says.
+"""Messages of the exchange with one invalid value, and with numbers that appear nowhere else.
 
-What is a number, an id or a time in which message is written down here anew: a mistake of ours must not agree with
-itself. Every mutant must be refused as a whole, so the mark in its other numbers must never be seen anywhere.
+The types of all members are listed here independently of the product, so that a mistake in the product is not repeated.
+Every mutant must be refused as a whole, so the mark in its other numbers must never be seen anywhere.
 """
 
 from collections.abc import Callable, Mapping
@@ -104,7 +104,7 @@ class Breaker:
         return self._torn(written, b'"data":{')
 
     def _torn(self, written: bytes, opening: bytes) -> bytes:
-        """Return a message that now and then is not even text, or is deeper than anybody reads."""
+        """Return a message that is sometimes not even text, or too deeply nested."""
         match self._random.randrange(50):
             case 0:
                 return written.replace(b'":"', b'":"\xff')
@@ -178,7 +178,7 @@ class Breaker:
         return [*rows[:place], broken, *rows[place + 1 :]]
 
     def _bad_symbol(self, rows: object) -> object:
-        """Break the rules of one symbol that nobody asks for: the others must stay."""
+        """Break the rules of a symbol that no test uses. The other symbols must stay."""
         assert is_list(rows)
         place = self._random.randrange(1, len(rows))
         rules = {"filterType": "PRICE_FILTER", "minPrice": MARKED, "maxPrice": MARKED, "tickSize": MARKED}

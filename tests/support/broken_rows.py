@@ -1,6 +1,7 @@
-"""Answers about all symbols or many hours, with rows in them that make no sense: those must go, and only those.
+"""Answers about all symbols or many hours, with invalid rows.
 
-As in `breaking`, what is a number or a time is written down here anew, and the mark stands in every broken row.
+Exactly these rows must be dropped. As in `breaking`, the types are listed independently of the product, and every
+broken row contains the mark.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,7 @@ SINGLES: dict[str, Shape] = {
     "/fapi/v1/openInterest": {"symbol": "n", "openInterest": "u", "time": "t"},
 }
 CONTRACTS = "/fapi/v1/exchangeInfo"
-# Whoever does without these does no wrong: a delivery contract has no funding.
+# These may be missing: a delivery contract has no funding.
 MAY_LACK = {"lastFundingRate", "nextFundingTime", "time"}
 PAIRS = (("lowPrice", "highPrice"), ("bidPrice", "askPrice"))
 _NOTHING: dict[str, object] = {}

@@ -75,7 +75,7 @@ async def chart_desk(
     transport: httpx2.AsyncBaseTransport | None = None,
     deadline_secs: float = 3,
 ) -> AsyncGenerator[ChartDesk]:
-    """Open a desk with the simulator's own key unless another is given; a plan nobody knows is not configured."""
+    """Open a desk with the simulator's own key, unless another key is given. An unknown plan is not configured."""
     engine = MemoryEngine(clock)
     await engine.start()
     channel = Channel(deadline_secs=deadline_secs, transport=transport or Loop(exchange))

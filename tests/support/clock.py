@@ -38,7 +38,7 @@ class FakeClock:
         await woken.wait()
 
     def advance(self, duration_ms: float) -> None:
-        """Let both clocks run on, and wake whoever watched for a moment that has come."""
+        """Advance both clocks, and wake the tasks whose time has come."""
         self._now_ms += duration_ms
         self._monotonic_ms += duration_ms
         while self._watchers and self._watchers[0][0] <= self._monotonic_ms:

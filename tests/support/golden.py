@@ -1,4 +1,4 @@
-"""Golden files: what a client sees, kept as text and read in review; `--golden-write` writes them anew."""
+"""Golden files: output for clients, stored as text and read in review. `--golden-write` rewrites them."""
 
 import json
 from difflib import unified_diff

@@ -43,7 +43,7 @@ class Greed:
         return Line(self.port, self.token)
 
     async def weight(self, line: Line) -> None:
-        """Ask for trades that nobody has asked for yet, 25 of the minute's weight each."""
+        """Request trades that are not cached, 25 of the minute's weight each."""
         number = next(self._numbers)
         symbol = f"CROWD{number // 900 % 20:03}USDT"
         self._note(
@@ -51,7 +51,7 @@ class Greed:
         )
 
     async def sessions(self, line: Line) -> None:
-        """Open a session and hold it with a stream that nobody reads."""
+        """Open a session and hold it with a stream that is not read."""
         reply = await line.ask("POST", {}, INITIALIZE)
         self._note(reply.complaint)
         if reply.complaint:
@@ -122,7 +122,7 @@ class Greed:
         self._note((await line.ask("POST", *call("scan_market", sort=column, show=BOARD_COLUMNS, **asked))).complaint)
 
     async def screens(self, line: Line) -> None:
-        """Have every pair judged by candles that nobody has read yet."""
+        """Screen every pair by candles that are not cached."""
         where = [
             f"{column}@{interval} > -{next(self._numbers)}"
             for column, interval in zip(self._chance.sample(CANDLE_COLUMNS, 2), INTERVALS, strict=True)

@@ -1,4 +1,4 @@
-"""A live market, a provider.v1 service on it, and somebody who reads its stream."""
+"""A live market, a provider.v1 service on it, and a reader of its stream."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ BTC = pb.StreamRequest(symbols=["btcusdt"])
 
 @dataclass
 class Reader:
-    """Somebody who reads a stream, event by event."""
+    """Reader of a stream, event by event."""
 
     call: UnaryStreamCall[bytes, pb.CloudEvent]
     events: list[pb.CloudEvent] = field(default_factory=list[pb.CloudEvent])

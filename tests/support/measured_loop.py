@@ -31,7 +31,7 @@ class Seen:
     longest: list[tuple[float, float, str]] = field(default_factory=lambda: [(0.0, 0.0, "")] * MOST_KEPT)
 
     def told(self) -> str:
-        """Return what was seen, longest first, and begin anew."""
+        """Return the measurements, longest first, and start again."""
         named = [
             {"ms": round(ms, 2), "step_ms": round(step_ms, 2), "step": step}
             for ms, step_ms, step in sorted(self.longest, reverse=True)

@@ -68,7 +68,7 @@ class Caller:
         content(await self.line.ask("POST", *call("get_ticker", symbol=self.symbol)))
 
     async def weight(self) -> None:
-        """Ask for candles that nobody else asks for, so that they cost two of the minute's weight."""
+        """Request candles that no other caller requests, so that they cost two of the minute's weight."""
         self.asked += 1
         limit = 1 + self.number // 10 * 10 + self.asked % 10
         content(await self.line.ask("POST", *call("get_klines", symbol=self.symbol, interval="1h", limit=limit)))

@@ -1,4 +1,4 @@
-"""What every test's client would do anew, done once in a process: checking a tool's schema, reading certificates."""
+"""Work that each test's client would repeat, done once per process: checking a tool's schema, reading certificates."""
 
 import json
 import os

@@ -55,7 +55,7 @@ def _short(received: Received) -> bytes:
 
 
 def _long(received: Received) -> bytes:
-    """More bytes than the length says: what is left over is nobody's."""
+    """Send more bytes than the length says. The rest belongs to no answer."""
     body = success(received)
     return answer(200, body + b"garbage", length=len(body))
 

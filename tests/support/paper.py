@@ -70,7 +70,7 @@ class PaperTrader:
 
     @property
     def methods_upstream(self) -> set[str]:
-        """How the exchange was asked: whoever only reads says GET."""
+        """Methods of the requests to the exchange. A server that only reads sends GET."""
         return {request.method for request in self.market.exchange.requests}
 
 

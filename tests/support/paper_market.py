@@ -59,7 +59,7 @@ class PaperMarket:
         return await self.clients.enter_async_context(Client(self.app.server, mode=era, cache=None, **more))
 
     async def rest(self) -> None:
-        """Wait until everybody waits for the clock; the journal's thread works in real time."""
+        """Wait until all tasks wait for the clock. The journal's thread works in real time."""
         trading = self.app.context.trading
         assert trading is not None
         lock = trading.desk.ledger.store.lock
@@ -110,7 +110,7 @@ async def paper_market(
     network: Network = STREAMED,
     on: World | None = None,
 ) -> AsyncGenerator[PaperMarket]:
-    """Serve a simulated market to whoever trades there, on paper if nothing else is said, by an operator's rules."""
+    """Serve a simulated market to a trading client, on paper unless stated otherwise, by an operator's rules."""
     world = on or new_world(now_ms, seed)
     clock, exchange = world.clock, world.exchange
     rules = folder / "trading.toml"

@@ -68,7 +68,7 @@ class PlantingLoop(Loop):
 
 
 class Unread(httpx2.AsyncByteStream):
-    """A body that whoever asked for it can stream."""
+    """A body that the requesting code can stream."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body

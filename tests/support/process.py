@@ -23,7 +23,7 @@ PATIENCE_SECS = 60.0
 
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return this environment without the settings of whoever runs the tests."""
+    """Return this environment without the settings of the developer."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("BINANCE_", "MCP_BINANCE_", "CHART_IMG_"))}  # noqa: TID251
     return {**inherited, "XDG_CONFIG_HOME": "/nonexistent", "MCP_BINANCE_STATE_DIR": "off", **extra}
 
@@ -90,7 +90,7 @@ class Process:
         self._process.stdin.write(data)
 
     def send_while_read(self, data: bytes, patience_secs: float) -> int:
-        """Send what fits until nobody reads it for so long; return how much that was."""
+        """Send as much as fits until it is not read for this time. Return the number of bytes."""
         assert self._process.stdin is not None
         descriptor, sent = self._process.stdin.fileno(), 0
         os.set_blocking(descriptor, False)

@@ -1,4 +1,4 @@
-"""Runs of `setup` on machines that are not this one, with somebody at the terminal who answers as told."""
+"""Runs of `setup` on simulated machines, with a scripted user at the terminal."""
 
 import argparse
 import os
@@ -40,7 +40,7 @@ def options(client: str | None, **given: object) -> argparse.Namespace:
 
 
 class Terminalist:
-    """Somebody at a terminal: what they saw, and what they will type."""
+    """Scripted user at a terminal: the text that appeared, and the answers to type."""
 
     def __init__(self, secrets: Iterable[str] = (), answers: Iterable[str] = ()) -> None:
         self.seen = ""

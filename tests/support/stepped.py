@@ -28,7 +28,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 class SteppedClock:
-    """Time that stands still until `advance`; whoever sleeps wakes when it has come that far."""
+    """Time that stands still until `advance`. Sleeping tasks wake when their time has come."""
 
     def __init__(self, now_ms: int = 1_784_592_123_456) -> None:
         self._began_ms = now_ms
@@ -54,13 +54,13 @@ class SteppedClock:
         await self.sleep_ms(monotonic_ms - self._passed_ms)
 
     def advance(self, duration_ms: float) -> None:
-        """Let time pass and wake whoever slept that long."""
+        """Advance the time, and wake the tasks whose time has come."""
         self._passed_ms += duration_ms
         while self._sleepers and self._sleepers[0][0] <= self._passed_ms:
             heappop(self._sleepers)[2].set()
 
     async def run(self, duration_ms: float, each: Callable[[], object], *, step_ms: float = BUCKET_MS) -> None:
-        """Let time pass in steps; after each of them everybody who can go on has gone on."""
+        """Advance the time in steps. After each step all tasks run as far as they can."""
         await settled()
         for _ in range(round(duration_ms / step_ms)):
             self.advance(step_ms)

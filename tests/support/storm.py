@@ -146,7 +146,7 @@ class StormyLoop(Loop):
         path = request.url.path
         # Of all symbols, or of one: other answers to the same call.
         asked = path if "symbol" in request.url.params or path not in ROWS else f"{path} of all"
-        # A true answer is needed once; to make each anew takes the exchange longer than all the rest.
+        # A valid answer is made once, because making each takes the exchange longer than everything else.
         if asked not in self._kept:
             response = await super().handle_async_request(request)
             if response.status_code != 200:

@@ -154,7 +154,7 @@ def origin() -> Origin:
 
 
 def serve(descriptor: int) -> None:
-    """Fork whenever asked, until whoever asks is gone; what comes of it leaves this function and runs."""
+    """Fork on each request until the requesting process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # To load everything is no test of it: of this process nothing counts, of those that come from it what they do.
     counted = _not_counting()

@@ -17,7 +17,7 @@ PROGRAM = "from support.chaos.exchange import main; main()"
 
 
 def watermark(number: int) -> str:
-    """Return what a guest holds, which nobody else does."""
+    """Return a mark that only this guest's account contains."""
     return f"77{number}31{number}.{number}4159265"
 
 

@@ -50,7 +50,7 @@ class Chaos:
         ]
 
     def hurry(self) -> anyio.Event:
-        """Return what is set as soon as everybody shall ask at once."""
+        """Return the event that makes all guests ask at once."""
         return self._hurry
 
     async def all_answered(self) -> tuple[float, list[ModestClient]]:

@@ -1,6 +1,6 @@
 """What the exchange may answer to an order or a cancel, whole and broken in every way.
 
-Shapes are written down here anew, from the exchange's documents: a mistake of ours must not agree with itself.
+Shapes are taken from the exchange's documents, independently of the product.
 """
 
 import json

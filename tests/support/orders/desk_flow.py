@@ -44,7 +44,7 @@ class QuietCrowd(CrowdView):
 
 
 def quiet_exchange() -> SimulatedExchange:
-    """Return an exchange whose limits stand in nobody's way."""
+    """Return an exchange whose limits are never reached."""
     exchange = SimulatedExchange(FakeClock())
     for row in exchange.listing.rate_limits:
         row["limit"] = 10**9
@@ -289,7 +289,7 @@ class Flow:
             assert desk.ledger.count(account.holder, limit, self.exchange.now_ms()) == reference.unfilled(owner)
 
     def compare_events(self) -> None:
-        """Check that whoever only listens knows the same in the end."""
+        """Check that a desk that only listens ends with the same state."""
         told, held = dict[int, str](), dict[tuple[str, str], str]()
         over: Counter[int] = Counter()
         for one in self.exchange.executions.all:

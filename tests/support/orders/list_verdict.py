@@ -1,6 +1,6 @@
 """What may be said of a list, a replacement or an amendment after an answer, judged by the bytes of the answer alone.
 
-Meanings are written down here anew, from the exchange's documents: a mistake of ours must not agree with itself.
+Meanings are taken from the exchange's documents, independently of the product.
 """
 
 from dataclasses import replace
@@ -118,7 +118,7 @@ def _is_paid(request: WrittenList, order: WrittenOrder) -> bool:
 
 
 def _is_unsaid(request: WrittenList, order: WrittenOrder, row: Body) -> bool:
-    """Whether it is an exit of which nobody knows yet how much it sells."""
+    """Whether the quantity of this exit is not known yet."""
     said = number_of(row.get("origQty", "0"))
     return _is_paid(request, order) and said is not None and not said
 

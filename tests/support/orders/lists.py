@@ -1,6 +1,6 @@
-"""Lists, replacements and amendments as somebody writes them, and what the exchange says to each of them.
+"""Lists, replacements and amendments, and the exchange's answer to each.
 
-Shapes are written down here anew, from the exchange's documents: a mistake of ours must not agree with itself.
+Shapes are taken from the exchange's documents, independently of the product.
 """
 
 from collections.abc import Mapping

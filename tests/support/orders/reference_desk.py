@@ -1,4 +1,4 @@
-"""An order desk without shortcuts: what is locked is worked out anew from what is open, whenever anybody asks."""
+"""An order desk without shortcuts. Locked funds are computed from the open orders at each query."""
 
 from dataclasses import dataclass, field
 

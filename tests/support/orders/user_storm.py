@@ -1,6 +1,6 @@
 """An account's stream on which what is told makes no sense, thousands of times; what is taken from it is judged.
 
-What is a number or a time is written down here anew: a mistake of ours must not agree with itself.
+The types of members are listed here independently of the product.
 """
 
 from collections import Counter

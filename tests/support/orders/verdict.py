@@ -1,6 +1,6 @@
 """What may be said of an order or a cancel after an answer, judged by the bytes of the answer alone.
 
-Meanings are written down here anew, from the exchange's documents: a mistake of ours must not agree with itself.
+Meanings are taken from the exchange's documents, independently of the product.
 """
 
 import json
@@ -12,7 +12,7 @@ from support.orders.answers import NO_LIST, NUMBERS, OK, Body, GivenReply, Sent
 
 FIRST_OF_CLIENT, PARTLY, FIRST_OF_SERVER = 400, 409, 500
 LONGEST_REASON, LONGEST_WORD = 600, 200
-# What nobody knows the outcome of, by the exchange's own words; all others of 4xx are definite.
+# Unknown outcomes, by the exchange's own words. All other 4xx answers are definite.
 DOUBTFUL = frozenset({-1000, -1001, -1006, -1007})
 PARTIAL = -2021
 
@@ -46,7 +46,7 @@ def refused(status: int, told: Body) -> set[Fate]:
     code = told.get("code")
     has_code = isinstance(code, int) and not isinstance(code, bool) and isinstance(told.get("msg", ""), str)
     is_client = FIRST_OF_CLIENT <= status < FIRST_OF_SERVER and status != PARTLY
-    # Without a code of its own nobody has refused: something between us and the exchange has spoken.
+    # An answer without a code of the exchange comes from a system between it and this program.
     if is_client and has_code and code not in DOUBTFUL and code != PARTIAL:
         return {Fate.REFUSED, Fate.UNKNOWN}
     is_kept_out = status in (401, 403, 418, 429, 451) and not has_code
@@ -54,7 +54,7 @@ def refused(status: int, told: Body) -> set[Fate]:
 
 
 def is_sound(sent: WrittenOrder, told: Body) -> bool:
-    """Whether an answer is about the order that was sent, and of one that nobody else could mean."""
+    """Whether an answer is about the order that was sent, and about no other order."""
     ids = {"symbol": str(sent.symbol), "clientOrderId": sent.client_order_id}
     is_ours = {name: told.get(name) for name in ids} == ids and _has_no_list(told) and _has_wholes(told)
     if _is_short(told):
@@ -81,7 +81,7 @@ def _is_short(told: Body) -> bool:
 
 
 def _has_no_list(told: Body) -> bool:
-    # An order of a list has others that live and die with it, which nobody here knows.
+    # An order of a list lives and dies with orders that are unknown here.
     found = told.get("orderListId", NO_LIST)
     return found == NO_LIST and not isinstance(found, bool | float)
 

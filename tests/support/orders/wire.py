@@ -14,7 +14,7 @@ from support.paper_market import PaperMarket, World, paper_market
 
 WireMode = Literal["practice", "live"]
 
-# Nobody listens there: the exchange is in this process.
+# Nothing listens at this address, because the exchange is in this process.
 _HOST = "127.0.0.1:9"
 NETWORKS = {
     mode: Network(
@@ -50,7 +50,7 @@ async def wire_market(
     environment: dict[str, str] | None = None,
     **more: Any,  # noqa: ANN401 - options of the market
 ) -> AsyncGenerator[PaperMarket]:
-    """Serve whoever trades at this exchange, by an operator's rules."""
+    """Serve a client that trades at this exchange, by an operator's rules."""
     exchange = on.exchange
     exchange.rights = TRADES
     settings = {"MCP_BINANCE_TRADING": mode, "BINANCE_NETWORK": NETWORKS[mode].name, **keys_of(exchange)}
