@@ -32,10 +32,14 @@ OTHERS: dict[str, object] = {
     "exits": Exits("OTO", Quantity(Decimal("0.001")), take_profit=Price(Decimal(70000))),
     "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa",
     "amends": True,
+    "trailing_bps": 200,
 }
 EXITS = [
     Exits("OCO", Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal("49000.5"))),
     Exits("OPO", Quantity(Decimal("0.001")), stop=Price(Decimal(50000)), stop_limit=Price(Decimal(49000))),
+    Exits(
+        "OCO", Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal(49000)), 200
+    ),
 ]
 
 
@@ -83,7 +87,8 @@ def test_exits_and_what_is_replaced_are_read_again(exits: Exits) -> None:
 def test_terms_without_exits_are_written_as_they_were_before_there_were_any() -> None:
     told = json.loads(terms().to_json())
 
-    assert not {"exits", "replaces", "amends"} & told.keys()
+    assert not {"exits", "replaces", "amends", "trailing_bps"} & told.keys()
+    assert "trailing_bps" not in json.loads(terms(exits=EXITS[0]).to_json())["exits"]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +105,16 @@ def test_an_order_of_a_list_is_known_by_its_id(name: str) -> None:
 def test_other_orders_are_not_taken_for_one(name: str) -> None:
     assert not is_made_here(name)
     assert preview_of(name, "live", "mainnet") is None
+
+
+def test_a_trailing_stop_once_more_is_the_same_at_another_price_of_the_market() -> None:
+    one = terms(side="SELL", kind="STOP_LOSS_LIMIT", stop_price=Price(Decimal(58800)), trailing_bps=200)
+    later = replace(one, price=Price(Decimal(59000)), stop_price=Price(Decimal(60200)), nonce="1")
+    wider = replace(one, trailing_bps=300)
+
+    assert one.amounts_json in later.to_json()
+    assert one.is_stop
+    assert one.to_json() != wider.to_json()
 
 
 def test_amounts_that_are_equal_are_equal_terms() -> None:

@@ -9,6 +9,7 @@ from typing import NewType
 Price = NewType("Price", Decimal)
 Quantity = NewType("Quantity", Decimal)
 EXACT_DIGITS = 100
+BPS_OF_PERCENT = 100
 _WIDE = Context(prec=EXACT_DIGITS)
 
 # Stablecoins in the order of the specification. Without a market, each is valued at one USDT.
@@ -87,3 +88,8 @@ def written(amount: Decimal) -> str:
 def name_of(asset: str) -> str:
     """Return the common name of an asset, or its code if none is known."""
     return ASSET_NAMES.get(asset, asset)
+
+
+def percent_of(bps: int) -> Decimal:
+    """Return a number of basis points in percent."""
+    return Decimal(bps) / BPS_OF_PERCENT

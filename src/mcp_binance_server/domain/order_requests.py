@@ -34,7 +34,10 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WrittenOrder:
-    """An order as sent. A market order is sent as a limit order with IOC."""
+    """An order as sent. A market order is sent as a limit order with IOC.
+
+    A stop has a fixed trigger price, or follows the market by `trailing_bps`.
+    """
 
     client_order_id: str
     symbol: Symbol
@@ -44,6 +47,11 @@ class WrittenOrder:
     quantity: Quantity
     price: Price
     stop_price: Price | None = None
+    trailing_bps: int | None = None
+
+    @property
+    def is_stop(self) -> bool:
+        return self.stop_price is not None or self.trailing_bps is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,10 @@ class Order:
     """The exchange's word for why it expired; "" if it did not, or if no reason is given."""
     list_id: str = ""
     """The exchange's ID of its order list; "" for a single order."""
+    trailing_bps: int | None = None
+    """Distance of a trailing stop's trigger from the best price since its start; None for other orders."""
+    trailing_ms: int | None = None
+    """Time when a trailing stop began to follow the price; None before that."""
 
     @property
     def expiry_words(self) -> str:

@@ -39,8 +39,8 @@ ANY_PRICE = Price(OFF)
 ANY_QUANTITY = Quantity(OFF)
 
 
-Ability = Literal["oco", "oto", "opo", "amend", "replace"]
-"""Features of one symbol beyond plain orders: order lists, smaller quantities, replacements."""
+Ability = Literal["oco", "oto", "opo", "amend", "replace", "trail"]
+"""Features of one symbol beyond plain orders: order lists, smaller quantities, replacements, trailing stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,9 @@ class SymbolRules:
     max_position: Quantity = ANY_QUANTITY
     max_num_orders: int = 0
     max_num_algo_orders: int = 0
+    trailing_above_bps: tuple[int, int] = (0, 0)
+    """Least and most distance of a trailing stop that triggers above the market."""
+    trailing_below_bps: tuple[int, int] = (0, 0)
     order_types: tuple[str, ...] = ()
     takes_quote_quantity: bool = True
     base_places: int = 8

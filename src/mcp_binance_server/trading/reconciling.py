@@ -218,4 +218,5 @@ def terms_of(order: Order, account: TradedAccount, counted: int, policy: str) ->
         policy=policy,
         expires_ms=order.created_ms,
         nonce="adopted",
+        trailing_bps=order.trailing_bps,
     )

@@ -30,18 +30,21 @@ def written_order(terms: Terms, client_order_id: str) -> WrittenOrder:
     if terms.kind == "OCO":
         raise ValueError("a pair is sent as a list")
     kind, time_in_force = ("LIMIT", "IOC") if terms.is_market else (terms.kind, terms.time_in_force)
-    return WrittenOrder(
-        client_order_id, terms.symbol, terms.side, kind, time_in_force, terms.quantity, terms.price, terms.stop_price
-    )
+    stop = terms.stop_price if terms.trailing_bps is None else None
+    amounts = terms.quantity, terms.price, stop, terms.trailing_bps
+    return WrittenOrder(client_order_id, terms.symbol, terms.side, kind, time_in_force, *amounts)
 
 
 def _list(terms: Terms, exits: Exits, client_order_id: str) -> WrittenList:
     def exit_order(suffix: str) -> WrittenOrder:
-        kind: Kind = "LIMIT_MAKER" if suffix == ABOVE else "STOP_LOSS_LIMIT"
-        price, stop = (exits.take_profit, None) if suffix == ABOVE else (exits.stop_limit, exits.stop)
+        is_above = suffix == ABOVE
+        kind: Kind = "LIMIT_MAKER" if is_above else "STOP_LOSS_LIMIT"
+        price = exits.take_profit if is_above else exits.stop_limit
         if price is None:
             raise ValueError("an exit without a price")
-        return WrittenOrder(client_order_id + suffix, terms.symbol, "SELL", kind, "GTC", exits.quantity, price, stop)
+        trailing = None if is_above else exits.trailing_bps
+        amounts = exits.quantity, price, None if is_above or trailing is not None else exits.stop, trailing
+        return WrittenOrder(client_order_id + suffix, terms.symbol, "SELL", kind, "GTC", *amounts)
 
     entry = (written_order(terms, client_order_id + ENTRY),) if exits.has_entry else ()
     ends = (exit_order(each) for each in exits.suffixes if each in (ABOVE, BELOW))

@@ -144,7 +144,7 @@ async def test_a_list_called_for_by_many_at_once_is_one_list(tmp_path: Path) -> 
         ),
         ({**ENTRY, "price": LOW, "take_profit": "116500"}, "must be above the entry price"),
         ({**ENTRY, "price": LOW, "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa"}, "only for a single order"),
-        ({**PAIR, "take_profit": PROFIT}, "OCO takes only quantity, price and stop_price"),
+        ({**PAIR, "take_profit": PROFIT}, "OCO takes only quantity, price, and stop_price or trailing"),
         ({**PAIR, "time_in_force": "GTC"}, "OCO has no time in force"),
         ({"symbol": SYMBOL, "side": "SELL", "type": "OCO", "quantity": "1"}, "OCO needs quantity, price"),
         (

@@ -8,6 +8,7 @@ from typing import Final
 
 from mcp_binance_server.cli import spreadsheet
 from mcp_binance_server.cli.terminal import NARROWEST, Colour, Terminal
+from mcp_binance_server.domain.money import percent_of
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.policy import Way, cents_text
@@ -51,6 +52,8 @@ class OrderLine:
             return f"reduce to {written(terms.quantity)} {terms.symbol}"
         price = f"{'at worst ' if terms.is_market else ''}{written(terms.price)}"
         stop = "" if terms.stop_price is None else f" stop {written(terms.stop_price)}"
+        if terms.trailing_bps is not None:
+            stop = f" trailing {written(percent_of(terms.trailing_bps))}%"
         usual = "" if terms.is_market or terms.time_in_force == "GTC" else f" {terms.time_in_force}"
         return f"{terms.side} {written(terms.quantity)} {terms.symbol} {terms.kind} {price}{stop}{usual}"
 
@@ -92,6 +95,7 @@ FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
     "quantity": lambda each: each.intent.terms.quantity,
     "price": lambda each: each.intent.terms.price,
     "stop_price": lambda each: each.intent.terms.stop_price,
+    "trailing_bps": lambda each: each.intent.terms.starts_trailing_bps,
     "state": lambda each: each.intent.state,
     "status": lambda each: each.intent.status,
     "executed": lambda each: each.intent.executed,

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from textwrap import wrap
 
 from mcp_binance_server.domain.account import Balance
-from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.domain.money import percent_of, round_to_places
 from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.periods import moment_of
@@ -52,6 +52,8 @@ def order_line(terms: Terms) -> str:
         return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {least}"
     price = f"at most {number(terms.price)}" if terms.side == "BUY" else f"at least {number(terms.price)}"
     stop = "" if terms.stop_price is None else f", stop {number(terms.stop_price)}"
+    if terms.trailing_bps is not None:
+        stop = f", {_trailing(terms.trailing_bps)}"
     return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {price}{stop}{beside}"
 
 
@@ -79,6 +81,9 @@ def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str,
     """Return the terms of an order as pairs of name and value."""
     terms = waiting.terms
     trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (trigger price)")]
+    if terms.trailing_bps is not None:
+        first = "" if terms.stop_price is None else f", first trigger {number(terms.stop_price)}"
+        trigger = [("stop", f"{_trailing(terms.trailing_bps)}{first}")]
     spent = "maximum cost" if terms.side == "BUY" else "minimum proceeds"
     is_same = terms.policy == policy.digest
     return [
@@ -120,6 +125,8 @@ def _exit_rows(exits: Exits | None) -> list[tuple[str, str]]:
         rows.append(("profit", f"SELL {sold} at {number(exits.take_profit)}{when}"))
     if exits.stop is not None and exits.stop_limit is not None:
         below = f"at {number(exits.stop)}, limit {number(exits.stop_limit)}"
+        if exits.trailing_bps is not None:
+            below = f"{_trailing(exits.trailing_bps)}, first trigger {below.removeprefix('at ')}"
         rows.append(("stop", f"SELL {sold} {below}{when}"))
     return [*rows, ("beware", UNPROTECTED)] if exits.has_entry else rows
 
@@ -204,8 +211,14 @@ def _dollars(amount: Decimal) -> str:
     return f"{round_to_places(amount, 2):,f} USDT"
 
 
+def _trailing(trailing_bps: int) -> str:
+    return f"trailing {number(percent_of(trailing_bps))}%"
+
+
 def _paper_order(order: Order) -> str:
     stop = f", stop {number(order.stop_price)}" if order.stop_price else ""
+    if order.trailing_bps is not None:
+        stop = f", {_trailing(order.trailing_bps)}"
     done = f", {number(order.executed)} filled" if order.executed else ""
     return (
         f"{order.side} {number(order.quantity)} {echo(order.symbol)} {order.kind} at {number(order.price)}{stop}{done}"

@@ -23,10 +23,14 @@ NEEDED: Mapping[Kind, frozenset[str]] = MappingProxyType(
     {
         "LIMIT": frozenset({"timeInForce"}),
         "LIMIT_MAKER": frozenset(),
-        "STOP_LOSS_LIMIT": frozenset({"timeInForce", "stopPrice"}),
-        "TAKE_PROFIT_LIMIT": frozenset({"timeInForce", "stopPrice"}),
+        "STOP_LOSS_LIMIT": frozenset({"timeInForce", "trigger"}),
+        "TAKE_PROFIT_LIMIT": frozenset({"timeInForce", "trigger"}),
     }
 )
+"""Parameters of each order type. The trigger is a fixed price or a trailing distance.
+
+https://developers.binance.com/docs/binance-spot-api-docs/faqs/trailing-stop-faq
+"""
 ENTRIES: frozenset[Kind] = frozenset({"LIMIT", "LIMIT_MAKER"})
 # Parameter prefixes of a list's orders, in the sequence of its orders.
 LEGS: Mapping[ListShape, tuple[str, ...]] = MappingProxyType(
@@ -46,15 +50,14 @@ def order_params(order: WrittenOrder, self_trade: str | None = None) -> Params:
     """Return the parameters of one order.
 
     Raises:
-        ValueError: the order has no fixed price, or its stop price does not fit its kind.
+        ValueError: the order has no fixed price, or its trigger does not fit its kind.
     """
     needed = _needed(order)
     params: Params = {"symbol": order.symbol, "side": order.side, "type": order.kind}
     if "timeInForce" in needed:
         params["timeInForce"] = order.time_in_force
     params |= {"quantity": written(order.quantity), "price": written(order.price)}
-    if order.stop_price is not None:
-        params["stopPrice"] = written(order.stop_price)
+    params |= _trigger(order)
     params["newClientOrderId"] = order.client_order_id
     return params | _answered_in_full(self_trade)
 
@@ -118,16 +121,22 @@ def named(target: Target, by_number: str = "orderId", by_name: str = "origClient
 
 def _needed(order: WrittenOrder) -> frozenset[str]:
     needed = NEEDED.get(order.kind)
-    if needed is None or (order.stop_price is not None) != ("stopPrice" in needed):
+    triggers = sum(each is not None for each in (order.stop_price, order.trailing_bps))
+    if needed is None or triggers != ("trigger" in needed):
         raise ValueError(f"an order of this kind is never sent: {order.kind}")
     return needed
+
+
+def _trigger(order: WrittenOrder) -> Params:
+    if order.trailing_bps is not None:
+        return {"trailingDelta": order.trailing_bps}
+    return {} if order.stop_price is None else {"stopPrice": written(order.stop_price)}
 
 
 def _leg(name: str, order: WrittenOrder) -> Params:
     params: Params = {f"{name}Type": order.kind, f"{name}ClientOrderId": order.client_order_id}
     params[f"{name}Price"] = written(order.price)
-    if order.stop_price is not None:
-        params[f"{name}StopPrice"] = written(order.stop_price)
+    params |= {f"{name}{each[0].upper()}{each[1:]}": value for each, value in _trigger(order).items()}
     if "timeInForce" in _needed(order):
         params[f"{name}TimeInForce"] = order.time_in_force
     return params

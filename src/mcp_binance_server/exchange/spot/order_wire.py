@@ -19,6 +19,8 @@ ON_THE_BOOK = frozenset({"NEW", "PARTIALLY_FILLED", FILLED})
 # List ID of an order that belongs to no list.
 NO_LIST = -1
 NO_REASON = "NONE"
+# Time of a trailing stop that does not follow the price yet.
+NOT_YET = -1
 NO_PRICE, NOTHING = Price(Decimal(0)), Quantity(Decimal(0))
 # Fields that the short answer (ACK) does not have.
 BEYOND_SHORT = frozenset({"status", "price", "origQty", "executedQty"})
@@ -29,6 +31,11 @@ FREE_TIME_IN_FORCE = frozenset({"LIMIT_MAKER"})
 def read_expiry(told: str | int | None) -> str:
     """Return the reason why an order expired; "" if none is given."""
     return "" if told in {None, NO_REASON} else word(str(told))
+
+
+def read_start(trailing_bps: int, at_ms: int | None) -> int | None:
+    """Return the time when a trailing stop began to follow the price; None before that, or for another order."""
+    return at_ms if trailing_bps and at_ms not in {None, NOT_YET} else None
 
 
 class OrderStateWire(BinanceWire):
@@ -45,6 +52,8 @@ class OrderStateWire(BinanceWire):
     type: str
     side: str
     stop_price: Amount = "0"
+    trailing_delta: Count = 0
+    trailing_time: CountOrNone = NOT_YET
     orig_qty: Amount | msgspec.UnsetType = msgspec.UNSET
     expiry_reason: str | int | None = None
 
@@ -70,6 +79,8 @@ class OrderStateWire(BinanceWire):
             created_ms=created_ms,
             updated_ms=updated_ms,
             expiry_reason=read_expiry(self.expiry_reason),
+            trailing_bps=self.trailing_delta or None,
+            trailing_ms=read_start(self.trailing_delta, self.trailing_time),
         )
 
 
@@ -136,6 +147,7 @@ class AcknowledgedWire(BinanceWire):
             quote_spent=NOTHING,
             created_ms=self.transact_time,
             updated_ms=self.transact_time,
+            trailing_bps=order.trailing_bps,
         )
 
 
@@ -160,11 +172,13 @@ def read_placed(
     stands = wire.to_domain(order.quantity if is_paid else NOTHING)
     if stands is None or (wire.symbol, wire.client_order_id, wire.order_list_id) != ids:
         return None
-    sent = (order.side, order.kind, order.price, order.stop_price or NO_PRICE)
-    taken = (wire.side, wire.type, stands.price, stands.stop_price)
+    sent = (order.side, order.kind, order.price, order.trailing_bps)
+    taken = (wire.side, wire.type, stands.price, stands.trailing_bps)
+    # The documents do not say which stop price a trailing stop has in answers.
+    is_at_stop = order.trailing_bps is not None or stands.stop_price == (order.stop_price or NO_PRICE)
     lasts = order.kind in FREE_TIME_IN_FORCE or wire.time_in_force == order.time_in_force
     is_whole = stands.quantity == order.quantity or (is_paid and stands.quantity < order.quantity)
-    return stands if taken == sent and lasts and is_whole else None
+    return stands if taken == sent and is_at_stop and lasts and is_whole else None
 
 
 def is_object(body: bytes) -> bool:

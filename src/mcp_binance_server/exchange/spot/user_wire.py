@@ -9,7 +9,7 @@ import msgspec
 
 from mcp_binance_server.domain.orders import NOTHING, Order, Report
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.spot.order_wire import NO_REASON, read_expiry
+from mcp_binance_server.exchange.spot.order_wire import NO_REASON, NOT_YET, read_expiry, read_start
 from mcp_binance_server.exchange.wire import Amount, Count, CountOrNone, EpochMs, ExchangeRefusal, price, quantity
 from mcp_binance_server.words import word
 
@@ -84,6 +84,8 @@ class ExecutionReportWire(msgspec.Struct):
     original_client_order_id: str = msgspec.field(default="", name="C")
     reject_reason: str = msgspec.field(default=NO_REASON, name="r")
     expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
+    trailing_delta: Count = msgspec.field(default=0, name="d")
+    trailing_time: CountOrNone = msgspec.field(default=NOT_YET, name="D")
 
     def __post_init__(self) -> None:
         # Here a quantity of zero is a real value, unlike in other messages. The executed quantity must not exceed it.
@@ -111,6 +113,8 @@ class ExecutionReportWire(msgspec.Struct):
                 created_ms=self.created,
                 updated_ms=self.transacted,
                 expiry_reason=read_expiry(self.expiry_reason),
+                trailing_bps=self.trailing_delta or None,
+                trailing_ms=read_start(self.trailing_delta, self.trailing_time),
             ),
             event=word(self.execution),
             execution_id=self.execution_id,

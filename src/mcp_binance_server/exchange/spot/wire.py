@@ -228,6 +228,10 @@ class FilterWire(BinanceWire):
     max_position: Amount = "0"
     max_num_orders: Count = 0
     max_num_algo_orders: Count = 0
+    min_trailing_above_delta: Count = 0
+    max_trailing_above_delta: Count = 0
+    min_trailing_below_delta: Count = 0
+    max_trailing_below_delta: Count = 0
 
 
 NO_FILTER = FilterWire("")
@@ -249,6 +253,7 @@ class SymbolWire(BinanceWire):
     opo_allowed: bool = False
     amend_allowed: bool = False
     cancel_replace_allowed: bool = False
+    allow_trailing_stop: bool = False
     filters: list[FilterWire] = msgspec.field(default_factory=list[FilterWire])
 
     def to_domain(self) -> SymbolRules:
@@ -260,6 +265,7 @@ class SymbolWire(BinanceWire):
         notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", NO_FILTER)
         band = found.get("PERCENT_PRICE_BY_SIDE") or found.get("PERCENT_PRICE", NO_FILTER)
         by_side = found.get("PERCENT_PRICE_BY_SIDE") is band
+        trailing = found.get("TRAILING_DELTA", NO_FILTER)
         return SymbolRules(
             symbol=Symbol(word(self.symbol)),
             base=word(self.base_asset),
@@ -287,6 +293,8 @@ class SymbolWire(BinanceWire):
             max_position=quantity(found.get("MAX_POSITION", NO_FILTER).max_position),
             max_num_orders=found.get("MAX_NUM_ORDERS", NO_FILTER).max_num_orders,
             max_num_algo_orders=found.get("MAX_NUM_ALGO_ORDERS", NO_FILTER).max_num_algo_orders,
+            trailing_above_bps=(trailing.min_trailing_above_delta, trailing.max_trailing_above_delta),
+            trailing_below_bps=(trailing.min_trailing_below_delta, trailing.max_trailing_below_delta),
             order_types=tuple(map(word, self.order_types)),
             takes_quote_quantity=self.quote_order_qty_market_allowed,
             base_places=self.base_asset_precision,
@@ -305,6 +313,7 @@ class SymbolWire(BinanceWire):
             "opo": self.opo_allowed and self.oto_allowed,
             "amend": self.amend_allowed,
             "replace": self.cancel_replace_allowed,
+            "trail": self.allow_trailing_stop,
         }
         return frozenset(name for name, is_allowed in said.items() if is_allowed)
 

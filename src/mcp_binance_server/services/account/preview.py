@@ -69,6 +69,10 @@ class PreviewService:
             reference=told.value,
         )
 
+    async def touch(self, symbol: Symbol) -> Touch:
+        """Return the best prices now, from the same book as a preview of this moment."""
+        return Touch.of((await self._depth(symbol)).value)
+
     async def _depth(self, symbol: Symbol) -> Sourced[BookSnapshot]:
         try:
             return await self.client.depth(symbol, LEVELS)
@@ -121,10 +125,16 @@ def kept_to(rules: SymbolRules, asked: OrderIntent, verdict: FilterVerdict) -> F
         received=received,
         limit=limit,
         reason=REASONS.get(first.rule),
-        nearest=None if nearest is None else {name: written(amount) for name, amount in nearest.amounts.items()},
+        nearest=None if nearest is None else _asked(nearest),
         nearest_note="rounded up: more than requested" if nearest is not None and _grew(asked, nearest) else None,
         also_broken=tuple("{}: {}, allowed is {}".format(each.rule, *_told(rules, each)) for each in others),
     )
+
+
+def _asked(order: OrderIntent) -> dict[str, str]:
+    """Return the amounts as arguments. The prices of a trailing stop are none: they come from the market."""
+    computed = () if order.trailing is None else ("price", "stop_price")
+    return {name: written(amount) for name, amount in order.amounts.items() if name not in computed}
 
 
 def _told(rules: SymbolRules, broken: Broken) -> tuple[str, str]:

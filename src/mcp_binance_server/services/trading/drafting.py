@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from secrets import token_hex
 
-from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
+from mcp_binance_server.domain.money import BPS_OF_PERCENT, EXACT_DIGITS, Price, Quantity, floor_to_step
 from mcp_binance_server.domain.order_requests import Side, TermsKind, TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import SymbolRules
@@ -82,6 +82,7 @@ class Drafter:
             exits=plan.exits,
             replaces=plan.replaces,
             amends=plan.amends,
+            trailing_bps=None if order.trailing is None else int(order.trailing * BPS_OF_PERCENT),
         )
 
     async def counted(self, quote: str, amount: Quantity) -> int:

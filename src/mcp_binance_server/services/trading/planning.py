@@ -4,19 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
-from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step, written
+from mcp_binance_server.domain.money import BPS_OF_PERCENT, EXACT_DIGITS, Price, Quantity, floor_to_step, written
 from mcp_binance_server.domain.order_requests import ListShape, Side, TermsKind, TimeInForce
-from mcp_binance_server.domain.symbols import Ability, SymbolRules
+from mcp_binance_server.domain.symbols import ANY_PRICE, Ability, SymbolRules
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService, kept_to
 from mcp_binance_server.services.errors import OrderRuleBroken
-from mcp_binance_server.services.trading.drafting import Drafter, OrderPlan, on_grid
+from mcp_binance_server.services.trading.drafting import NONE, Drafter, OrderPlan, on_grid
 from mcp_binance_server.services.trading.refusals import unknown_order
+from mcp_binance_server.services.trading.situation import usual_minute
 from mcp_binance_server.trading.errors import CANCEL_FIRST, REPLACES, OrderDenied, OrderUnresolved, reserved_words
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
-from mcp_binance_server.trading.judgement.guards import PERCENT
+from mcp_binance_server.trading.judgement.guards import PERCENT, collar_edge, first_trigger, is_near
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import BPS, USUAL, Preview, PreviewedOrder
 from mcp_binance_server.trading.judgement.terms import Terms
@@ -25,27 +26,34 @@ from mcp_binance_server.trading.ledger import OrderLedger
 # Distance of a stop's limit from its trigger, in multiples of a market order's allowed slippage. A price can jump over
 # the limit.
 STOP_SLIPS = 4
+WHOLE_BPS = 100 * BPS_OF_PERCENT
 FLAGS: Mapping[Ability, str] = {
     "oco": "ocoAllowed",
     "oto": "otoAllowed",
     "opo": "opoAllowed",
     "amend": "amendAllowed",
     "replace": "cancelReplaceAllowed",
+    "trail": "allowTrailingStop",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OrderOptions:
-    """Options of an order: exits, a pair, or a replacement."""
+    """Options of an order: exits, a pair, or a replacement. `trailing` is the distance of an exit's stop in percent."""
 
     is_pair: bool = False
     take_profit: Price | None = None
     stop_loss: Price | None = None
     replaces: str | None = None
+    trailing: Decimal | None = None
+
+    @property
+    def has_stop(self) -> bool:
+        return self.stop_loss is not None or self.trailing is not None
 
     @property
     def has_exits(self) -> bool:
-        return self.take_profit is not None or self.stop_loss is not None
+        return self.take_profit is not None or self.has_stop
 
 
 PLAIN = OrderOptions()
@@ -87,10 +95,12 @@ class Planner:
         rules = await trying.directory.find(text)
         if old is not None:
             _require_same(old, rules, intent)
+        if intent.trailing is not None:
+            intent = await self._trailing(trying, rules, intent, old)
         tried = await trying.preview(text, intent, {} if old is None else released(old, rules))
         plan = OrderPlan(stays)
         if wish.is_pair:
-            plan = replace(plan, kind="OCO", exits=self._pair(tried, wish))
+            plan = replace(plan, kind="OCO", exits=await self._pair(tried, wish))
         elif wish.has_exits:
             plan = replace(plan, exits=await self._exits(trying, tried, wish))
         elif old is not None:
@@ -109,12 +119,22 @@ class Planner:
             raise OrderDenied(guard=REPLACES, received="that order cannot be replaced on its own", limit=limit)
         return found
 
-    def _pair(self, tried: PreviewedOrder, wish: OrderOptions) -> Exits:
+    async def _trailing(
+        self, trying: PreviewService, rules: SymbolRules, intent: OrderIntent, old: Intent | None
+    ) -> OrderIntent:
+        """Return a trailing stop with its first trigger and its limit. A smaller one keeps the limit of the old one."""
+        _require(rules, "trail")
+        trailing = _bps(intent.trailing) or 0
+        if old is not None and old.terms.trailing_bps == trailing and _is_smaller(old, intent):
+            return replace(intent, price=old.terms.price, stop_price=old.terms.stop_price)
+        stop, limit = await self._trailing_prices(rules, trailing, await trying.touch(rules.symbol))
+        return replace(intent, price=limit, stop_price=stop)
+
+    async def _pair(self, tried: PreviewedOrder, wish: OrderOptions) -> Exits:
         order, rules = tried.preview.order, tried.preview.rules
         _require(rules, "oco")
-        stop = Price(wish.stop_loss or Decimal(0))
-        below = self._stop(rules, stop, _amount(order), tried.preview.touch)
-        return Exits("OCO", _amount(below), order.price, below.stop_price, below.price)
+        below = await self._stop(rules, wish, _amount(order), tried.preview.touch)
+        return Exits("OCO", _amount(below), order.price, below.stop_price, below.price, _bps(below.trailing))
 
     async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: OrderOptions) -> Exits:
         shown = tried.preview
@@ -122,7 +142,7 @@ class Planner:
         then = _touch_at_entry(shown)
         bought = order.quantity or (shown.fill.base if shown.fill else Quantity(Decimal(0)))
         _require_around(then, wish)
-        has_both = wish.take_profit is not None and wish.stop_loss is not None
+        has_both = wish.take_profit is not None and wish.has_stop
         if has_both:
             _require(rules, "oco")
         takes_what_came = "opo" in rules.allows
@@ -130,13 +150,14 @@ class Planner:
             _require(rules, "oto")
             bought = await self._without_fee(trying, rules, bought)
         above = None if wish.take_profit is None else _above(rules, wish.take_profit, bought, then)
-        below = None if wish.stop_loss is None else self._stop(rules, wish.stop_loss, bought, then)
+        below = await self._stop(rules, wish, bought, then) if wish.has_stop else None
         return Exits(
             _shape(takes_what_came=takes_what_came, has_both=has_both),
             bought,
             None if above is None else above.price,
             None if below is None else below.stop_price,
             None if below is None else below.price,
+            None if below is None else _bps(below.trailing),
         )
 
     async def _without_fee(self, trying: PreviewService, rules: SymbolRules, bought: Quantity) -> Quantity:
@@ -149,13 +170,37 @@ class Planner:
         with localcontext(prec=EXACT_DIGITS):
             return floor_to_step(Quantity(bought * (1 - max(rates.maker, rates.taker))), rules.step)
 
-    def _stop(self, rules: SymbolRules, stop: Price, quantity: Quantity, touch: Touch) -> OrderIntent:
+    async def _stop(self, rules: SymbolRules, wish: OrderOptions, quantity: Quantity, touch: Touch) -> OrderIntent:
+        """Return the stop of a pair or of an entry; `touch` has the best prices at its start."""
+        if wish.trailing is None:
+            stop = wish.stop_loss or Price(NONE)
+            order = OrderIntent("SELL", "STOP_LOSS_LIMIT", quantity, price=self._limit(rules, stop), stop_price=stop)
+            return _kept("stop_loss", rules, order, touch)
+        _require(rules, "trail")
+        stop, limit = await self._trailing_prices(rules, _bps(wish.trailing) or 0, touch)
+        order = OrderIntent("SELL", "STOP_LOSS_LIMIT", quantity, None, limit, stop, wish.trailing)
+        return _kept("trailing", rules, order, touch)
+
+    def _limit(self, rules: SymbolRules, stop: Price, least: Price = ANY_PRICE) -> Price:
+        """Return the lowest price that a stop accepts after its trigger."""
         limits = self.drafter.policy.limits
         with localcontext(prec=EXACT_DIGITS):
             away = min(limits.slippage_bps * STOP_SLIPS / BPS, limits.collar_percent / PERCENT)
-            least = on_grid("SELL", Price(stop * (1 - away)), rules.tick)
-        order = OrderIntent("SELL", "STOP_LOSS_LIMIT", quantity, price=least, stop_price=stop)
-        return _kept("stop_loss", rules, order, touch)
+            return on_grid("SELL", max(least, Price(stop * (1 - away))), rules.tick)
+
+    async def _trailing_prices(self, rules: SymbolRules, trailing_bps: int, touch: Touch) -> tuple[Price, Price]:
+        """Return the first trigger of a trailing stop that starts at these prices, and its limit."""
+        if touch.bid is None or touch.mid is None:
+            raise OrderDenied(guard="book", received="an order book with an empty side", limit="bids and asks")
+        # A distance that the exchange refuses has no prices; the check of its rules names the nearest one.
+        shortest, longest = rules.trailing_below_bps
+        trailing_bps = max(shortest, min(trailing_bps, longest or trailing_bps, WHOLE_BPS - 1))
+        trigger = on_grid("SELL", first_trigger(touch.bid, trailing_bps), rules.tick)
+        minute, least = await usual_minute(self.drafter.market, rules.symbol), ANY_PRICE
+        # The collar judges a stop that a usual minute can trigger as a market sale.
+        if is_near(trigger, touch.bid, minute):
+            least = collar_edge(self.drafter.policy, "SELL", touch.mid) or least
+        return trigger, min(trigger, self._limit(rules, trigger, least))
 
 
 def released(old: Intent, rules: SymbolRules) -> dict[str, Quantity]:
@@ -197,12 +242,20 @@ def _amends(old: Intent, tried: PreviewedOrder, stays: TimeInForce) -> bool:
     order, terms, rules = tried.preview.order, old.terms, tried.preview.rules
     kind: TermsKind = order.kind
     is_same = (kind, order.price, order.stop_price) == (terms.kind, terms.price, terms.stop_price)
-    is_smaller = order.quantity is not None and old.executed < order.quantity < old.quantity
     stays_so = kind == "LIMIT_MAKER" or stays == terms.time_in_force
-    if is_same and is_smaller and stays_so and "amend" in rules.allows:
+    is_same = is_same and _bps(order.trailing) == terms.trailing_bps
+    if is_same and _is_smaller(old, order) and stays_so and "amend" in rules.allows:
         return True
     _require(rules, "replace")
     return False
+
+
+def _is_smaller(old: Intent, order: OrderIntent) -> bool:
+    return order.quantity is not None and old.executed < order.quantity < old.quantity
+
+
+def _bps(percent: Decimal | None) -> int | None:
+    return None if percent is None else int(percent * BPS_OF_PERCENT)
 
 
 def _require(rules: SymbolRules, ability: Ability) -> None:

@@ -1,5 +1,6 @@
 """Errors for refused orders: the guard, its limit, and the remaining amounts of the limits."""
 
+from mcp_binance_server.domain.money import percent_of
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.errors import (
@@ -59,6 +60,8 @@ async def unknown_order(store: Store, account: str, *, placed_here: bool = True)
 def _brief(intent: Intent) -> str:
     terms = intent.current_terms
     stop = "" if terms.stop_price is None else f", stop {written(terms.stop_price)}"
+    if terms.trailing_bps is not None:
+        stop = f", trailing {written(percent_of(terms.trailing_bps))}%"
     order = f"{terms.side} {written(terms.quantity)} {terms.symbol} at {written(terms.price)}{stop}"
     return f"{intent.client_order_id} ({order})"
 

@@ -10,7 +10,7 @@ import anyio
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.market import PriceLevel
-from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.money import Quantity, percent_of
 from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol
@@ -363,6 +363,8 @@ class TradingService:
             return None  # a list is never replaced
         left = Quantity(gone.quantity - gone.executed)
         again = OrderIntent(terms.side, terms.kind, left, price=terms.price, stop_price=terms.stop_price)
+        if terms.trailing_bps is not None:
+            again = OrderIntent(terms.side, terms.kind, left, trailing=percent_of(terms.trailing_bps))
         with suppress(AppError):  # report the result even if no preview can be made
             return (await self.preview(terms.symbol, again, terms.time_in_force)).kept
         return None

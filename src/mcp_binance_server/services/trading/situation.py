@@ -152,14 +152,7 @@ class SituationReader:
         """
         if terms.side != "SELL" or not terms.is_stop:
             return None
-        candles = await self._minutes(terms.symbol, HOUR_MINUTES)
-        return median(each.high - each.low for each in candles) if candles else None
-
-    async def _minutes(self, symbol: Symbol, count: int) -> tuple[Candle, ...]:
-        """Return the newest one-minute candles, or none if they cannot be read. An exit must not fail without them."""
-        with suppress(AppError):
-            return (await self.market.candles(symbol, "1m", count)).value
-        return ()
+        return await usual_minute(self.market, terms.symbol)
 
     async def way(self, terms: Terms, asset: str) -> Way:
         """Return how an order must be confirmed.
@@ -194,7 +187,7 @@ class SituationReader:
 
     async def _is_cheap(self, terms: Terms) -> bool:
         """Return True if a sale may be far below the highest recent price, or if that price is unknown."""
-        candles = await self._minutes(terms.symbol, RECENT_MINUTES)
+        candles = await _minutes(self.market, terms.symbol, RECENT_MINUTES)
         if not candles:
             return True
         highest = max(each.high for each in candles)
@@ -256,6 +249,19 @@ class SituationReader:
             lost = paid - received - held * price + fees
             counted = await self.drafter.counted(rules.quote, Quantity(abs(lost)))
         return counted if lost > 0 else -counted
+
+
+async def usual_minute(market: SpotClient, symbol: Symbol) -> Decimal | None:
+    """Return the median range of the last hour's minutes; None if they cannot be read."""
+    candles = await _minutes(market, symbol, HOUR_MINUTES)
+    return median(each.high - each.low for each in candles) if candles else None
+
+
+async def _minutes(market: SpotClient, symbol: Symbol, count: int) -> tuple[Candle, ...]:
+    """Return the newest minutes of a symbol, or none if they cannot be read: an exit does not fail for them."""
+    with suppress(AppError):
+        return (await market.candles(symbol, "1m", count)).value
+    return ()
 
 
 def _fits(seen: Seen, terms: Terms, rules: SymbolRules, most_bps: Decimal) -> str:

@@ -128,7 +128,9 @@ class SharedIntent:
         # Sales of one asset are settled one after the other, on all its symbols, because two sales may sell the same
         # coins.
         line = f"{terms.symbol} BUY" if terms.side == "BUY" else f"{self.asset} SELL"
-        same = f"{terms.symbol} {terms.side} {terms.kind} {terms.stop_price}"
+        exits = terms.exits and terms.exits.likeness
+        stop = terms.starts_trailing_bps or terms.stop_price
+        same = f"{terms.symbol} {terms.side} {terms.kind} {stop}"
         return Claim(
             intent.preview_id,
             self.to_bytes(),
@@ -136,7 +138,7 @@ class SharedIntent:
             parts,
             worth=terms.taken,
             group=self.asset if terms.side == "BUY" else "",
-            alike=f"{same} {terms.amounts_json} {terms.exits} {terms.replaces}",
+            alike=f"{same} {terms.amounts_json} {exits} {terms.replaces}",
             line=line,
             passes_stop=intent.purpose != "entry" and intent.way != "policy",
         )
@@ -162,7 +164,8 @@ class SharedIntent:
             status=status,
             time_in_force=terms.time_in_force,
             price=terms.price,
-            stop_price=terms.stop_price or Price(Decimal(0)),
+            stop_price=Price(Decimal(0)) if terms.trailing_bps else terms.stop_price or Price(Decimal(0)),
+            trailing_bps=terms.trailing_bps,
             quantity=intent.quantity,
             executed=executed,
             quote_spent=spent,

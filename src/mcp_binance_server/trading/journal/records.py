@@ -167,6 +167,7 @@ class Intent:
             claimed=Quantity(for_sale + sold) if is_new else for_sale,
             locked=for_sale if is_live else NOTHING,
             floor=floor_of(terms) if is_open else None,
+            trailing_bps=terms.starts_trailing_bps,
             slots=len(terms.order_ids(self.client_order_id)) if is_open else 0,
             stops=int(terms.is_stop and is_open),
         )

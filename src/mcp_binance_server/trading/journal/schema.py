@@ -79,6 +79,11 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX intent_at_risk ON intent (account) WHERE at_risk<>'0'",
         "ALTER TABLE account_stop ADD COLUMN allows_exits INTEGER NOT NULL DEFAULT 0",
     ),
+    # A trailing stop on paper, and the best price that it has seen.
+    (
+        "ALTER TABLE paper_order ADD COLUMN trailing_bps INTEGER",
+        "ALTER TABLE paper_order ADD COLUMN best TEXT",
+    ),
 )
 NEWEST = len(VERSIONS)
 

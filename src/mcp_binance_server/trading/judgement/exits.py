@@ -4,7 +4,7 @@ Exits are placed with the entry, or as a pair on a held asset. Pure.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mcp_binance_server.domain.money import Price, Quantity
@@ -20,9 +20,9 @@ SUFFIXES = (ENTRY, ABOVE, BELOW)
 class Exits:
     """Exit orders of a position: one above for a profit, one below to limit a loss.
 
-    The trigger or the first fill of one order ends the other. `stop` is the trigger price. `stop_limit` is the lowest
-    price accepted after the trigger. Some lists sell the quantity that the entry received. For them `quantity` is an
-    upper bound.
+    The trigger or the first fill of one order ends the other. `stop` is the trigger price, for a trailing stop the
+    first one. `stop_limit` is the lowest price accepted after the trigger. Some lists sell the quantity that the entry
+    received. For them `quantity` is an upper bound.
     """
 
     shape: ListShape
@@ -30,6 +30,12 @@ class Exits:
     take_profit: Price | None = None
     stop: Price | None = None
     stop_limit: Price | None = None
+    trailing_bps: int | None = None
+
+    @property
+    def likeness(self) -> "Exits":
+        """The exits without the prices of a trailing stop, which differ between repeated requests."""
+        return self if self.trailing_bps is None else replace(self, stop=None, stop_limit=None)
 
     @property
     def has_entry(self) -> bool:

@@ -35,8 +35,8 @@ class OpenOrder:
     """An order of this server that is open, or ended after the balance was read.
 
     `claimed` is the quantity that it may still sell. `locked` is the part of `claimed` that the exchange is known to
-    reserve. `left` is the unfilled quantity, `floor` the limit price of the stop. `slots` and `stops` count the open
-    orders.
+    reserve. `left` is the unfilled quantity, `floor` the limit price of the stop, `trailing_bps` the distance of a
+    trailing stop. `slots` and `stops` count the open orders.
     """
 
     client_order_id: str
@@ -47,6 +47,7 @@ class OpenOrder:
     claimed: Quantity = NOTHING
     locked: Quantity = NOTHING
     floor: Price | None = None
+    trailing_bps: int | None = None
     slots: int = 0
     stops: int = 0
 
@@ -57,7 +58,8 @@ def purpose_of(
     """Return whether an order raises the largest loss.
 
     An exit is a sale of coins that no other order sells, for dollars or the counting asset. A replacement of a stop is
-    an exit if it protects the same quantity at the same limit price or a higher one.
+    an exit if it protects the same quantity at the same limit price or a higher one. A trailing stop for a trailing
+    stop must also be as near to the market or nearer.
     """
     known = tuple(orders)
     old = next((each for each in known if each.client_order_id == terms.replaces), None)
@@ -89,11 +91,14 @@ def unclaimed(holding: Holding, orders: Iterable[OpenOrder], replaced: OpenOrder
 def floor_of(terms: Terms) -> Price | None:
     """Return the limit price of a stop that sells; None without one.
 
-    A limit above the trigger is no floor, because the triggered order rests above the market.
+    A limit above the trigger is no floor, because the triggered order rests above the market. The trigger of a trailing
+    stop only rises, so its limit stays below.
     """
     if terms.side != "SELL" or terms.kind == "TAKE_PROFIT_LIMIT":
         return None
     exits = terms.exits
+    if terms.stop_price is None and terms.trailing_bps is not None:
+        return terms.price  # found at the exchange: its first trigger is not known
     trigger, limit = (terms.stop_price, terms.price) if exits is None else (exits.stop, exits.stop_limit)
     return limit if trigger is not None and limit is not None and limit <= trigger else None
 
@@ -105,5 +110,6 @@ def _is_smaller(terms: Terms, old: OpenOrder) -> bool:
 
 
 def _protects_as_well(terms: Terms, old: OpenOrder, floor: Price) -> bool:
-    own = floor_of(terms)
-    return own is not None and own >= floor and terms.quantity >= old.left
+    own, trailing = floor_of(terms), terms.starts_trailing_bps
+    is_wider = old.trailing_bps is not None and trailing is not None and trailing > old.trailing_bps
+    return own is not None and own >= floor and terms.quantity >= old.left and not is_wider

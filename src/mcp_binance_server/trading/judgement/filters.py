@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Literal
 
-from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.domain.money import decimals_of, percent_of
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.trading.judgement.intent import DIGITS, LIMIT_MAKER, MARKET, Argument, OrderIntent, Touch
 
@@ -17,6 +17,7 @@ ONE = Decimal(1)
 # Rules of the exchange that are not filters and have no official name.
 STATUS, ORDER_TYPE, QUOTE_QUANTITY = "SYMBOL_STATUS", "ORDER_TYPE", "QUOTE_ORDER_QTY"
 STOP_PRICE, PRECISION = "STOP_PRICE", "PRECISION"
+TRAILING_DELTA = "TRAILING_DELTA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,9 @@ def _bounds(rules: SymbolRules, order: OrderIntent, market: _Market) -> Iterator
         yield from _price_bounds(rules, order, market.touch)
     if order.stop_price is not None:
         yield from _stop_bounds(rules, order, market.touch)
+    if order.trailing is not None:
+        least, most = rules.trailing_above_bps if order.triggers_above else rules.trailing_below_bps
+        yield Bound(TRAILING_DELTA, "trailing", percent_of(max(least, 1)), percent_of(most) or None)
     if order.quantity is not None:
         yield from _quantity_bounds(rules, order, market)
     if order.quote_quantity is not None:
@@ -241,6 +245,8 @@ def grid_of(rules: SymbolRules, order: OrderIntent, argument: Argument) -> tuple
     """Return the step of an amount and the rule that sets it. Without a rule, the asset's decimals set the step."""
     if argument == "quote_quantity":
         return ONE.scaleb(-rules.quote_places), PRECISION
+    if argument == "trailing":
+        return percent_of(1), TRAILING_DELTA
     if argument != "quantity":
         return (rules.tick, "PRICE_FILTER") if rules.tick else (ONE.scaleb(-rules.quote_places), PRECISION)
     steps = [step for step in (rules.step, rules.market_step * (order.kind == MARKET)) if step]

@@ -210,7 +210,7 @@ def book(at: Situation) -> Denied | None:
 def collar(at: Situation) -> Denied | None:
     terms, exits = at.terms, at.terms.exits
     reference = _reference(at, terms.stop_price)
-    outside = _outside(at.policy, terms.side, terms.price, reference)
+    outside = _outside(at.policy, terms.side, terms.price, reference) or _passed(at)
     if outside is None and exits is not None and exits.stop_limit is not None:
         stop = exits.stop if exits.has_entry else _reference(at, exits.stop)
         return _outside(at.policy, "SELL", exits.stop_limit, stop)
@@ -224,8 +224,28 @@ def _reference(at: Situation, stop: Price | None) -> Price | None:
     """
     if stop is None:
         return at.touch.mid
-    is_near = at.usual_minute is not None and at.touch.bid is not None and stop > at.touch.bid - at.usual_minute
-    return at.touch.mid if is_near else stop
+    trailing, bid = at.terms.starts_trailing_bps, at.touch.bid
+    trigger = stop if trailing is None or bid is None else first_trigger(bid, trailing)
+    return at.touch.mid if is_near(trigger, bid, at.usual_minute) else stop
+
+
+def is_near(trigger: Price, bid: Price | None, usual_minute: Decimal | None) -> bool:
+    """Return True if a usual minute can move the bid to a trigger price."""
+    return usual_minute is not None and bid is not None and trigger > bid - usual_minute
+
+
+def first_trigger(bid: Price, trailing_bps: int) -> Price:
+    """Return the trigger price of a trailing stop that starts at this bid."""
+    with localcontext(prec=DIGITS):
+        return Price(bid * (BPS - trailing_bps) / BPS)
+
+
+def _passed(at: Situation) -> Denied | None:
+    """Deny a trailing stop that would start with its trigger below its limit, because the market has fallen."""
+    trailing, limit, bid = at.terms.starts_trailing_bps, at.terms.worst, at.touch.bid
+    if trailing is None or bid is None or limit <= (trigger := first_trigger(bid, trailing)):
+        return None
+    return Denied("collar", f"price {written(limit)}", f"at most the trigger, {written(trigger)}")
 
 
 def _outside(policy: Policy, side: Side, price: Price, reference: Price | None) -> Denied | None:
@@ -329,8 +349,10 @@ def worst_price(policy: Policy, intent: OrderIntent, fill: FillWalk, mid: Price)
 
 def _is_same(one: Terms, other: Terms) -> bool:
     def order(terms: Terms) -> tuple[object, ...]:
-        # The worst price of a market order follows the book, so repeated requests have different prices.
-        price = None if terms.is_market else terms.price
-        return terms.symbol, terms.side, terms.kind, terms.quantity, price, terms.stop_price, terms.exits
+        # Prices that follow the book differ between repeated requests.
+        price = None if terms.follows_market else terms.price
+        stop = None if terms.starts_trailing_bps else terms.stop_price
+        exits = terms.exits and terms.exits.likeness
+        return terms.symbol, terms.side, terms.kind, terms.quantity, price, stop, terms.trailing_bps, exits
 
     return order(one) == order(other)

@@ -8,7 +8,7 @@ from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Side
 
-Argument = Literal["price", "stop_price", "quantity", "quote_quantity"]
+Argument = Literal["price", "stop_price", "trailing", "quantity", "quote_quantity"]
 
 MARKET: Kind = "MARKET"
 LIMIT_MAKER: Kind = "LIMIT_MAKER"
@@ -27,7 +27,10 @@ DIGITS = 200
 
 @dataclass(frozen=True, slots=True)
 class OrderIntent:
-    """Side, type and amounts of an order that has not been sent."""
+    """Side, type and amounts of an order that has not been sent.
+
+    A trailing stop has `trailing` in percent; its `stop_price` is the first trigger, as the market is now.
+    """
 
     side: Side
     kind: Kind
@@ -35,6 +38,7 @@ class OrderIntent:
     quote_quantity: Quantity | None = None
     price: Price | None = None
     stop_price: Price | None = None
+    trailing: Decimal | None = None
 
     @property
     def is_stop(self) -> bool:
@@ -54,6 +58,7 @@ class OrderIntent:
         given: dict[Argument, Decimal | None] = {
             "price": self.price,
             "stop_price": self.stop_price,
+            "trailing": self.trailing,
             "quantity": self.quantity,
             "quote_quantity": self.quote_quantity,
         }
@@ -66,13 +71,15 @@ class OrderIntent:
     def problems(self) -> dict[Argument, str]:
         """Return the amounts that this type lacks or cannot use, each with the reason."""
         found: dict[Argument, str] = {}
-        allowed = NEEDS[self.kind]
+        allowed: tuple[Argument, ...] = (*NEEDS[self.kind], *(("trailing",) if self.is_stop else ()))
         if self.kind == MARKET:
             allowed = ("quantity", "quote_quantity")
             if (self.quantity is None) == (self.quote_quantity is None):
                 found["quantity"] = "a MARKET order needs either quantity or quote_quantity"
         else:
-            found |= {each: f"a {self.kind} order needs a {each}" for each in allowed if each not in self.amounts}
+            found |= {
+                each: f"a {self.kind} order needs a {each}" for each in NEEDS[self.kind] if each not in self.amounts
+            }
         found |= {each: f"a {self.kind} order takes no {each}" for each in self.amounts if each not in allowed}
         found |= {each: "must be greater than zero" for each, amount in self.amounts.items() if amount <= 0}
         return found

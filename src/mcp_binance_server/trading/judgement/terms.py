@@ -27,7 +27,7 @@ ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
 # Size of the cache. Each step of an order reads its terms again, and checks of later orders do too.
 MOST_READ = 1_024
-LATER = ("exits", "replaces", "amends")
+LATER = ("exits", "replaces", "amends", "trailing_bps")
 # Prefix for signatures (domain separation). Without the prefix, another message signed with these keys could pass as
 # terms.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
@@ -44,7 +44,7 @@ class Terms:
     `price` is the limit price, or the worst price of a market order. `counted` is the charge against limits, in whole
     hundredths of the counting asset (the unit of all limits). `policy` is the hash of the rules that applied when the
     order was shown. `replaces` is the ID of an open order that this one replaces. With `amends`, that order is only
-    reduced.
+    reduced. A trailing stop has `trailing_bps`; its `stop_price` is the first trigger as shown, and is not sent.
     """
 
     account: str
@@ -64,6 +64,7 @@ class Terms:
     exits: Exits | None = None
     replaces: str | None = None
     amends: bool = False
+    trailing_bps: int | None = None
 
     @property
     def value(self) -> Quantity:
@@ -86,7 +87,19 @@ class Terms:
     @property
     def is_stop(self) -> bool:
         """Whether the order protects a position. If it does, its cancel must be confirmed."""
-        return self.stop_price is not None or (self.exits is not None and self.exits.stop is not None)
+        has_trigger = self.stop_price is not None or self.trailing_bps is not None
+        return has_trigger or (self.exits is not None and self.exits.stop is not None)
+
+    @property
+    def starts_trailing_bps(self) -> int | None:
+        """Distance of a trailing stop that follows the price at once: a single one, or that of a pair."""
+        is_pair = self.exits is not None and not self.exits.has_entry
+        return self.exits.trailing_bps if self.exits is not None and is_pair else self.trailing_bps
+
+    @property
+    def follows_market(self) -> bool:
+        """Whether the limit price comes from the market, so that it differs between repeated requests."""
+        return self.is_market or self.trailing_bps is not None
 
     @property
     def taken(self) -> int:
@@ -112,8 +125,8 @@ class Terms:
 
     @property
     def amounts_json(self) -> str:
-        """Part of `to_json` that stays equal when an order is repeated. It omits the worst price of a market order."""
-        price = "" if self.is_market else f'"price":"{written(self.price)}",'
+        """Part of `to_json` that stays equal when an order is repeated. It omits a price that comes from the market."""
+        price = "" if self.follows_market else f'"price":"{written(self.price)}",'
         return f'{price}"quantity":"{written(self.quantity)}"'
 
     def to_json(self) -> str:
@@ -205,14 +218,16 @@ def _prefix(mode: TradingMode, network: str) -> str:
 
 def _plain(value: object) -> object:
     if isinstance(value, Exits):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        told = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        return {name: plain for name, plain in told.items() if name not in LATER or plain}
     return written(value) if isinstance(value, Decimal) else value
 
 
 def _exits(told: object) -> Exits:
     said = dict[str, object](told)  # type: ignore[call-overload] # a wrong value fails like other wrong terms
-    amounts = {name: _amount(amount) for name, amount in said.items() if name != "shape"}
-    return Exits(shape=said["shape"], **amounts)  # type: ignore[arg-type] # as above
+    others = {name: value for name, value in said.items() if name in {"shape", "trailing_bps"}}
+    amounts = {name: _amount(amount) for name, amount in said.items() if name not in others}
+    return Exits(**others, **amounts)  # type: ignore[arg-type] # as above
 
 
 def _amount(text: object) -> Decimal | None:

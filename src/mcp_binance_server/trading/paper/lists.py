@@ -44,7 +44,7 @@ def problem_of(listed: WrittenList) -> str:
         "each order of a list needs its own ID": len({each.client_order_id for each in orders}) == len(orders),
         "the entry of a list must be LIMIT or LIMIT_MAKER": all(each.kind in ENTRY_KINDS for each in entries),
         "the exits of a list must be LIMIT_MAKER or GTC stops": all(
-            each.kind == LIMIT_MAKER or (each.stop_price is not None and each.time_in_force == "GTC") for each in exits
+            each.kind == LIMIT_MAKER or (each.is_stop and each.time_in_force == "GTC") for each in exits
         ),
         "the exits of a list need the same side and quantity": len({(each.side, each.quantity) for each in exits}) == 1,
         "the entry of a list must be on the other side": all(each.side != exits[0].side for each in entries),
@@ -55,8 +55,13 @@ def problem_of(listed: WrittenList) -> str:
 
 
 def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
-    """Return a message about the first order whose price the market has already passed; "" if there is none."""
+    """Return a message about the first order whose price the market has already passed; "" if there is none.
+
+    A trailing stop starts at the market, so it is never passed.
+    """
     for order in orders:
+        if order.trailing_bps is not None:
+            continue
         is_passed = last is not None and (order.level <= last if order.waits_above else order.level >= last)
         if is_passed and last is not None:
             where = "above" if order.waits_above else "below"

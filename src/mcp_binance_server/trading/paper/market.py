@@ -64,7 +64,7 @@ class PaperMarket:
                 continue
             # The order may have waited for the next match. Earlier trades must not fill it.
             order.arrives_ms = now_ms
-            if order.stop_price is not None:
+            if order.is_stop:
                 order.status = "NEW"
                 continue
             self.waiting.remove(order)
@@ -112,7 +112,7 @@ class PaperMarket:
         """
         yield from self._give(at_ms, tape_id, price, quantity, "BUY" if buyer_is_maker else "SELL")
         stops = [each for each in self.waiting if each.status == "NEW" and each.arrives_ms <= at_ms]
-        for order in [each for each in stops if _is_triggered(each, price)]:
+        for order in [each for each in stops if each.sees(price)]:
             self.waiting.remove(order)
             order.is_triggered = True
             self._end_others(order)
@@ -158,7 +158,7 @@ class PaperMarket:
 
         With `takes` False, the book and the queue positions are unknown.
         """
-        makers = [each for each in orders if each.stop_price is None]
+        makers = [each for each in orders if not each.is_stop]
         refusal = misplaced(orders, self.last)
         if takes and any(self._would_take(each) for each in makers):
             refusal = refusal or WOULD_TAKE
@@ -259,9 +259,3 @@ class PaperMarket:
         if order.part is not None and order.part.is_entry and not order.left:
             self.filled_entries.append(order)
         return PaperFill(order.order_id, price, quantity, tape_id is not None, at_ms, tape_id)
-
-
-def _is_triggered(order: PaperOrder, price: Price) -> bool:
-    if order.stop_price is None:
-        return False
-    return price >= order.stop_price if order.triggers_above else price <= order.stop_price

@@ -50,14 +50,15 @@ class LeaseLost(Exception):
 
 
 class _Mark(NamedTuple):
-    """Written state of an order: the fields that its owner sees, and the queue position."""
+    """Written state of an order: the fields that its owner sees, the queue position, and the best price for a stop."""
 
     told: tuple[str, Quantity, bool]
     ahead: Quantity | None
+    best: Price | None
 
     @classmethod
     def of(cls, order: PaperOrder) -> "_Mark":
-        return cls((order.status, order.filled, order.is_triggered), order.ahead)
+        return cls((order.status, order.filled, order.is_triggered), order.ahead, order.best)
 
 
 @dataclass(eq=False)
@@ -103,7 +104,7 @@ class SymbolMatcher:
     @property
     def has_stops(self) -> bool:
         """Whether a stop waits for its trigger. When triggered, a stop takes from the book."""
-        return any(each.stop_price is not None and each.is_in_market for each in self._orders())
+        return any(each.is_stop and each.is_in_market for each in self._orders())
 
     async def load(self) -> None:
         """Load the open orders, and the tape position up to which they were matched."""
@@ -184,7 +185,7 @@ class SymbolMatcher:
                 market = self._markets.setdefault(row.account, self._new_market())
                 order = row.to_paper()
                 self._written[order_id] = _Mark.of(order)
-                is_waiting = not order.is_in_market or (order.stop_price is not None and not order.is_triggered)
+                is_waiting = not order.is_in_market or (order.is_stop and not order.is_triggered)
                 (market.waiting if is_waiting else market.resting).append(order)
         return frozenset(gone.values())
 

@@ -8,6 +8,7 @@ from mcp_binance_server.domain.order_requests import Kind, ListShape, Side, Time
 
 NONE = Quantity(Decimal(0))
 PENDING = "PENDING_NEW"
+WHOLE_BPS = 10_000
 OPEN = frozenset({PENDING, "NEW", "PARTIALLY_FILLED"})
 
 
@@ -34,7 +35,7 @@ class ListPart:
 
 @dataclass(slots=True)
 class PaperOrder:
-    """A paper order. A stop waits for its trigger."""
+    """A paper order. A stop waits for its trigger, which follows the best price since the start if it trails."""
 
     order_id: int
     side: Side
@@ -44,6 +45,9 @@ class PaperOrder:
     quantity: Quantity
     arrives_ms: int
     stop_price: Price | None = None
+    trailing_bps: int | None = None
+    best: Price | None = None
+    """Best price for a trailing stop since its start: the highest for a sale; None before the first trade."""
     triggers_above: bool = False
     is_triggered: bool = False
     filled: Quantity = NONE
@@ -61,6 +65,10 @@ class PaperOrder:
     @property
     def is_open(self) -> bool:
         return self.status in OPEN
+
+    @property
+    def is_stop(self) -> bool:
+        return self.stop_price is not None or self.trailing_bps is not None
 
     @property
     def awaits_entry(self) -> bool:
@@ -86,3 +94,13 @@ class PaperOrder:
     def waits_above(self) -> bool:
         """Whether the market must rise to reach the order's level."""
         return self.triggers_above if self.stop_price is not None else self.side == "SELL"
+
+    def sees(self, price: Price) -> bool:
+        """Return True if a trade at this price triggers the stop. A trailing stop first follows the price."""
+        if self.trailing_bps is None:
+            stop = self.stop_price
+            return stop is not None and (price >= stop if self.triggers_above else price <= stop)
+        rises = self.triggers_above
+        self.best = price if self.best is None else min(self.best, price) if rises else max(self.best, price)
+        away = WHOLE_BPS + self.trailing_bps if rises else WHOLE_BPS - self.trailing_bps
+        return price * WHOLE_BPS >= self.best * away if rises else price * WHOLE_BPS <= self.best * away

@@ -32,7 +32,7 @@ WorkT = TypeVar("WorkT")
 GivenT = TypeVarTuple("GivenT")
 
 # Number of the version of the tables. Each version has a log of its own.
-NAME = "paper:1"
+NAME = "paper:2"
 MATCHER = "paper-matcher"
 DAY_MS = 86_400_000
 KEEP_MS = 30 * DAY_MS

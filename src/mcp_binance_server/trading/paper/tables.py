@@ -25,7 +25,8 @@ LAST_MS = 2**63 - 1
 _OPEN = ",".join(f"'{each}'" for each in sorted(OPEN))
 _COLUMNS = (
     "order_id, account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, quantity, executed, "
-    "spent, status, reason, ahead, triggered, arrives_ms, created_ms, updated_ms, list_id, shape, is_entry"
+    "spent, status, reason, ahead, triggered, arrives_ms, created_ms, updated_ms, list_id, shape, is_entry, "
+    "trailing_bps, best"
 )
 
 
@@ -40,6 +41,7 @@ class PaperRow:
     arrives_ms: int
     reason: str
     part: ListPart | None = None
+    best: Price | None = None
 
     def to_paper(self) -> PaperOrder:
         order = self.order
@@ -53,7 +55,9 @@ class PaperRow:
             quantity=order.quantity,
             arrives_ms=self.arrives_ms,
             stop_price=order.stop_price or None,
-            triggers_above=bool(order.stop_price) and intent.triggers_above,
+            trailing_bps=order.trailing_bps,
+            best=self.best,
+            triggers_above=(bool(order.stop_price) or order.trailing_bps is not None) and intent.triggers_above,
             filled=order.executed,
             ahead=self.ahead,
             is_triggered=self.is_triggered,
@@ -117,11 +121,13 @@ def insert_order(
     rows.execute(
         "INSERT INTO paper_order (account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, "
         "quantity, executed, spent, status, reason, ahead, triggered, arrives_ms, created_ms, "
-        "updated_ms, list_id, shape, is_entry) VALUES (?,?,?,?,?,?,?,?,?,'0','0',?,'',NULL,0,?,?,?,?,?,?)",
+        "updated_ms, list_id, shape, is_entry, trailing_bps) "
+        "VALUES (?,?,?,?,?,?,?,?,?,'0','0',?,'',NULL,0,?,?,?,?,?,?,?)",
         (
             account, order.client_order_id, order.symbol, order.side, order.kind, order.time_in_force,
             str(order.price), None if order.stop_price is None else str(order.stop_price), str(order.quantity),
             PENDING, arrives_ms, now_ms, now_ms, part and part.list_id, part and part.shape, part and part.is_entry,
+            order.trailing_bps,
         ),
     )  # fmt: skip
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE order_id=last_insert_rowid()"
@@ -131,11 +137,11 @@ def insert_order(
 def write_order(rows: Rows, order: PaperOrder, spent: Quantity, now_ms: int) -> None:
     rows.execute(
         "UPDATE paper_order SET quantity=?, executed=?, spent=?, status=?, ahead=?, triggered=?, arrives_ms=?, "
-        "reason=?, updated_ms=? WHERE order_id=?",
+        "reason=?, updated_ms=?, best=? WHERE order_id=?",
         (
             str(order.quantity), str(order.filled), str(spent), order.status,
             None if order.ahead is None else str(order.ahead), order.is_triggered, order.arrives_ms, order.reason,
-            now_ms, order.order_id,
+            now_ms, None if order.best is None else str(order.best), order.order_id,
         ),
     )  # fmt: skip
 
@@ -288,7 +294,7 @@ def write_tape_seen(rows: Rows, symbol: Symbol, seen: SeenPrint) -> None:
 
 def _row(row: tuple[Any, ...]) -> PaperRow:
     order_id, account, name, symbol, side, kind, force, price, stop, quantity, executed, spent, status, *rest = row
-    reason, ahead, triggered, arrives_ms, created_ms, updated_ms, list_id, shape, is_entry = rest
+    reason, ahead, triggered, arrives_ms, created_ms, updated_ms, list_id, shape, is_entry, trailing_bps, best = rest
     order = Order(
         order_id=count_in(order_id),
         client_order_id=text_in(name),
@@ -305,10 +311,13 @@ def _row(row: tuple[Any, ...]) -> PaperRow:
         created_ms=moment_in(created_ms),
         updated_ms=moment_in(updated_ms),
         list_id="" if list_id is None else text_in(list_id),
+        trailing_bps=None if trailing_bps is None else count_in(trailing_bps),
+        trailing_ms=None if best is None else moment_in(arrives_ms),
     )
     stands = None if ahead is None else Quantity(amount_in(ahead))
     part = None if list_id is None else ListPart(text_in(list_id), _shape(shape), bool(is_entry))
-    return PaperRow(text_in(account), order, stands, bool(triggered), moment_in(arrives_ms), text_in(reason), part)
+    arrives, seen = moment_in(arrives_ms), None if best is None else Price(amount_in(best))
+    return PaperRow(text_in(account), order, stands, bool(triggered), arrives, text_in(reason), part, seen)
 
 
 def _shape(value: object) -> ListShape:

@@ -12,7 +12,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer
 from mcp_binance_server.surface.tools.rows import omitted
 from mcp_binance_server.surface.views.markdown import exact, exact_average, instant
-from mcp_binance_server.surface.views.trading.orders import LEGS, leg_words
+from mcp_binance_server.surface.views.trading.orders import LEGS, leg_words, open_notes
 from mcp_binance_server.surface.views.trading.terms import confirmed_words, money_notes, order_words
 from mcp_binance_server.words import word
 
@@ -101,5 +101,5 @@ def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step:
         network=placed.venue.network,
         host=placed.venue.host,
         as_of=instant(placed.as_of_ms),
-        notes=money_notes(placed.mode, placed.venue),
+        notes=[*open_notes(placed), *money_notes(placed.mode, placed.venue)],
     )

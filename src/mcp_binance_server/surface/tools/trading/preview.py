@@ -4,11 +4,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.money import Price, percent_of
 from mcp_binance_server.domain.order_requests import TermsKind
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.services.trading.planning import OrderOptions, whole_of
@@ -39,7 +39,16 @@ from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.judgement.terms import Terms
 
+
+def _without_sign(value: object) -> object:
+    return value.strip().removesuffix("%").rstrip() if isinstance(value, str) else value
+
+
 ALL, OCO = "all", "OCO"
+STOP: TermsKind = "STOP_LOSS_LIMIT"
+Percent = Annotated[str, BeforeValidator(_without_sign), DECIMAL, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,8})?$")]
+# Binance's own argument, in basis points.
+BasisPoints = Annotated[int, Field(ge=1, le=9_999)]
 ReplacedId = Annotated[ClientOrderId, Field(description="client_order_id of an open order to replace")]
 AmountOrAll = Annotated[str, DECIMAL, Field(pattern=r"^((?i:all)|[0-9]{1,20}(\.[0-9]{1,20})?)$")]
 
@@ -51,7 +60,25 @@ class PreviewTradableOrder(PreviewOrder):
     time_in_force: TimeInForce | None = optional("Default GTC")
     take_profit: DecimalText | None = optional("BUY: take-profit price")
     stop_loss: DecimalText | None = optional("BUY: stop-loss price")
+    trailing: Percent | None = optional("Trailing stop, percent below the highest price; no stop price or limit")
+    trailing_delta: SkipJsonSchema[BasisPoints | None] = None
     replaces: ReplacedId | None = None
+
+    @model_validator(mode="after")
+    def _trails(self) -> Self:
+        if self.percent is None:
+            return self
+        if self.trailing is not None and self.trailing_delta is not None:
+            raise PydanticCustomError("trailing", "trailing and trailing_delta are the same distance: give one of them")
+        if self.stop_price is not None or self.stop_loss is not None:
+            raise PydanticCustomError("trailing", "a trailing stop has no stop price: it starts at the market")
+        if self.side == "SELL" and self.kind not in (STOP, OCO):
+            raise PydanticCustomError("trailing", "a trailing SELL has type STOP_LOSS_LIMIT or OCO")
+        if self.kind == STOP and self.price is not None:
+            raise PydanticCustomError("trailing", "a trailing stop takes no price: its limit is computed and shown")
+        if self.kind == STOP and self.side != "SELL":
+            raise PydanticCustomError("trailing", "a trailing stop sells: a BUY has it as an exit, like stop_loss")
+        return self
 
     @model_validator(mode="after")
     def _stays(self) -> Self:
@@ -63,10 +90,10 @@ class PreviewTradableOrder(PreviewOrder):
     def _pairs(self) -> Self:
         if self.type != OCO:
             return self
-        if None in (self.quantity, self.price, self.stop_price):
-            raise PydanticCustomError("pair", "OCO needs quantity, price (take profit) and stop_price")
+        if None in (self.quantity, self.price) or (self.stop_price is None and self.percent is None):
+            raise PydanticCustomError("pair", "OCO needs quantity, price (take profit), and stop_price or trailing")
         if self.quote_quantity is not None or self.take_profit is not None or self.stop_loss is not None:
-            raise PydanticCustomError("pair", "OCO takes only quantity, price and stop_price")
+            raise PydanticCustomError("pair", "OCO takes only quantity, price, and stop_price or trailing")
         return self
 
     @property
@@ -78,12 +105,28 @@ class PreviewTradableOrder(PreviewOrder):
         """Return the options of an order: a pair (OCO), exits, and an order that it replaces."""
         is_pair = self.type == OCO
         stop = self.stop_price if is_pair else self.stop_loss
-        return OrderOptions(is_pair, _price(self.take_profit), _price(stop), self.replaces)
+        trailing = None if self.kind == STOP else self.percent
+        return OrderOptions(is_pair, _price(self.take_profit), _price(stop), self.replaces, trailing)
+
+    @property
+    def kind(self) -> TermsKind:
+        """Return the type; a trailing sale without a type is a stop."""
+        is_stop = self.percent is not None and self.side == "SELL" and "type" not in self.model_fields_set
+        return STOP if is_stop else self.type
+
+    @property
+    def percent(self) -> Decimal | None:
+        """Return the distance of a trailing stop in percent."""
+        if self.trailing_delta is not None:
+            return percent_of(self.trailing_delta)
+        return None if self.trailing is None else Decimal(self.trailing)
 
     @property
     def plain(self) -> "PreviewTradableOrder":
         """Return the order without its options. For an OCO pair this is the LIMIT_MAKER order."""
-        return self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None}) if self.type == OCO else self
+        if self.type == OCO:
+            return self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None})
+        return self.model_copy(update={"type": self.kind})
 
 
 class TradablePreviewAnswer(PreviewAnswer):
@@ -117,10 +160,12 @@ async def preview_tradable_order(context: Context, arguments: PreviewTradableOrd
 
 
 async def _intent(context: Context, arguments: PreviewTradableOrder) -> OrderIntent:
+    trailing = arguments.percent if arguments.type == STOP else None
     if not arguments.is_all:
-        return intent_of(arguments)
+        return replace(intent_of(arguments), trailing=trailing)
     whole = await whole_of(context.preview, arguments.symbol, arguments.side)
-    return replace(intent_of(arguments.model_copy(update={"quantity": None})), quantity=whole)
+    intent = intent_of(arguments.model_copy(update={"quantity": None}))
+    return replace(intent, quantity=whole, trailing=trailing)
 
 
 def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
@@ -158,6 +203,7 @@ def _beside(terms: Terms) -> dict[str, str]:
             "stop": exits.stop,
             "stop_limit": exits.stop_limit,
             "exit_quantity": exits.quantity,
+            "trailing": None if exits.trailing_bps is None else percent_of(exits.trailing_bps),
         }
     listed = {} if exits is None else {"list": exits.shape}
     replaced = {} if terms.replaces is None else {"amends" if terms.amends else "replaces": terms.replaces}

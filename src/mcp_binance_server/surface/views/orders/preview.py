@@ -92,6 +92,8 @@ def _order(shown: Preview) -> str:
         what = f"{plain(rules.base)} for {written(order.quote_quantity or Decimal(0))} {plain(rules.quote)}"
     at = f" at {written(order.price)}" if order.price is not None else ""
     stop = f", stop {written(order.stop_price)}" if order.stop_price is not None else ""
+    if order.trailing is not None and order.stop_price is not None:
+        stop = f", trailing {written(order.trailing)}% (first trigger {written(order.stop_price)})"
     return f"{order.side} {what} {order.kind}{at}{stop} ({plain(rules.symbol)})"
 
 

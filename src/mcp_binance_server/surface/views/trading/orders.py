@@ -16,6 +16,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     exits_words,
     mode_word,
     order_words,
+    trailing_notes,
     unformatted,
     unprotected_words,
     where_from,
@@ -120,9 +121,16 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
         *([f"**Reason**: {unformatted(word(placed.reason))}"] if placed.reason else []),
         *([f"**Next**: {step}"] if step else []),
         "",
+        *(f"*{each}*" for each in open_notes(placed)),
         *where_from(placed.mode, placed.venue, placed.as_of_ms),
     ]
     return "\n".join(lines)
+
+
+def open_notes(placed: PlacedOrder) -> list[str]:
+    """Return what its user must know of an order while it is open."""
+    is_open = placed.outcome == "placed" and placed.intent.final_ms is None
+    return trailing_notes(placed.intent.terms) if is_open else []
 
 
 def waiting_summary(kept: StoredPreview, mode: str, *, has_approver: bool) -> str:

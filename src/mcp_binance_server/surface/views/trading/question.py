@@ -7,7 +7,13 @@ from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
 from mcp_binance_server.domain.symbols import SymbolRules, is_plausible
 from mcp_binance_server.services.trading.answers import Cancellation, CancellationOfAll
 from mcp_binance_server.surface.views.markdown import exact, stamp
-from mcp_binance_server.surface.views.trading.terms import UNPROTECTED, exits_words, priced
+from mcp_binance_server.surface.views.trading.terms import (
+    UNPROTECTED,
+    exits_words,
+    priced,
+    trailing_notes,
+    trigger_words,
+)
 from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.judgement.terms import Terms
@@ -89,7 +95,7 @@ def _beside(terms: Terms, quote: str) -> list[str]:
     if terms.replaces is not None:
         gone = f"Cancels order {terms.replaces} first; if this one is then rejected, no order is open"
         told.append(f"Only reduces order {terms.replaces}" if terms.amends else gone)
-    return told
+    return [*told, *trailing_notes(terms)]
 
 
 def _kind(terms: Terms, quote: str) -> str:
@@ -98,9 +104,9 @@ def _kind(terms: Terms, quote: str) -> str:
     at = f"{priced(terms.price)} {quote}"
     if terms.is_market:
         return f"MARKET, filled at once at {at} or better; the rest expires"
-    if terms.stop_price is not None:
-        stop = f"{priced(terms.stop_price)} {quote}"
-        return f"{terms.kind}, at {at} or better once {stop} is reached; {terms.time_in_force}"
+    if terms.stop_price is not None or terms.trailing_bps is not None:
+        trigger = trigger_words(terms.stop_price, terms.trailing_bps, f" {quote}")
+        return f"{terms.kind}, at {at} or better {trigger}; {terms.time_in_force}"
     stays = "" if terms.kind == "LIMIT_MAKER" else f"; {terms.time_in_force}"
     return f"{terms.kind}, at {at} or better{stays}"
 

@@ -11,6 +11,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     LEG_WORDS,
     exits_words,
     mode_word,
+    trailing_words,
     unformatted,
     unprotected_words,
     where_from,
@@ -202,6 +203,8 @@ def terms_words(terms: Terms) -> str:
     if terms.amends:
         return f"reduce {terms.replaces} to {exact(terms.quantity)} {plain(terms.symbol)}"
     stop = f" stop {exact(terms.stop_price)}" if terms.stop_price is not None else ""
+    if terms.trailing_bps is not None:
+        stop = f" {trailing_words(terms.trailing_bps)}"
     if terms.exits is not None and terms.exits.has_entry:
         stop = f", exits: {exits_words(terms.exits)}"
     elif terms.replaces is not None:

@@ -1,10 +1,10 @@
 """Texts about an order: its mode, its terms, and its confirmation."""
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Literal
 
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.domain.money import EXACT_DIGITS, Price, percent_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.answers import UnprotectedHolding
 from mcp_binance_server.surface.views.markdown import exact, instant, money, next_step, plain, price_places
@@ -38,6 +38,9 @@ KEEPS_PLACE = "The order is reduced and keeps its ID and its place in the queue.
 IN_ITS_PLACE = (
     "The old order is cancelled first. If the new one is then rejected, no order is open, and the answer says so."
 )
+STARTS_ANEW = "A new trailing stop starts at the present price: the highest price that the old one followed is lost."
+# Rise of the price, for an example.
+RISEN = Decimal("1.1")
 AFTERWARDS: dict[Way, str] = {
     "policy": "no further confirmation",
     "client": "the user is asked first",
@@ -76,7 +79,8 @@ def order_words(terms: Terms, base: str) -> str:
     at = f"at {priced(terms.price)}"
     if terms.is_market:
         return f"{what} {at} or better, {terms.time_in_force}{_beside(terms, base)} ({plain(terms.symbol)})"
-    stop = f", once {priced(terms.stop_price)} is reached" if terms.stop_price is not None else ""
+    stop = f", {trigger_words(terms.stop_price, terms.trailing_bps)}"
+    stop = "" if terms.stop_price is None and terms.trailing_bps is None else stop
     stays = "" if terms.kind == "LIMIT_MAKER" else f", {terms.time_in_force}"
     return f"{what} {at}{stop}{stays}{_beside(terms, base)} ({plain(terms.symbol)})"
 
@@ -87,16 +91,53 @@ def exits_words(exits: Exits) -> str:
     below = ""
     if exits.stop is not None and exits.stop_limit is not None:
         below = f"stop-loss {priced(exits.stop)} (limit {priced(exits.stop_limit)})"
+        if exits.trailing_bps is not None:
+            first = f"first trigger {priced(exits.stop)}, limit {priced(exits.stop_limit)}"
+            below = f"stop-loss {trailing_words(exits.trailing_bps)} ({first})"
     return " or ".join(filter(None, (above, below)))
+
+
+def trailing_words(trailing_bps: int) -> str:
+    """Format the distance of a trailing stop."""
+    return f"trailing {exact(percent_of(trailing_bps))}%"
+
+
+def trigger_words(stop: Price | None, trailing_bps: int | None, unit: str = "") -> str:
+    """Format the trigger of a stop: its price, or the distance that it trails by with the first trigger."""
+    price = "" if stop is None else f"{priced(stop)}{unit}"
+    if trailing_bps is None:
+        return f"once {price} is reached"
+    first = f" (first trigger {price})" if price else ""
+    return f"{trailing_words(trailing_bps)}{first}"
+
+
+def trailing_notes(terms: Terms) -> list[str]:
+    """Return how far the fixed limit of a trailing stop can lie below its trigger, and how to move it."""
+    exits = terms.exits
+    trailing = terms.trailing_bps if exits is None else exits.trailing_bps
+    trigger, limit = (terms.stop_price, terms.price) if exits is None else (exits.stop, exits.stop_limit)
+    if trailing is None or not trigger or limit is None:
+        return []
+    with localcontext(prec=EXACT_DIGITS):
+        now, risen = ((1 - limit / (trigger * factor)) * 100 for factor in (1, RISEN))
+    gap = f"{round_to_places(now, 2)}% below the trigger at first, {round_to_places(risen, 2)}% after a rise of 10%"
+    move = "preview the same stop with replaces" if exits is None else "cancel it and preview it again"
+    return [
+        f"The trigger follows the highest price, the limit {priced(limit)} does not: it is {gap}. The sale can be as "
+        f"cheap as the limit, and below it nothing is sold. To move the limit up, {move}."
+    ]
 
 
 def exit_notes(terms: Terms) -> list[str]:
     """Return notes on exits that may not fill, and on a replaced order."""
     exits = terms.exits
     entry = [UNPROTECTED] if exits is not None and exits.has_entry else []
-    stop = [JUMPED] if exits is not None and exits.stop is not None else []
+    is_fixed = exits is not None and exits.stop is not None and exits.trailing_bps is None
+    stop = [JUMPED] if is_fixed else []
     if terms.replaces is None:
-        return [*entry, *stop]
+        return [*entry, *stop, *trailing_notes(terms)]
+    if terms.trailing_bps is not None and not terms.amends:
+        return [IN_ITS_PLACE, STARTS_ANEW, *trailing_notes(terms)]
     return [KEEPS_PLACE if terms.amends else IN_ITS_PLACE]
 
 
