@@ -122,7 +122,6 @@ async def test_no_order_ever_leaves_with_an_open_price(served: ServedExchange, t
         b"type=STOP_LOSS&",
         b"type=TAKE_PROFIT&",
         b"quoteOrderQty",
-        b"trailingDelta",
         b"icebergQty",
     ):
         assert never not in raw

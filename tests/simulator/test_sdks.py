@@ -10,9 +10,8 @@ import pytest
 from support.built import installed_sdks
 from support.process import Process
 
-# A later version builds trailing stops; the others are not simulated, or refused as Binance does.
+# Not simulated, or refused as Binance does.
 REFUSED = {
-    ("binance_sdk_spot", "new_order with trailing_delta"): -1102,
     ("binance_sdk_spot", "delete_order of an unknown order"): -2011,
     ("binance_sdk_spot", "sor_order_test"): -5000,
     ("python_binance", "stream_get_listen_key"): -5000,

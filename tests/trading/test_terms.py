@@ -37,9 +37,7 @@ OTHERS: dict[str, object] = {
 EXITS = [
     Exits("OCO", Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal("49000.5"))),
     Exits("OPO", Quantity(Decimal("0.001")), stop=Price(Decimal(50000)), stop_limit=Price(Decimal(49000))),
-    Exits(
-        "OCO", Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal(49000)), 200
-    ),
+    Exits("OCO", Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal(49000)), 200),
 ]
 
 

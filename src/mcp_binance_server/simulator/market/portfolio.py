@@ -65,7 +65,12 @@ class Order:
     @property
     def waiting(self) -> bool:
         """Return whether a stop order still waits for its trigger."""
-        return self.status == "NEW" and self.stop_price != ZERO and self.triggered_ms is None
+        return self.status == "NEW" and self.conditional and self.triggered_ms is None
+
+    @property
+    def conditional(self) -> bool:
+        """Return whether a stop price or a trailing delta triggers the order."""
+        return self.stop_price != ZERO or "trailingDelta" in self.label
 
     @property
     def working(self) -> bool:
@@ -75,7 +80,7 @@ class Order:
     @property
     def working_ms(self) -> int:
         """Time at which the order entered the book or was matched; -1 if never."""
-        if self.stop_price != ZERO:
+        if self.conditional:
             return -1 if self.triggered_ms is None else self.triggered_ms
         return self.placed_ms if self.released_ms is None else self.released_ms
 

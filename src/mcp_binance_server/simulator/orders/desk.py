@@ -278,7 +278,7 @@ class OrderDesk:
             Refusal: a stop order would trigger immediately, or a LIMIT_MAKER would match.
         """
         wanted = order.wanted
-        if wanted.conditional and triggered(wanted, self.engine.crowd.last(wanted.symbol, now_ms) or 0):
+        if wanted.conditional and wanted.stop and triggered(wanted, self.engine.crowd.last(wanted.symbol, now_ms) or 0):
             raise rejected("Order would trigger immediately.")
         match, levels = self.engine.match(order, now_ms)
         if wanted.kind == "LIMIT_MAKER" and (match.steps or match.beyond):

@@ -90,7 +90,7 @@ class OrderEngine:
         """Apply one market trade to a symbol's book, and trigger the stop orders that it reaches."""
         self._serve(symbol, self.book(symbol).strike(one.price, one.quantity, sold=one.sold), one.at_ms)
         for order in self._waiting(symbol):
-            if order.waiting and triggered(order.wanted, one.price):
+            if order.waiting and _struck(order, one):
                 order.triggered_ms = order.updated_ms = one.at_ms
                 self._begin(order, one.at_ms)
                 self._activate(order, one.at_ms)
@@ -213,7 +213,7 @@ class OrderEngine:
         resting = self.book(symbol).orders.values()
         if any(order.price >= low if order.buys else order.price <= high for order in resting):
             return True
-        return any(triggered(order.wanted, end) for order in self._waiting(symbol) for end in (low, high))
+        return any(_moves(order, end) for order in self._waiting(symbol) for end in (low, high))
 
     def _waiting(self, symbol: Symbol) -> list[LiveOrder]:
         orders = self._records.orders.values()
@@ -334,9 +334,46 @@ class OrderEngine:
 
 
 def triggered(wanted: Wanted, price: int) -> bool:
-    """Return whether a trade at a price triggers a stop order."""
-    rising = wanted.buys == wanted.kind.startswith("STOP_LOSS")
-    return price >= wanted.stop if rising else price <= wanted.stop
+    """Return whether a trade at a price meets the stop price of an order."""
+    return price >= wanted.stop if wanted.rises else price <= wanted.stop
+
+
+def _struck(order: LiveOrder, one: Print) -> bool:
+    """Apply a trade to a waiting order. Return whether it triggers the order.
+
+    A purchase with a delta triggers on a rise, a sale on a fall. Such an order tracks the trades from its stop price
+    on, without a stop price from the next trade on.
+
+    https://github.com/binance/binance-spot-api-docs/blob/master/faqs/trailing-stop-faq.md
+    """
+    wanted = order.wanted
+    if not wanted.trailing:
+        return triggered(wanted, one.price)
+    if order.tracked_ms is None:
+        if wanted.stop and not triggered(wanted, one.price):
+            return False
+        order.tracked_ms, order.extreme = one.at_ms, one.price
+        return False
+    if one.price < order.extreme if wanted.buys else one.price > order.extreme:
+        order.extreme = one.price
+        return False
+    return _distance(order, one.price) >= order.extreme * wanted.trailing
+
+
+def _distance(order: LiveOrder, price: int) -> int:
+    """Return how far a price has turned from the extreme of an order, in basis points times the extreme."""
+    return abs(price - order.extreme) * 10_000
+
+
+def _moves(order: LiveOrder, price: int) -> bool:
+    """Return whether a trade at a price would change or trigger a waiting order."""
+    wanted = order.wanted
+    if not wanted.trailing:
+        return triggered(wanted, price)
+    if order.tracked_ms is None:
+        return not wanted.stop or triggered(wanted, price)
+    is_better = price < order.extreme if wanted.buys else price > order.extreme
+    return is_better or _distance(order, price) >= order.extreme * wanted.trailing
 
 
 def _worth(match: Match, value: int) -> int:

@@ -135,7 +135,8 @@ class ListDesk:
         stop, profit = (order.wanted for order in listed.others)
         target = profit.price or profit.stop
         last = None if listed.others[0].pending else self._desk.engine.crowd.last(listed.symbol, now_ms)
-        prices = [stop.stop, target] if last is None else [stop.stop, last, target]
+        # A trailing stop can have no stop price: then only the other order has a place.
+        prices = [price for price in (stop.stop, last, target) if price]
         if stop.buys:
             prices.reverse()
         if any(low >= high for low, high in pairwise(prices)):

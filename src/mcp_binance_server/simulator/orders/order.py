@@ -44,6 +44,8 @@ class Wanted:
     peg: Peg | None = None
     strategy_id: int | None = None
     strategy_type: int | None = None
+    trailing: int = 0
+    """`trailingDelta` in basis points; 0 for an order that does not trail."""
 
     @property
     def at_market(self) -> bool:
@@ -53,6 +55,11 @@ class Wanted:
     @property
     def conditional(self) -> bool:
         return self.kind in STOPS
+
+    @property
+    def rises(self) -> bool:
+        """Return whether a rising price triggers the order."""
+        return self.buys == self.kind.startswith("STOP_LOSS")
 
     @property
     def locked_asset(self) -> str:
@@ -112,6 +119,10 @@ class LiveOrder:
     list_id: int = -1
     released_ms: int | None = None
     amendments: list[Amendment] = field(default_factory=list[Amendment])
+    tracked_ms: int | None = None
+    """Time of the first trade that a trailing order follows; None before it."""
+    extreme: int = 0
+    """Best price since then: the lowest for a purchase, the highest for a sale."""
 
     @property
     def open(self) -> bool:
@@ -162,5 +173,10 @@ class LiveOrder:
             released_ms=self.released_ms,
             quote_quantity=decimal_string(wanted.quote),
             iceberg=decimal_string(wanted.iceberg),
-            label=wanted.label(),
+            label=wanted.label() | self._trail(),
         )
+
+    def _trail(self) -> Label:
+        if not self.wanted.trailing:
+            return {}
+        return {"trailingDelta": self.wanted.trailing, "trailingTime": self.tracked_ms or -1}

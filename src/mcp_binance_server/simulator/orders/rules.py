@@ -29,6 +29,7 @@ class SymbolRules(msgspec.Struct, rename="camel"):
     iceberg_allowed: bool = False
     quote_order_qty_market_allowed: bool = False
     peg_instructions_allowed: bool = False
+    allow_trailing_stop: bool = False
 
     @property
     def most_amendments(self) -> int:
@@ -70,7 +71,10 @@ def check_filters(wanted: Wanted, filters: list[Filter], *, average: int, open_o
         Refusal: a filter fails.
     """
     by_name = {str(entry["filterType"]): entry for entry in filters}
-    for name, check in (("PRICE_FILTER", _price), ("LOT_SIZE", _lot), ("MARKET_LOT_SIZE", _market_lot)):
+    checks = {
+        "PRICE_FILTER": _price, "LOT_SIZE": _lot, "MARKET_LOT_SIZE": _market_lot, "TRAILING_DELTA": _trailing
+    }  # fmt: skip
+    for name, check in checks.items():
         if name in by_name and not check(wanted, by_name[name]):
             raise failed(name)
     for name in ("PERCENT_PRICE", "PERCENT_PRICE_BY_SIDE"):
@@ -131,6 +135,12 @@ def _percent(wanted: Wanted, entry: Filter, average: int) -> bool:
     prefix = "" if entry["filterType"] == "PERCENT_PRICE" else "bid" if wanted.buys else "ask"
     low, high = (f"{prefix}Multiplier{end}" if prefix else f"multiplier{end}" for end in ("Down", "Up"))
     return average * Decimal(str(entry[low])) <= wanted.price <= average * Decimal(str(entry[high]))
+
+
+def _trailing(wanted: Wanted, entry: Filter) -> bool:
+    place = "Above" if wanted.rises else "Below"
+    least, most = (int(entry[f"{end}Trailing{place}Delta"]) for end in ("min", "max"))
+    return not wanted.trailing or least <= wanted.trailing <= most
 
 
 def _notional(wanted: Wanted, entry: Filter, value: int) -> bool:

@@ -15,6 +15,7 @@ LABELS = {
     "pegOffsetType": "gOT",
     "pegOffsetValue": "gOV",
     "peggedPrice": "gp",
+    "trailingDelta": "d",
 }
 REPORT, POSITION, LIST = "user@executionReport", "user@outboundAccountPosition", "user@listStatus"
 
@@ -70,7 +71,9 @@ def execution_report(execution: Execution) -> Body:
     body["V"] = order.self_trade
     if execution.prevention is not None:
         body |= _prevented(execution.prevention)
-    body |= {LABELS[name]: value for name, value in order.label.items()}
+    body |= {LABELS[name]: value for name, value in order.label.items() if name in LABELS}
+    if order.label.get("trailingTime", -1) != -1:
+        body["D"] = order.label["trailingTime"]
     if execution.expiry_reason is not None:
         body["eR"] = execution.expiry_reason
     return body

@@ -100,7 +100,7 @@ class PaperOrder:
         if self.trailing_bps is None:
             stop = self.stop_price
             return stop is not None and (price >= stop if self.triggers_above else price <= stop)
-        rises = self.triggers_above
+        rises = self.side == "BUY"
         self.best = price if self.best is None else min(self.best, price) if rises else max(self.best, price)
         away = WHOLE_BPS + self.trailing_bps if rises else WHOLE_BPS - self.trailing_bps
         return price * WHOLE_BPS >= self.best * away if rises else price * WHOLE_BPS <= self.best * away

@@ -21,6 +21,7 @@ ORDER_NAMES = (
     "quantity",
     "price",
     "stopPrice",
+    "trailingDelta",
     "newClientOrderId",
     "newOrderRespType",
     "selfTradePreventionMode",

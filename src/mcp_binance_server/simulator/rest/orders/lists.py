@@ -20,7 +20,7 @@ from mcp_binance_server.simulator.rest.signing import SIGNING, Params
 
 Body = dict[str, object]
 
-LEG_NAMES = ("Type", "ClientOrderId", "Price", "StopPrice", "TimeInForce")
+LEG_NAMES = ("Type", "ClientOrderId", "Price", "StopPrice", "TrailingDelta", "TimeInForce")
 LIST_NAMES = ("symbol", "listClientOrderId", "newOrderRespType", "selfTradePreventionMode")
 PAIR_TYPES = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT", "LIMIT_MAKER"})
 FORMER_NAMES = (
@@ -32,6 +32,7 @@ FORMER_NAMES = (
     "stopPrice",
     "stopLimitPrice",
     "stopLimitTimeInForce",
+    "trailingDelta",
 )
 WORKING_NAMES = ("workingSide", "workingQuantity")
 WORKING_TYPES = frozenset({"LIMIT", "LIMIT_MAKER"})
@@ -224,6 +225,7 @@ def new_former_oco(call: Call) -> object:
         "stopPrice": f"{stop}StopPrice",
         "stopLimitPrice": f"{stop}Price",
         "stopLimitTimeInForce": f"{stop}TimeInForce",
+        "trailingDelta": f"{stop}TrailingDelta",
     }
     known = [name for name in (*FORMER_NAMES, *LIST_NAMES) if params.text(name) is not None]
     params.finish()

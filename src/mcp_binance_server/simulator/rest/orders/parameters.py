@@ -7,7 +7,7 @@ from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.orders.accounts import units
 from mcp_binance_server.simulator.orders.order import AT_MARKET, STOPS, Peg, Wanted
-from mcp_binance_server.simulator.orders.rules import SymbolRules, rejected
+from mcp_binance_server.simulator.orders.rules import SymbolRules, failed, rejected
 from mcp_binance_server.simulator.refusals import Refusal
 from mcp_binance_server.simulator.rest.signing import Params
 
@@ -89,6 +89,8 @@ def read_leg(params: Params, names: OrderNames, symbol: Symbol, rules: SymbolRul
     iceberg = 0 if names.place else _iceberg(params, kind, time_in_force, rules)
     quote = 0 if names.place else _quote(params, kind, rules)
     price_name = names.of("price")
+    trailing = _trailing(params, names.of("trailingDelta"), kind, rules)
+    has_only_delta = trailing and params.peek(names.of("stopPrice")) is None
     is_priced = kind in PRICED and (peg is None or params.peek(price_name) is not None)
     price = read_amount(params, price_name, needed=is_priced)
     return Wanted(
@@ -98,7 +100,7 @@ def read_leg(params: Params, names: OrderNames, symbol: Symbol, rules: SymbolRul
         time_in_force=time_in_force,
         quantity=0 if names.quantity is None else read_amount(params, names.quantity, needed=not quote),
         price=price if peg is None else 0,
-        stop=read_amount(params, names.of("stopPrice"), needed=kind in STOPS),
+        stop=read_amount(params, names.of("stopPrice"), needed=kind in STOPS and not has_only_delta),
         client_order_id=client_id,
         self_trade=mode,
         quote=quote,
@@ -106,7 +108,22 @@ def read_leg(params: Params, names: OrderNames, symbol: Symbol, rules: SymbolRul
         peg=None if peg is None else replace(peg, limit=price),
         strategy_id=None if names.place else params.whole("strategyId"),
         strategy_type=None if names.place else _strategy_type(params),
+        trailing=trailing,
     )
+
+
+def _trailing(params: Params, name: str, kind: str, rules: SymbolRules) -> int:
+    """Read the delta of a trailing order; 0 without one."""
+    delta = params.whole(name)
+    if delta is None:
+        return 0
+    if kind not in STOPS:
+        raise Refusal(-1106, f"Parameter '{name}' sent when not required.")
+    if not rules.allow_trailing_stop:
+        raise rejected("Trailing stop orders are not supported for this symbol.")
+    if delta < 1:
+        raise failed("TRAILING_DELTA")
+    return delta
 
 
 def _quote(params: Params, kind: str, rules: SymbolRules) -> int:
