@@ -133,6 +133,8 @@ def success(received: Received, **changed: Any) -> bytes:  # noqa: ANN401 - JSON
     more: dict[str, Any] = {"fills": []} if received.method == "POST" else {"origClientOrderId": ORDER.client_order_id}
     if "stopPrice" in sent:
         more["stopPrice"] = sent["stopPrice"]
+    if "trailingDelta" in sent:
+        more |= {"trailingDelta": int(sent["trailingDelta"]), "trailingTime": -1}
     return json.dumps({**told, **more, **changed}).encode()
 
 

@@ -40,7 +40,7 @@ def cancelling(wish: Wish) -> Act:
 
 
 # What a process leaves that dies on the way, by the label at which it does.
-SINGLES: tuple[Wish, ...] = ("taken", "rests", "refused", "would_take")
+SINGLES: tuple[Wish, ...] = ("taken", "rests", "refused", "would_take", "trails")
 LISTS: tuple[Wish, ...] = ("OTOCO", "OPOCO", "OCO", "OTO", "OPO", "refused list")
 CHANGES: tuple[Wish, ...] = ("instead", "more instead", "smaller")
 CANCEL, CANCEL_LIST = cancelling("rests"), cancelling("resting list")
@@ -48,6 +48,7 @@ LEFT: dict[str, tuple[Act, str]] = {
     "prepared": (placing("taken"), "call journal/ledger.py:HostLedger.mark_sent"),
     "sent": (placing("taken"), "call paper/exchange.py:PaperExchange.accept"),
     "accepted": (placing("rests"), "call paper/broker.py:PaperBroker._arrived"),
+    "stop accepted": (placing("trails"), "call paper/broker.py:PaperBroker._arrived"),
     "matched": (placing("taken"), "call paper/broker.py:_outcome"),
     "cancel asked": (CANCEL, "call paper/exchange.py:PaperExchange.cancel"),
     "cancelled": (CANCEL, "call journal/watching.py:OrderWatch.end_cancel"),

@@ -52,7 +52,7 @@ SENDS = "sends"
 
 Wish = Literal[
     "taken", "rests", "refused", "would_take", "OCO", "OTO", "OTOCO", "OPO", "OPOCO", "resting list", "refused list",
-    "instead", "more instead", "smaller",
+    "instead", "more instead", "smaller", "trails",
 ]  # fmt: skip
 
 
@@ -62,12 +62,13 @@ def _order(number: int, price: int, quantity: int, kind: TermsKind = "LIMIT", **
 
 
 def _exits(shape: ListShape, quantity: str) -> Exits:
-    """Return the exits of a shape: with one alone OTO has the stop, and OPO the profit."""
+    """Return the exits of a shape: with one alone OTO has the stop, and OPO the profit; of OTO and OPOCO it trails."""
     profit, stop, least = (Price(Decimal(each)) for each in (105, 95, 94))
     sold = Quantity(Decimal(quantity))
     if shape == "OPO":
         return Exits(shape, sold, profit)
-    return Exits(shape, sold, None if shape == "OTO" else profit, stop, least)
+    trailing = 500 if shape in ("OTO", "OPOCO") else None
+    return Exits(shape, sold, None if shape == "OTO" else profit, stop, least, trailing)
 
 
 RESTS = _order(1, 101, 7)
@@ -90,6 +91,7 @@ ORDERS: dict[Wish, NewIntent] = {
     "instead": _order(11, 100, 2, **IN_ITS_PLACE),
     "more instead": _order(12, 100, 9, **IN_ITS_PLACE),
     "smaller": _order(13, 101, 6, amends=True, **IN_ITS_PLACE),
+    "trails": _order(14, 94, 3, "STOP_LOSS_LIMIT", side="SELL", stop_price=Price(Decimal(95)), trailing_bps=500),
 }
 
 

@@ -15,14 +15,14 @@ import pytest
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.judgement.exits import Exits
-from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder, purpose_of, unclaimed
+from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder, floor_of, purpose_of, unclaimed
 from mcp_binance_server.trading.judgement.guards import Situation, first_denial
 from mcp_binance_server.trading.judgement.intent import Touch
 from mcp_binance_server.trading.judgement.policy import read_policy
 from mcp_binance_server.trading.judgement.terms import Terms
 from support.terms import NOW_MS, terms
 
-MID = Decimal(100)
+MID, BID = Decimal(100), Decimal("99.99")
 # Every limit of count and money is used up.
 CLOSED = """[limits]
 per_order = "0.01"
@@ -54,6 +54,8 @@ class Resting:
     price: Decimal
     trigger: Decimal | None = None
     is_elsewhere: bool = False
+    trailing: int | None = None
+    """Distance in percent."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,39 @@ class Book:
 
 def raises(before: Book, after: Book) -> bool:
     one, other = before.largest_losses(), after.largest_losses()
-    return any(other[coin] > one[coin] for coin in one)
+    return any(other[coin] > one[coin] for coin in one) or is_further(before, after)
+
+
+def sold_on(path: list[Decimal], percent: int) -> int:
+    """Return the step of a path at which a trailing stop sells, or one past its end."""
+    for step, price in enumerate(path):
+        if price <= max(path[: step + 1]) * (100 - percent) / 100:
+            return step
+    return len(path)
+
+
+def paths() -> list[list[Decimal]]:
+    """Return random walks of the price, each with a fall that every distance meets."""
+    rng, made = random.Random(44), list[list[Decimal]]()
+    for _ in range(5):
+        price, path = MID, list[Decimal]()
+        for step in range(60):
+            price += Decimal(rng.randint(-6, 8) if step < 30 else rng.randint(-8, 2)) / 10
+            path.append(price)
+        made.append(path)
+    return made
+
+
+PATHS = paths()
+
+
+def is_further(before: Book, after: Book) -> bool:
+    """Return whether a stop in place of another that protects sells for less, or trails and sells later on any path."""
+    gone = [each for each in before.resting if each not in after.resting and each.price <= (each.trigger or 0)]
+    come = [each for each in after.resting if each not in before.resting and each.price <= (each.trigger or 0)]
+    pairs = [(old.trailing, new.trailing) for old in gone for new in come if old.trailing and new.trailing]
+    is_later = any(sold_on(path, new) > sold_on(path, old) for path in PATHS for old, new in pairs)
+    return is_later or any(new.price < old.price for old in gone for new in come)
 
 
 def drawn(rng: random.Random) -> tuple[Book, Book, Terms]:
@@ -115,7 +149,8 @@ def drawn(rng: random.Random) -> tuple[Book, Book, Terms]:
         is_stop = side == "SELL" and PAIRS[of][1] in CASH and rng.random() < 0.6
         price = Decimal(rng.randint(90, 95) if is_stop else rng.randint(99, 101))
         trigger = Decimal(rng.randint(92, 96)) if is_stop else None
-        resting.append(Resting(f"mbp-{number}", of, side, quantity, price, trigger, rng.random() < 0.15))
+        trailing = rng.randint(1, 6) if is_stop and rng.random() < 0.5 else None
+        resting.append(Resting(f"mbp-{number}", of, side, quantity, price, trigger, rng.random() < 0.15, trailing))
     side = rng.choice(["BUY", "SELL"])
     # A sale into another coin is never an exit, also in place of another one.
     known = (
@@ -129,24 +164,33 @@ def drawn(rng: random.Random) -> tuple[Book, Book, Terms]:
         quantity = old.quantity
     kind = rng.choice(["LIMIT", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT", "OCO"]) if side == "SELL" else "LIMIT"
     price, trigger, exits = Decimal(rng.randint(99, 101)), None, None
+    trailing = rng.randint(1, 6) if kind in ("STOP_LOSS_LIMIT", "OCO") and rng.random() < 0.5 else None
     if kind == "STOP_LOSS_LIMIT":
         trigger = Decimal(rng.randint(92, 96))
         price = max(Decimal(rng.randint(90, 97)), trigger * Decimal("0.98"))
+        if trailing is not None:
+            trigger = BID * (100 - trailing) / 100
+            price = max(trigger - rng.randint(0, 1), trigger * Decimal("0.98"))
     elif kind == "TAKE_PROFIT_LIMIT":
         trigger = price = Decimal(104)
     elif kind == "OCO":
         old = None  # a pair replaces nothing
         floor = Decimal(rng.randint(92, 95))
-        exits = Exits("OCO", Quantity(quantity), Price(Decimal(104)), Price(floor + 1), Price(floor))
         trigger, price = floor + 1, Decimal(104)
+        if trailing is not None:
+            trigger = BID * (100 - trailing) / 100
+            floor = trigger * Decimal("0.99")
+        bps = None if trailing is None else trailing * 100
+        exits = Exits("OCO", Quantity(quantity), Price(Decimal(104)), Price(trigger), Price(floor), bps)
     placed = terms(
         symbol=Symbol(pair), side=side, kind=kind, quantity=Quantity(quantity), price=Price(price),
         stop_price=None if trigger is None else Price(trigger), exits=exits, counted=int(quantity * price * 100),
         replaces=None if old is None else old.name,
+        trailing_bps=trailing * 100 if trailing is not None and exits is None else None,
     )  # fmt: skip
     floor_price = exits.stop_limit if exits is not None and exits.stop_limit is not None else price
     is_protective = kind in ("STOP_LOSS_LIMIT", "OCO")
-    new = Resting("new", pair, side, quantity, floor_price, trigger if is_protective else None)
+    new = Resting("new", pair, side, quantity, floor_price, trigger if is_protective else None, trailing=trailing)
     before = Book(coins, tuple(resting))
     return before, Book(coins, (*(each for each in resting if each is not old), new)), placed
 
@@ -164,6 +208,7 @@ def situation_of(before: Book, placed: Terms) -> Situation:
             claimed=Quantity(each.quantity if each.side == "SELL" else Decimal(0)),
             locked=Quantity(each.quantity if each.side == "SELL" else Decimal(0)),
             floor=Price(each.price) if each.trigger is not None and each.price <= each.trigger else None,
+            trailing_bps=None if each.trailing is None else each.trailing * 100,
         )
         for each in before.resting
         if PAIRS[each.pair][0] == base and not each.is_elsewhere
@@ -171,7 +216,7 @@ def situation_of(before: Book, placed: Terms) -> Situation:
     locked = sum((each.quantity for each in sales), Decimal(0))
     return Situation(
         mode="paper", policy=read_policy(CLOSED.encode()), terms=placed, way="policy", now_ms=NOW_MS,
-        touch=Touch(Price(Decimal("99.99")), Price(Decimal("100.01"))), book_age_ms=0, asset=base, quote=quote,
+        touch=Touch(Price(BID), Price(Decimal("100.01"))), book_age_ms=0, asset=base, quote=quote,
         lost_today=100,
         holding=Holding(base, Quantity(before.coins[base]), Quantity(locked), NOW_MS), orders=orders,
         held=1, open_buys=1,
@@ -259,6 +304,39 @@ def test_a_stop_may_be_moved_nearer_and_not_be_widened_or_shrunk(changes: dict[s
     placed = replace(sale("2", kind="STOP_LOSS_LIMIT", replaces="mbp-stop"), **changes)
 
     assert purpose(placed, held("2", "2"), STOP) == expected
+
+
+TRAILS = replace(STOP, trailing_bps=200)
+
+
+@pytest.mark.parametrize(
+    ("old", "trailing", "limit", "expected"),
+    [
+        (TRAILS, 200, 91, "exit"),  # the same stop, moved up behind a risen market
+        (TRAILS, 150, 90, "exit"),
+        (TRAILS, 201, 91, "entry"),
+        (TRAILS, 150, 89, "entry"),  # nearer by its distance, but its limit has fallen with the market
+        (TRAILS, None, 91, "exit"),
+        (TRAILS, None, 89, "entry"),
+        (STOP, 500, 91, "exit"),
+        (STOP, 10, 89, "entry"),
+    ],
+)
+def test_a_trailing_stop_is_moved_nearer_by_its_distance_and_never_below_its_limit(
+    old: OpenOrder, trailing: int | None, limit: int, expected: str
+) -> None:
+    changes: dict[str, Any] = {"stop_price": Price(Decimal(95)), "price": Price(Decimal(limit))}
+    changes |= {"trailing_bps": trailing}
+    placed = replace(sale("2", kind="STOP_LOSS_LIMIT", replaces="mbp-stop"), **changes)
+
+    assert purpose(placed, held("2", "2"), old) == expected
+
+
+def test_a_trailing_stop_found_at_the_exchange_limits_the_loss_to_its_limit() -> None:
+    found = sale("2", kind="STOP_LOSS_LIMIT", trailing_bps=200)
+
+    assert floor_of(found) == found.price
+    assert found.is_stop
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from mcp_binance_server.domain.order_requests import Amendment, Fate, ListShape,
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.trading.spot import SpotBroker
 from support.clock import FakeClock
-from support.orders.lists import LISTS, NEW_ID, OLD_ID
+from support.orders.lists import LISTS, NEW_ID, OLD_ID, trailing_list
 from trading.spot_broker import spot_broker
 from trading.test_faults_of_writes import ACCEPTED, ORDERS_REFUSED, REFUSED, UNKNOWN, Case
 from trading.test_spot_lists import LIST, far_below, listed, open_gate, standing
@@ -37,9 +37,9 @@ class Change:
     shape: ListShape | None = None
 
 
-def placing(shape: ListShape) -> Change:
+def placing(shape: ListShape, *, trails: bool = False) -> Change:
     async def prepare(own: SpotBroker, exchange: SimulatedExchange) -> Callable[[], Awaitable[Outcome]]:
-        orders = listed(exchange, shape)
+        orders = trailing_list(listed(exchange, shape)) if trails else listed(exchange, shape)
         return lambda: own.place(orders, open_gate)
 
     names = tuple(each.client_order_id for each in LISTS[shape].orders)
@@ -64,9 +64,11 @@ async def amending(own: SpotBroker, exchange: SimulatedExchange) -> Callable[[],
 
 
 ENTERED = placing("OTOCO")
+TRAILING: tuple[ListShape, ...] = ("OCO", "OPOCO")
 MINUTE_MS = 60_000
 CHANGES: dict[str, Change] = {
     **{shape: placing(shape) for shape in LISTS},
+    **{f"trailing {shape}": placing(shape, trails=True) for shape in TRAILING},
     "cancel": Change(
         cancelling, "DELETE", "/api/v3/orderList", ENTERED.names, ENTERED.after, ("CANCELED",) * 3, is_new=False
     ),

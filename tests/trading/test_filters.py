@@ -90,6 +90,8 @@ RULES = st.builds(
     ask_multiplier_up=MULTIPLIERS,
     ask_multiplier_down=MULTIPLIERS,
     max_position=LIMITS,
+    trailing_above_bps=st.tuples(st.integers(0, 50), st.integers(0, 3_000)),
+    trailing_below_bps=st.tuples(st.integers(0, 50), st.integers(0, 3_000)),
     max_num_orders=st.just(0),
     max_num_algo_orders=st.just(0),
     order_types=st.just(()),
@@ -105,6 +107,8 @@ def intents(draw: st.DrawFn) -> OrderIntent:
     needed = NEEDS[kind] or (draw(st.sampled_from(("quantity", "quote_quantity"))),)
     for argument in needed:
         intent = intent.having(argument, draw(AMOUNTS))
+    if intent.is_stop and draw(st.booleans()):
+        intent = intent.having("trailing", draw(AMOUNTS))
     assert intent.problems() == {}
     return intent
 
@@ -127,6 +131,47 @@ def test_an_order_never_grows_and_its_price_never_gets_worse(
         for name, asked in intent.amounts.items()
         if verdict.order.amounts[name] != asked
     }
+
+
+@pytest.mark.parametrize(
+    ("side", "kind", "trailing", "nearest"),
+    [
+        ("SELL", "STOP_LOSS_LIMIT", "0.19", "0.2"), ("SELL", "STOP_LOSS_LIMIT", "0.2", None),
+        ("SELL", "STOP_LOSS_LIMIT", "3", None), ("SELL", "STOP_LOSS_LIMIT", "3.01", "3"),
+        ("BUY", "TAKE_PROFIT_LIMIT", "0.19", "0.2"), ("BUY", "TAKE_PROFIT_LIMIT", "3.01", "3"),
+        ("BUY", "STOP_LOSS_LIMIT", "0.39", "0.4"), ("BUY", "STOP_LOSS_LIMIT", "5", None),
+        ("BUY", "STOP_LOSS_LIMIT", "5.01", "5"), ("SELL", "TAKE_PROFIT_LIMIT", "0.39", "0.4"),
+        ("SELL", "TAKE_PROFIT_LIMIT", "0.4", None),
+    ],
+)  # fmt: skip
+def test_a_distance_keeps_to_the_edges_of_the_side_on_which_it_triggers(
+    side: Side, kind: Kind, trailing: str, nearest: str | None
+) -> None:
+    rules = replace(BTC, trailing_above_bps=(40, 500), trailing_below_bps=(20, 300))
+    below = (side == "SELL") == (kind == "STOP_LOSS_LIMIT")
+    stop = "49500" if below else "50500"
+    intent = order(side, kind, price=stop, stop_price=stop, quantity="0.01").having("trailing", Decimal(trailing))
+
+    verdict = check(rules, intent, TOUCH)
+
+    if nearest is None:
+        assert verdict.broken == ()
+    else:
+        assert [(each.rule, each.received) for each in verdict.broken] == [("TRAILING_DELTA", Decimal(trailing))]
+        assert verdict.nearest is not None
+        assert verdict.nearest.trailing == Decimal(nearest)
+
+
+def test_a_distance_is_floored_to_a_basis_point_and_needs_a_stop() -> None:
+    stop = order("SELL", "STOP_LOSS_LIMIT", price="49000", stop_price="49500", quantity="0.01")
+
+    (change,) = check(BTC, stop.having("trailing", Decimal("1.239")), TOUCH).changes
+    assert (change.rule, change.used) == ("TRAILING_DELTA", Decimal("1.23"))
+    assert order("SELL", price="49000", quantity="1").having("trailing", Decimal(1)).problems() == {
+        "trailing": "a LIMIT order takes no trailing"
+    }
+    assert "trail" in BTC.allows
+    assert (BTC.trailing_above_bps, BTC.trailing_below_bps) == ((10, 2000), (10, 2000))
 
 
 @given(RULES, intents(), TOUCHES, st.none() | LIMITS)

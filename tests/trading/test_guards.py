@@ -63,6 +63,12 @@ def recent(at_ms: int, *, is_unresolved: bool = False, **changes: Any) -> tuple[
 LIVE_LIMITS = "[keys.k-x]\nmode = 'live'"
 MARKET: dict[str, Any] = {"kind": "MARKET", "time_in_force": "IOC"}
 STOP = {"kind": "STOP_LOSS_LIMIT", "side": "SELL", "stop_price": price("50000"), "price": price("49000")}
+# First trigger 2 % below the bid; the limit is the collar's.
+TRAILING: dict[str, Any] = {
+    "kind": "STOP_LOSS_LIMIT", "side": "SELL", "trailing_bps": 200, "stop_price": price("58799.02"),
+    "price": price("57623.05"),
+}  # fmt: skip
+MOVED: dict[str, Any] = {"stop_price": price("58800.02"), "price": price("57624.05")}
 PROFIT, TRIGGER, LEAST = price("70000"), price("50000"), price("49000")
 BRACKET = {"exits": Exits("OTOCO", Quantity(Decimal("0.001")), PROFIT, TRIGGER, LEAST)}
 PAIR: dict[str, Any] = {
@@ -224,6 +230,23 @@ DENIED: list[tuple[Situation, Denied]] = [
     (
         situation(about=PAIR | {"exits": replace(PAIR["exits"], stop_limit=LOWER)}),
         Denied("collar", "price 48999.99", "at least 49000"),
+    ),
+    (
+        situation(about=TRAILING | {"price": price("57623.03")}),
+        Denied("collar", "price 57623.03", "at least 57623.0396"),
+    ),
+    (
+        situation(about=TRAILING, touch=Touch(price("57599"), ASK)),
+        Denied("collar", "price 57623.05", "at most the trigger, 56447.02"),
+    ),
+    (
+        situation(about=TRAILING | {"trailing_bps": 10}, usual_minute=Decimal(60)),
+        Denied("collar", "price 57623.05", "at least 58800"),
+    ),
+    (situation("types = ['LIMIT', 'OCO']", TRAILING), Denied("type", "STOP_LOSS_LIMIT", "LIMIT, OCO")),
+    (
+        situation(recent=recent(NOW_MS - 1, **TRAILING), about=TRAILING | MOVED),
+        Denied("duplicate", "the same order again", "once in 10 s", client_order_id="mbp-before"),
     ),
     (
         situation(about=MARKET, fill=walked("60301.01")),

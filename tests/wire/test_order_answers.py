@@ -9,6 +9,7 @@ import pytest
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Target, WrittenOrder
+from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.spot.order_wire import read_cancelled, read_placed
 from mcp_binance_server.exchange.spot.user_wire import ExecutionReportWire
@@ -51,6 +52,35 @@ def test_a_stop_is_believed_with_its_own_stop_price_alone() -> None:
     assert placed(STOP, type="STOP_LOSS_LIMIT", stopPrice="116600.00000000") is not None
     assert placed(STOP, type="STOP_LOSS_LIMIT", stopPrice="116600.01000000") is None
     assert placed(STOP, type="STOP_LOSS_LIMIT") is None
+
+
+def test_a_trailing_stop_is_believed_with_its_own_delta_alone() -> None:
+    trailing = replace(LIMIT, kind="STOP_LOSS_LIMIT", trailing_bps=150)
+    kind = {"type": "STOP_LOSS_LIMIT"}
+
+    # The documents do not say which stop price is told: none, zero, or the trigger of the moment.
+    for stop in ({}, {"stopPrice": "0.00000000"}, {"stopPrice": "117000.00000000"}):
+        made = placed(trailing, **kind, **stop, trailingDelta=150, trailingTime=-1)
+        assert isinstance(made, Order)
+        assert (made.trailing_bps, made.trailing_ms) == (150, None)
+    for wrong in (149, 0, None, "150", -150):
+        assert placed(trailing, **kind, trailingDelta=wrong) is None
+    assert placed(trailing, **kind) is None
+    assert placed(STOP, **kind, stopPrice="116600.00000000", trailingDelta=150) is None
+
+
+def test_a_report_has_the_delta_and_the_time_since_when_it_follows() -> None:
+    told: dict[str, Any] = EXAMPLES["user_events"]["executionReport_trailing_stop"]["event"]
+    plain = {name: value for name, value in told.items() if name not in {"d", "D"}}
+
+    def read(event: dict[str, Any]) -> tuple[int | None, int | None]:
+        order = msgspec.convert(event, ExecutionReportWire).to_domain().order
+        return order.trailing_bps, order.trailing_ms
+
+    assert read(told) == (100, 1784592123456)
+    assert read({**plain, "d": 100}) == (100, None)
+    assert read({**told, "D": -1}) == (100, None)
+    assert read(plain) == (None, None)
 
 
 def test_how_long_an_order_lasts_that_only_makes_is_the_exchanges_word() -> None:

@@ -4,6 +4,7 @@ Shapes are taken from the exchange's documents, independently of the product.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -72,6 +73,14 @@ LISTS: Mapping[ListShape, WrittenList] = {
     "OPO": WrittenList(LIST_ID, "OPO", (ENTRY, ABOVE)),
     "OPOCO": WrittenList(LIST_ID, "OPOCO", (ENTRY, ABOVE, BELOW)),
 }
+
+
+def trailing_list(listed: WrittenList, trailing_bps: int = 150) -> WrittenList:
+    """Return the same list with a stop that trails."""
+    changes = {"stop_price": None, "trailing_bps": trailing_bps}
+    return replace(listed, orders=tuple(replace(each, **changes) if each.is_stop else each for each in listed.orders))
+
+
 LIST_TARGET = Target(SYMBOL, LIST_ID, is_list=True)
 REPLACEMENT = Replacement(Target(SYMBOL, OLD_ID, OLD_NUMBER), limit(NEW_ID, price="60500.00"))
 AMENDMENT = Amendment(Target(SYMBOL, OLD_ID, OLD_NUMBER), Quantity(Decimal("0.00800")))
@@ -129,6 +138,8 @@ def _leg_body(sent: Mapping[str, str], shape: ListShape, place: str, number: int
         del told["origQty"]  # nobody knows it before the entry is filled
     if (stop_price := sent.get(f"{place}StopPrice")) is not None:
         told["stopPrice"] = stop_price
+    if (delta := sent.get(f"{place}TrailingDelta")) is not None:
+        told |= {"trailingDelta": int(delta), "trailingTime": -1}
     return told
 
 

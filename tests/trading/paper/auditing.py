@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, fields
 from decimal import ROUND_DOWN, Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from trading.paper.generated import ACCOUNTS, BEGAN_MS, PAIR, PRINT_MS, START, S
 
 # An order that was placed in the stead of another has its name too.
 INSTEAD_OF = "~"
+COLUMNS = {"name": "client_order_id", "stop": "stop_price", "trailing": "trailing_bps"}
 OPEN = {"PENDING_NEW", "NEW", "PARTIALLY_FILLED"}
 EXITS = {"OCO": 2, "OTO": 1, "OTOCO": 2, "OPO": 1, "OPOCO": 2}
 # A taker meets the book that stands, which may be so many prints later than the print that triggered it.
@@ -34,6 +36,7 @@ class Kept:
     side: str
     price: Decimal
     stop: Decimal | None
+    trailing: int | None
     quantity: Decimal
     executed: Decimal
     spent: Decimal
@@ -61,7 +64,7 @@ class Kept:
 def kept_orders(db: sqlite3.Connection) -> list[Kept]:
     """Read every order."""
     names = [each.name for each in fields(Kept)]
-    columns = ", ".join({"name": "client_order_id", "stop": "stop_price"}.get(each, each) for each in names)
+    columns = ", ".join(COLUMNS.get(each, each) for each in names)
     found: list[Kept] = []
     for values in db.execute(f"SELECT {columns} FROM paper_order"):  # noqa: S608 - names of ours
         row: dict[str, Any] = dict(zip(names, values, strict=True))
@@ -81,7 +84,7 @@ def audit(folder: Path) -> list[str]:
 
 def audit_rows(db: sqlite3.Connection, folder: Path) -> list[str]:
     """Add up rows that are open already; in the folder is what was promised."""
-    rules = _lists_wrong, _replaced_wrong, _balances_wrong, _prints_wrong, _takers_wrong
+    rules = _lists_wrong, _trailing_wrong, _replaced_wrong, _balances_wrong, _prints_wrong, _takers_wrong
     with localcontext(prec=EXACT_DIGITS):
         return [*_orders_wrong(db, folder), *(wrong for rule in rules for wrong in rule(db))]
 
@@ -153,6 +156,32 @@ def _stop_wrong(order: Kept, seen_ms: int) -> Iterable[str]:
     is_passed = any(each <= order.stop if order.side == "SELL" else each >= order.stop for each in prices)
     if is_passed != order.triggered:
         yield f"{order.name}: the tape {'came' if is_passed else 'never came'} to {order.stop}"
+
+
+def _trailing_wrong(db: sqlite3.Connection) -> Iterable[str]:
+    """Walk each trailing stop over every print since its start: when it triggers, and that nothing is sold before."""
+    (seen_ms,) = db.execute("SELECT at_ms FROM paper_tape").fetchone() or (0,)
+    for order in kept_orders(db):
+        if order.trailing is None or order.status not in ("NEW", "PARTIALLY_FILLED", "FILLED"):
+            continue
+        first, last = -(-(order.arrives_ms - BEGAN_MS) // PRINT_MS), (seen_ms - BEGAN_MS) // PRINT_MS
+        tape = [Fraction(printed(number).price) for number in range(first, last + 1)]
+        share, is_sale = Fraction(order.trailing, 10_000), order.side == "SELL"
+        gone = (
+            number
+            for number, price in enumerate(tape)
+            if (
+                price <= max(tape[: number + 1]) * (1 - share)
+                if is_sale
+                else price >= min(tape[: number + 1]) * (1 + share)
+            )
+        )
+        at = next(gone, None)
+        if (at is not None) != order.triggered:
+            yield f"{order.name}: the tape {'turned' if at is not None else 'never turned'} by {order.trailing} bps"
+        fills = db.execute("SELECT MIN(at_ms) FROM paper_fill WHERE order_id=?", (order.order_id,)).fetchone()
+        if fills[0] is not None and (at is None or fills[0] < BEGAN_MS + (first + at) * PRINT_MS):
+            yield f"{order.name} was filled at {fills[0]}, and triggered at {at}"
 
 
 def _entry_wrong(db: sqlite3.Connection, entry: Kept, exits: list[Kept]) -> Iterable[str]:

@@ -38,6 +38,9 @@ from trading.paper.generated import (
     printed,
 )
 
+# Distances of trailing stops on a tape that swings by a hundredth, and how many of the orders are such.
+TRAILING, TRAILING_FROM = (10, 30, 60, 90), 0.92
+
 
 @dataclass
 class Member:
@@ -114,7 +117,8 @@ class Member:
                 await self.exchange.accept_list(account, listed, PAIR)
                 self.note("accepted", *(each.client_order_id for each in listed.orders))
             else:
-                await self.exchange.accept(account, self.random_order(name), PAIR)
+                order = self.random_stop(name) if way > TRAILING_FROM else self.random_order(name)
+                await self.exchange.accept(account, order, PAIR)
                 self.note("accepted", name)
 
     async def cancel(self, account: str, standing: PaperRow) -> None:
@@ -149,6 +153,12 @@ class Member:
         amounts = Quantity(Decimal(chance.randint(1, 12))), Price(Decimal(price))
         return WrittenOrder(name, SYMBOL, side, "LIMIT", force, *amounts)
 
+    def random_stop(self, name: str) -> WrittenOrder:
+        """Write down a trailing stop; now and then its limit lies on the other side of the market."""
+        order = self.random_order(name, (14, 10, 6, -3))
+        trailing = self.chance.choice(TRAILING)
+        return replace(order, kind="STOP_LOSS_LIMIT", time_in_force="GTC", trailing_bps=trailing)
+
     def random_list(self, name: str) -> WrittenList:
         """Write down a list of any shape; of an entry with one exit this is the one above or the one below."""
         chance = self.chance
@@ -161,6 +171,8 @@ class Member:
         target, stop, limit = (above, below, below - 1) if side == "SELL" else (below, above, above + 1)
         profit = replace(entry, side=side, kind="LIMIT_MAKER", time_in_force="GTC", price=Price(Decimal(target)))
         loss = replace(profit, kind="STOP_LOSS_LIMIT", price=Price(Decimal(limit)), stop_price=Price(Decimal(stop)))
+        if chance.random() < 0.4:
+            loss = replace(loss, stop_price=None, trailing_bps=chance.choice(TRAILING))
         upper, lower = (profit, loss) if side == "SELL" else (loss, profit)
         exits = replace(upper, client_order_id=f"{name}-a"), replace(lower, client_order_id=f"{name}-b")
         if shape in ("OTO", "OPO"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.paper import matcher as matching
 from mcp_binance_server.trading.paper.market import PaperMarket
@@ -19,7 +19,7 @@ from trading.paper.member import Member
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
 
 MEMBERS, TURNS = 5, 25
-usual_start = PaperMarket.start
+usual_start, usual_sees = PaperMarket.start, PaperOrder.sees
 
 
 async def played(folder: Path, seed: int, members: int) -> list[str]:
@@ -43,6 +43,8 @@ async def test_whatever_is_placed_on_whatever_tape_the_rules_of_lists_hold(tmp_p
         ends = rows(folder, "SELECT shape, is_entry, status FROM paper_order WHERE list_id IS NOT NULL")
         assert {shape for shape, *_ in ends} == {"OCO", "OTO", "OTOCO", "OPO", "OPOCO"}
         assert {"FILLED", "EXPIRED", "CANCELED"} <= {status for _, is_entry, status in ends if not is_entry}
+        trailing = rows(folder, "SELECT triggered, list_id IS NULL FROM paper_order WHERE trailing_bps IS NOT NULL")
+        assert len({(triggered, is_single) for triggered, is_single, *_ in trailing}) == 4
 
 
 def _end_nothing(_market: PaperMarket, _order: PaperOrder) -> None:
@@ -60,9 +62,16 @@ def _as_written(exits: list[PaperOrder], _received: Quantity, _step: Quantity) -
     return exits[0].quantity
 
 
+def _forget_the_best(order: PaperOrder, price: Price) -> bool:
+    """Trigger on a turn since the last print alone."""
+    order.best = None
+    return usual_sees(order, price)
+
+
 @pytest.mark.parametrize(
     ("where", "name", "broken"),
     [
+        (PaperOrder, "sees", _forget_the_best),
         (PaperMarket, "_end_others", _end_nothing),
         (PaperMarket, "start", _start_early),
         (matching, "exit_quantity", _as_written),

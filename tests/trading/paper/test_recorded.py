@@ -196,3 +196,104 @@ def judge(orders: dict[int, PaperOrder], fills: list[PaperFill], oracle: Oracle)
             assert made[order_id] <= oracle.volume[order_id]  # no more than what traded at its price or through it
             ideal = oracle.ideal(order_id, took[order_id])
             assert paid[order_id] >= ideal if order.side == "BUY" else paid[order_id] <= ideal
+
+
+@dataclass
+class Trail:
+    """A trailing stop as the raw prints had it: the extreme, the moment of the turn, and what the book then gave."""
+
+    order: PaperOrder
+    began: int
+    shown: list[tuple[Decimal, Decimal]] = field(default_factory=list[tuple[Decimal, Decimal]])
+    turned: int | None = None
+    volume: Decimal = Decimal(0)
+    sold: list[PaperFill] = field(default_factory=list[PaperFill])
+
+    def turn_in(self, prints: list[Decimal]) -> int | None:
+        """Walk the raw prints from the start: return the first that has turned by the distance."""
+        share, is_sale = Decimal(self.order.trailing_bps or 0) / 10_000, self.order.side == "SELL"
+        best: Decimal | None = None
+        for number, price in enumerate(prints[self.began :], self.began):
+            best = price if best is None else max(best, price) if is_sale else min(best, price)
+            if price <= best * (1 - share) if is_sale else price >= best * (1 + share):
+                return number
+        return None
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("pair", ["btcusdt", "ethusdt"])
+def test_a_trailing_stop_follows_the_recorded_tape_and_is_never_filled_better(
+    pair: str,
+) -> None:
+    chance, book, prints = random.Random(7), RawBook(), list[Decimal]()
+    market, trails, last_id = PaperMarket(book), list[Trail](), -1
+    for kind, data in frames(pair, 2):
+        if kind == "snapshot":
+            last_id = data["lastUpdateId"]
+            book.begin(data)
+            market.shown()
+        elif last_id < 0 or (kind == "depth" and data["u"] <= last_id):
+            continue
+        elif kind == "depth":
+            book.change(data)
+            market.shown()
+            if chance.random() < 0.05:
+                trails.append(Trail(random_stop(chance, len(trails), book, data["E"]), len(prints)))
+                market.waiting.append(trails[-1].order)
+            _take(trails, market.advance(data["E"]))
+        else:
+            price, quantity = Decimal(data["p"]), Decimal(data["q"])
+            prints.append(price)
+            resting = [each for each in trails if each.turned is not None and each.order.is_open]
+            amounts = Price(price), Quantity(quantity)
+            _take(trails, market.trade(data["E"], data["t"], *amounts, buyer_is_maker=data["m"]))
+            for each in resting:
+                is_sale = each.order.side == "SELL"
+                reaches = price >= each.order.price if is_sale else price <= each.order.price
+                each.volume += quantity if is_sale != data["m"] and reaches else 0
+            for each in trails:
+                if each.order.is_triggered and each.turned is None:
+                    near = book.levels["BUY" if each.order.side == "SELL" else "SELL"]
+                    each.turned, each.shown = len(prints) - 1, sorted(near.items(), reverse=each.order.side == "SELL")
+    judge_trails(trails, prints)
+
+
+def random_stop(chance: random.Random, number: int, book: RawBook, at_ms: int) -> PaperOrder:
+    side: Side = chance.choice(("BUY", "SELL"))
+    away = 1 + Decimal(chance.choice((-60, -5, 2, 5))) / 10_000 * (1 if side == "SELL" else -1)
+    limit = Price((book.touch(side) * away).quantize(TICK))
+    size = Quantity(Decimal(chance.choice(SIZES)))
+    trailing = chance.choice((1, 2, 5, 10, 20))
+    return PaperOrder(
+        number, side, "STOP_LOSS_LIMIT", "GTC", limit, size, at_ms, trailing_bps=trailing, triggers_above=side == "BUY"
+    )
+
+
+def _take(trails: list[Trail], fills: Iterable[PaperFill]) -> None:
+    for fill in fills:
+        trails[fill.order_id].sold.append(fill)
+
+
+def judge_trails(trails: list[Trail], prints: list[Decimal]) -> None:
+    """Hold each stop against the raw prints: when it turned, and that no fill was early or better than the market."""
+    seen = {"taken": 0, "made": 0, "waiting": 0}
+    for each in trails:
+        order, is_sale = each.order, each.order.side == "SELL"
+        assert each.turned == each.turn_in(prints), order
+        seen["waiting"] += each.turned is None
+        assert each.turned is not None or not each.sold
+        took = [fill for fill in each.sold if not fill.is_maker]
+        made = [fill for fill in each.sold if fill.is_maker]
+        assert all(fill.price >= order.price if is_sale else fill.price <= order.price for fill in each.sold)
+        assert all(fill.price == order.price for fill in made)
+        assert sum(fill.quantity for fill in made) <= each.volume
+        left, ideal = sum((fill.quantity for fill in took), Decimal(0)), Decimal(0)
+        for price, stands in each.shown:
+            got = min(stands, left)
+            left, ideal = left - got, ideal + got * price
+        paid = sum((fill.quantity * fill.price for fill in took), Decimal(0))
+        assert not left, "more than was displayed"
+        assert paid <= ideal if is_sale else paid >= ideal
+        seen["taken"] += bool(took)
+        seen["made"] += bool(made)
+    assert min(seen.values()) > 5, seen

@@ -20,11 +20,11 @@ RUNS, RUNS_OF_A_COMMIT, FASTER = 150, 30, 20
 # Each shape of a list, and both refusals of a replacement: what is gone then, and what is not.
 SHAPES = ("OCO", "OTO", "OTOCO", "OPO", "OPOCO")
 KINDS = {f"{act} {shape}" for act in ("list", "list cancel") for shape in SHAPES} | {
-    "order", "cancel", "replacement", "replacement 400", "replacement 409", "amendment",
+    "order", "trailing stop", "cancel", "replacement", "replacement 400", "replacement 409", "amendment",
 }  # fmt: skip
 
 
-ACTS = ("order", "cancel", "list O", "list cancel", "replacement", "amendment")
+ACTS = ("order", "trailing stop", "cancel", "list O", "list cancel", "replacement", "amendment")
 
 
 def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from trading.labels import Label
 from trading.wire.exchange_process import ExchangeProcess, Reply
 from trading.wire.wire_world import SYMBOL, WireWorld, Wish
 
-Act = Literal["order", "cancel", "list", "list cancel", "replacement", "amendment"]
+Act = Literal["order", "trailing stop", "cancel", "list", "list cancel", "replacement", "amendment"]
 Watch = Callable[[], None]
 
 
@@ -35,6 +35,7 @@ class Sent:
 
 SENT: dict[Act, Sent] = {
     "order": Sent("POST", "/api/v3/order", "taken", "refused"),
+    "trailing stop": Sent("POST", "/api/v3/order", "trails", "refused trail"),
     "cancel": Sent("DELETE", "/api/v3/order", "rests", stands="rests"),
     "list": Sent("POST", "/api/v3/orderList/{shape}", "taken list", "refused list"),
     "list cancel": Sent("DELETE", "/api/v3/orderList", "resting list", stands="resting list"),
@@ -47,7 +48,7 @@ NOTHING_LEFT = replace(SENT["replacement"], refused=None)
 SHAPES: tuple[ListShape, ...] = get_args(ListShape)
 ACTS = tuple(SENT)
 # Only what is new to the exchange can be visible late.
-NEW: tuple[Act, ...] = ("order", "list", "replacement")
+NEW: tuple[Act, ...] = ("order", "trailing stop", "list", "replacement")
 LISTS: tuple[Act, ...] = ("list", "list cancel")
 
 

@@ -54,7 +54,8 @@ SETTLE_MS = 300
 TLS = httpx2.create_ssl_context()
 
 Wish = Literal[
-    "taken", "rests", "refused", "taken list", "resting list", "refused list", "instead", "refused instead", "smaller"
+    "taken", "rests", "refused", "taken list", "resting list", "refused list", "instead", "refused instead", "smaller",
+    "trails", "refused trail",
 ]  # fmt: skip
 WHOLE, PART = Quantity(Decimal("0.001")), Quantity(Decimal("0.0006"))
 
@@ -102,6 +103,7 @@ def wishes(number: int, middle: Decimal, shape: ListShape = "OTOCO") -> dict[Wis
     pair = {"side": "SELL", "kind": "OCO", "stop_price": exits.stop} if shape == "OCO" else {}
     profit, wrong = exits.take_profit or above, refused.take_profit or above
     maker = pair or {"kind": "LIMIT_MAKER"}
+    stop = {"side": "SELL", "kind": "STOP_LOSS_LIMIT", "stop_price": _price(middle * Decimal("0.85"))}
     return {
         "rests": rests,
         "taken": _order(first + 1, above),
@@ -112,15 +114,19 @@ def wishes(number: int, middle: Decimal, shape: ListShape = "OTOCO") -> dict[Wis
         "instead": _order(first + 6, lower, **place),
         "refused instead": _order(first + 7, above, kind="LIMIT_MAKER", **place),
         "smaller": _order(first + 8, below, quantity=PART, amends=True, **place),
+        # A distance beyond what the filter of the exchange allows is refused.
+        "trails": _order(first + 9, lower, trailing_bps=1_500, **stop),
+        "refused trail": _order(first + 9, lower, trailing_bps=5_000, **stop),
     }
 
 
 def _exits(shape: ListShape, middle: Decimal, profit: str) -> Exits:
-    """Return the exits of a shape: with one alone OTO has the stop, and OPO the profit."""
+    """Return the exits of a shape: with one alone OTO has the stop, and OPO the profit; of OTO and OPOCO it trails."""
     above, stop, least = (_price(middle * Decimal(part)) for part in (profit, "0.79", "0.78"))
     if shape == "OPO":
         return Exits(shape, WHOLE, above)
-    return Exits(shape, WHOLE, None if shape == "OTO" else above, stop, least)
+    trailing = 1_500 if shape in ("OTO", "OPOCO") else None
+    return Exits(shape, WHOLE, None if shape == "OTO" else above, stop, least, trailing)
 
 
 def _price(price: Decimal) -> Price:

@@ -27,6 +27,7 @@ from support.orders.lists import (
     REPLACEMENT,
     exits,
     half_replaced_body,
+    trailing_list,
 )
 
 STAMPS = ("timestamp", "signature", "recvWindow")
@@ -83,6 +84,20 @@ async def test_a_list_leaves_with_exactly_these_parameters(shape: ListShape) -> 
     assert outcome.fate is Fate.ACCEPTED
     assert outcome.order is None
     assert [each.client_order_id for each in outcome.legs] == [each.client_order_id for each in LISTS[shape].orders]
+
+
+@pytest.mark.parametrize("shape", ["OCO", "OTO", "OTOCO", "OPOCO"])
+async def test_a_trailing_stop_of_a_list_leaves_with_a_delta_for_its_stop_price(shape: ListShape) -> None:
+    clock, usual = FakeClock(), EXPECTED[shape]
+    (name,) = (each for each in usual if each.endswith("StopPrice"))
+    trailing = trailing_list(LISTS[shape])
+    async with serving(scripted(ok, clock)) as seen, ordering(seen.url, clock=clock) as client:
+        outcome = await client.place_list(trailing, open_gate)
+
+    others = {each: value for each, value in usual.items() if each != name}
+    assert sent(seen) == {**COMMON, **others, name.replace("StopPrice", "TrailingDelta"): "150"}
+    assert outcome.fate is Fate.ACCEPTED
+    assert [each.trailing_bps for each in outcome.legs] == [each.trailing_bps for each in trailing.orders]
 
 
 async def test_a_list_that_buys_has_its_stop_above() -> None:

@@ -57,6 +57,10 @@ COMMON = {"symbol": "BTCUSDT", "side": "BUY", "quantity": "0.01", "price": "6183
             of_kind("TAKE_PROFIT_LIMIT", "70000"),
             {"type": "TAKE_PROFIT_LIMIT", "timeInForce": "GTC", "stopPrice": "70000"},
         ),
+        (
+            replace(ORDER, kind="STOP_LOSS_LIMIT", trailing_bps=150),
+            {"type": "STOP_LOSS_LIMIT", "timeInForce": "GTC", "trailingDelta": "150"},
+        ),
     ],
     ids=lambda each: each.kind + each.time_in_force if isinstance(each, WrittenOrder) else "",
 )
@@ -104,7 +108,13 @@ async def test_numbers_leave_as_plain_decimals(quantity: str, price: str, writte
     assert (seen.requests[0].params["quantity"], seen.requests[0].params["price"]) == written
 
 
-@pytest.mark.parametrize("order", [of_kind("MARKET"), of_kind("STOP_LOSS_LIMIT"), of_kind("LIMIT", "60000")])
+@pytest.mark.parametrize(
+    "order",
+    [
+        of_kind("MARKET"), of_kind("STOP_LOSS_LIMIT"), of_kind("LIMIT", "60000"), replace(ORDER, trailing_bps=150),
+        replace(of_kind("STOP_LOSS_LIMIT", "60000"), trailing_bps=150),
+    ],
+)  # fmt: skip
 async def test_an_order_with_an_open_price_or_half_a_stop_never_leaves(order: WrittenOrder) -> None:
     clock = FakeClock()
     async with serving(scripted(ok, clock)) as seen, ordering(seen.url, clock=clock) as client:
