@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from mcp_binance_server.domain.money import percent_of
+from mcp_binance_server.domain.money import percent_of, written
 from mcp_binance_server.domain.orders import (
     AccountFills,
     Fill,
@@ -121,7 +121,7 @@ class OrderRow(Row):
     updated: str
     expiry_reason: SkipJsonSchema[str | None] = omitted()
     average_price: SkipJsonSchema[str | None] = omitted()
-    trailing_percent: SkipJsonSchema[str | None] = omitted()
+    trailing: SkipJsonSchema[str | None] = omitted()
     trailing_since: SkipJsonSchema[str | None] = omitted()
 
 
@@ -194,7 +194,7 @@ def order_row(order: Order, rules: SymbolRules | None) -> OrderRow:
         time=instant(order.created_ms),
         updated=instant(order.updated_ms),
         expiry_reason=order.expiry_reason or None,
-        trailing_percent=None if order.trailing_bps is None else f"{percent_of(order.trailing_bps):f}",
+        trailing=None if order.trailing_bps is None else f"{written(percent_of(order.trailing_bps))}%",
         trailing_since=None if order.trailing_ms is None else instant(order.trailing_ms),
         average_price=None if average is None else exact_average(average, NO_STEP if rules is None else rules.tick),
     )

@@ -164,7 +164,6 @@ def order_text(view: OneOrder) -> str:
         f"**Status**: {_status(order)}",
         *([f"**Reason**: {word(order.expiry_words)}"] if order.expiry_words != order.expiry_reason else []),
         f"**Price**: {order_price(order, rules)}",
-        *([f"**Follows the price since**: {instant(order.trailing_ms)}"] if order.trailing_ms is not None else []),
         f"**Orig Qty**: {quantity(order.quantity, rules)}",
         f"**Executed Qty**: {quantity(order.executed, rules)}",
         f"**Quote Spent**: {quantity(order.quote_spent, None)}",
@@ -214,7 +213,8 @@ def order_price(order: Order, rules: SymbolRules | None, *, with_average: bool =
     limit = _exact(order.price) if order.price else ""
     stop = f"stop {_exact(order.stop_price)}" if order.stop_price else ""
     if order.trailing_bps is not None:
-        stop = f"trailing {written(percent_of(order.trailing_bps))}%"
+        since = "" if order.trailing_ms is None else f" since {instant(order.trailing_ms)}"
+        stop = f"trailing {written(percent_of(order.trailing_bps))}%{since}"
     if limit:
         return f"{limit} ({stop})" if stop else limit
     average = order.average_price if with_average else None
