@@ -447,6 +447,7 @@ def test_the_rules_of_a_whole_exchange_stay_far_below_what_an_engine_takes_as_on
         (("opoAllowed",), ()),
         (("otoAllowed", "opoAllowed"), ("oto", "opo")),
         (("amendAllowed", "cancelReplaceAllowed"), ("amend", "replace")),
+        (("allowTrailingStop",), ("trail",)),
     ],
 )
 def test_what_a_symbol_allows_beside_plain_orders_is_what_the_exchange_says(

@@ -43,6 +43,7 @@ class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rena
     opo_allowed: bool | None = None
     amend_allowed: bool | None = None
     cancel_replace_allowed: bool | None = None
+    allow_trailing_stop: bool | None = None
 
 
 class HandOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

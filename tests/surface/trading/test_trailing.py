@@ -177,6 +177,17 @@ async def test_a_symbol_without_trailing_stops_says_so_and_the_policy_names_its_
         pair = await trader.call("preview_order", **STOP | {"type": "OCO", "price": PROFIT})
         shown = await trader.call("preview_order", **STOP | {"trailing": None, "trailingDelta": 200})
 
+        (record,) = (each for each in trader.market.exchange.listing.records if each["symbol"] == SYMBOL)
+        record["allowTrailingStop"] = False
+        trader.market.clock.advance(3_600_000)  # the list of symbols is an hour old
+        refused = [
+            await trader.call("preview_order", **STOP),
+            await trader.call("preview_order", **STOP | {"type": "OCO", "price": PROFIT}),
+            await trader.call("preview_order", **STOP | {"side": "BUY", "type": "MARKET"}),
+        ]
+        record["allowTrailingStop"] = True
+
+    assert [each.data["rule"] for each in refused] == ["allowTrailingStop"] * 3
     assert allowed.data["preview_id"]
     assert pair.data["refused_by"] == ["type: OCO; allowed: MARKET, STOP_LOSS_LIMIT"]
     assert shown.data["order"]["trailing"] == "2"
