@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 
 from mcp_binance_server.domain.market import PriceLevel
@@ -180,9 +181,9 @@ async def test_each_direction_has_its_own_edges(
 ) -> None:
     record = next(each for each in exchange.listing.records if each["symbol"] == "BTCUSDT")
     bounds = {"minTrailingAboveDelta": 40, "maxTrailingAboveDelta": 500, "minTrailingBelowDelta": 20}
-    filters: list[dict[str, Any]] = record["filters"]
-    (entry,) = (each for each in filters if each["filterType"] == "TRAILING_DELTA")
-    entry |= bounds | {"maxTrailingBelowDelta": 300}
+    entry = {"filterType": "TRAILING_DELTA", **bounds, "maxTrailingBelowDelta": 300}
+    filters = msgspec.convert(record["filters"], list[dict[str, Any]])
+    record["filters"] = [entry if each["filterType"] == "TRAILING_DELTA" else each for each in filters]
 
     code, message = await refusal(trader, side=side, trailingDelta=delta, price=around(trader, "1.01"))
 

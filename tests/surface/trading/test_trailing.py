@@ -129,13 +129,13 @@ async def test_a_stop_that_the_market_turns_from_sells(tmp_path: Path, opened: O
         await bought(trader)
         placed = await trader.placed(**STOP | {"trailing": "0.1"})
         name = placed.data["client_order_id"]
+        order: dict[str, Any] = {}
         for _ in range(60):
             await trader.market.run(60)
-            found = await trader.call("get_order", symbol=SYMBOL, client_order_id=name)
-            if found.data["order"]["status"] == "FILLED":
+            order = (await trader.call("get_order", symbol=SYMBOL, client_order_id=name)).data["order"]
+            if order["status"] == "FILLED":
                 break
 
-    order = found.data["order"]
     assert order["status"] == "FILLED"
     assert Decimal(order["average_price"]) >= Decimal(order["price"])
     assert order["trailing_since"] >= order["time"]
