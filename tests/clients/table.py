@@ -89,6 +89,7 @@ def _cli(
 
 TYPESCRIPT_1 = Client("typescript-1", "TypeScript SDK 1", "@modelcontextprotocol/sdk", NPM, ("node", "ts1.mjs"))
 TYPESCRIPT_2 = Client("typescript-2", "TypeScript SDK 2", "@modelcontextprotocol/client", NPM, ("node", "ts2.mjs"))
+FASTMCP = _python("fastmcp", "FastMCP", "fastmcp", "fastmcp_agent.py", is_night=False)
 MCP_REMOTE = Client("mcp-remote", "mcp-remote", "mcp-remote", NPM, ("node", "ts1.mjs"))
 COMMIT = (
     TYPESCRIPT_1,
@@ -100,7 +101,7 @@ COMMIT = (
     ),
     _python("langchain", "LangChain", "langchain-mcp-adapters", "langchain_agent.py", SILENT, is_night=False),
     _python("openai-agents", "OpenAI Agents SDK", "openai-agents", "openai_agent.py", SILENT, is_night=False),
-    _python("fastmcp", "FastMCP", "fastmcp", "fastmcp_agent.py", is_night=False),
+    FASTMCP,
 )  # fmt: skip
 
 PROMPT = "Use the tools."
