@@ -207,7 +207,7 @@ async def app_on(
         stack.push_async_callback(boards.flights.close)
         screener = _screener(upstream, boards)
         stack.push_async_callback(screener.flights.close)
-        jpeg = jpeg_encoder()
+        jpeg, bars = jpeg_encoder(), _chart_bars(stack, local, docs, fleet_use)
         anomalies, health = AnomalyService(live), MarketHealthService(live)
         context = Context(
             market=market,
@@ -232,8 +232,10 @@ async def app_on(
             ),
             chart_language=language,
             derivatives=derivatives,
-            charting=ChartingService(remote, local, Pictures(engine), jpeg),
-            chart_bars=_chart_bars(stack, local, docs, fleet_use),
+            charting=ChartingService(
+                remote, local, Pictures(engine), jpeg, bars, sends_links=settings.chart_images == "link"
+            ),
+            chart_bars=bars,
             guides=guides,
             screener=screener,
             overview=OverviewService(boards, screener),

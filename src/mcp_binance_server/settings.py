@@ -170,6 +170,12 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_CHART_APP",
         description="Live chart for clients that show pages in the chat (MCP Apps); off: images only",
     )
+    chart_images: Literal["block", "link"] = Field(
+        "block",
+        alias="MCP_BINANCE_CHART_IMAGES",
+        description="Form of charts in answers: block (the picture) or link (only its address, in the text, for "
+        "clients that pass pictures to the model as text)",
+    )
     state_url: StateAddress = Field(
         SecretStr("memory://"),
         alias="MCP_BINANCE_STATE_URL",

@@ -2,6 +2,8 @@
 
 import os
 import pty
+import sqlite3
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -11,8 +13,9 @@ import httpx2
 import pytest
 from mcp import Client
 
-from mcp_binance_server.cli.demo import BANNER, GREETING
+from mcp_binance_server.cli.demo import BANNER, GREETING, LIMITS_FILE, demo_settings, own_folder
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.trading.journal.schema import NEWEST
 from support.process import PATIENCE_SECS, Process, clean_environment
 from support.raw import request
 from support.warm import WarmProcess
@@ -142,3 +145,44 @@ def test_a_demo_at_a_terminal_says_what_to_try_unless_it_is_to_be_quiet(
     os.close(ours)
 
     assert (tmp_path / "errors").read_text(encoding="utf-8") == said
+
+
+def newer_journal(folder: Path) -> Path:
+    """Make a folder with a journal that a newer version has written."""
+    folder.mkdir(mode=0o700, parents=True)
+    with closing(sqlite3.connect(folder / "trading.db")) as journal:
+        journal.execute(f"PRAGMA user_version={NEWEST + 1}")
+        journal.commit()
+    return folder
+
+
+@pytest.mark.parametrize("place", ["demo", f"demo-{NEWEST + 1}"])
+def test_a_demo_starts_beside_one_of_a_newer_version(tmp_path: Path, place: str) -> None:
+    newer_journal(tmp_path / place)
+
+    with Process("demo", environment={"MCP_BINANCE_STATE_DIR": str(tmp_path)}, warm=True) as demo:
+        demo.shake_hands()
+        answer = demo.ask(2, "tools/call", {"name": "get_trading_status", "arguments": {}})
+        demo.close_input()
+
+    assert answer["result"]["structuredContent"]["success"] is True
+
+
+def test_a_demo_never_shows_half_of_its_limits_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCP_BINANCE_STATE_DIR", str(tmp_path))
+    folder = own_folder({"MCP_BINANCE_STATE_DIR": str(tmp_path)})
+    assert folder is not None
+    limits = folder / LIMITS_FILE
+    found: list[tuple[int, str]] = []
+
+    for fresh in (False, False, True):
+        with demo_settings(trades=True, fresh=fresh):
+            found.append((limits.stat().st_ino, limits.read_text(encoding="utf-8")))
+    limits.write_text("[paper]", encoding="utf-8")
+    with limits.open(encoding="utf-8") as read_by_another, demo_settings(trades=True):
+        seen = read_by_another.read()
+
+    assert found[0] == found[1] == found[2]
+    assert seen == "[paper]"
+    assert limits.read_text(encoding="utf-8") == found[0][1]
+    assert limits.stat().st_mode & 0o777 == 0o600

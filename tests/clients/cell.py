@@ -142,7 +142,7 @@ def started(
     home = folder / "home"
     shutil.copytree(HERE / "programs", home, ignore=shutil.ignore_patterns("__pycache__"))
     (home / "node_modules").symlink_to(installed / client.place / "node_modules")
-    command = _launcher(folder, mark, server, variables or {})
+    command = _launcher(folder, mark, server, {**client.settings, **(variables or {})})
     with serving(ScriptedModel(client.worded(script), is_held=is_held)) as model:
         places = {"server": str(command), "model": model.url, "home": str(home), "installed": str(installed)}
         for name, source in client.files.items():

@@ -20,7 +20,7 @@ SCRIPT = (
     *TRADE,
 )
 LONGEST_NAME = 64
-INSTRUCTIONS = "Live Binance spot data"
+INSTRUCTIONS = "SIMULATED Binance spot data"
 BASE64 = re.compile(r"[A-Za-z0-9+/]{2000}")
 PRICE = re.compile(r"last.price\W+\d[\d,]*\.\d\d", re.IGNORECASE)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")

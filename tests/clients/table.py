@@ -12,7 +12,9 @@ NPM, NPM_NIGHT = "npm", "npm-night"
 # Facts that do not reach the model, with the reason.
 SILENT = {"instructions": "instructions are not shown"}
 BLIND = {"picture": "the picture is dropped"}
-WORDY = {"picture": "the picture is sent as text", "no base64": "the picture is sent as text"}
+LINKED = {"picture": "the picture is sent as an address (`MCP_BINANCE_CHART_IMAGES=link`), else it arrives as text"}
+# For clients that pass pictures to the model as text.
+LINKS = {"MCP_BINANCE_CHART_IMAGES": "link"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Client:
     files: Mapping[str, str] = field(default_factory=dict[str, str])  # of `configs`, by their places at home
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])  # of the server
     has_search: bool = False  # it offers tools after a search, and calls them by a tool of its own
     is_night: bool = False
     patience_secs: float = 60.0
@@ -51,10 +54,17 @@ class Client:
 
 
 def _python(
-    place: str, title: str, package: str, program: str, lacks: Mapping[str, str] | None = None, *, is_night: bool = True
+    place: str,
+    title: str,
+    package: str,
+    program: str,
+    lacks: Mapping[str, str] | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    is_night: bool = True,
 ) -> Client:
     return Client(
-        place, title, package, place, ("python", program), lacks=lacks or {},
+        place, title, package, place, ("python", program), lacks=lacks or {}, settings=settings or {},
         is_night=is_night, patience_secs=120.0 if is_night else 60.0,
     )  # fmt: skip
 
@@ -68,25 +78,30 @@ def _cli(
     files: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
     lacks: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
     has_search: bool = False,
 ) -> Client:
     return Client(
-        name, title, package, NPM_NIGHT, command, files or {}, variables or {}, lacks or {}, has_search,
+        name, title, package, NPM_NIGHT, command, files or {}, variables or {}, lacks or {}, settings or {}, has_search,
         is_night=True, patience_secs=120.0,
     )  # fmt: skip
 
 
 TYPESCRIPT_1 = Client("typescript-1", "TypeScript SDK 1", "@modelcontextprotocol/sdk", NPM, ("node", "ts1.mjs"))
 TYPESCRIPT_2 = Client("typescript-2", "TypeScript SDK 2", "@modelcontextprotocol/client", NPM, ("node", "ts2.mjs"))
+FASTMCP = _python("fastmcp", "FastMCP", "fastmcp", "fastmcp_agent.py", is_night=False)
 MCP_REMOTE = Client("mcp-remote", "mcp-remote", "mcp-remote", NPM, ("node", "ts1.mjs"))
 COMMIT = (
     TYPESCRIPT_1,
     TYPESCRIPT_2,
     MCP_REMOTE,
-    Client("ai-sdk", "Vercel AI SDK", "@ai-sdk/mcp", NPM, ("node", "ai_sdk.mjs"), lacks={**WORDY, **SILENT}),
+    Client(
+        "ai-sdk", "Vercel AI SDK", "@ai-sdk/mcp", NPM, ("node", "ai_sdk.mjs"),
+        lacks={**LINKED, **SILENT}, settings=LINKS,
+    ),
     _python("langchain", "LangChain", "langchain-mcp-adapters", "langchain_agent.py", SILENT, is_night=False),
     _python("openai-agents", "OpenAI Agents SDK", "openai-agents", "openai_agent.py", SILENT, is_night=False),
-    _python("fastmcp", "FastMCP", "fastmcp", "fastmcp_agent.py", is_night=False),
+    FASTMCP,
 )  # fmt: skip
 
 PROMPT = "Use the tools."
@@ -134,19 +149,26 @@ NIGHT = (
     ),
     _cli(
         "continue", "Continue", "@continuedev/cli", ("cn", "-p", PROMPT, "--config", "$home/config.yaml", "--auto"),
-        files={"config.yaml": "continue.yaml"}, lacks={**WORDY, **SILENT},
+        files={"config.yaml": "continue.yaml"}, lacks={**LINKED, **SILENT}, settings=LINKS,
     ),
     _cli(
         "cline", "Cline", "cline", ("sh", "-c", CLINE),
-        files={".cline/data/settings/cline_mcp_settings.json": "cline.json"}, lacks={**WORDY, **SILENT},
+        files={".cline/data/settings/cline_mcp_settings.json": "cline.json"},
+        lacks={**LINKED, **SILENT}, settings=LINKS,
     ),
     _cli("agents-js", "OpenAI Agents SDK (JavaScript)", "@openai/agents", ("node", "agents_js.mjs"), lacks=SILENT),
     _cli("mastra", "Mastra", "@mastra/mcp", ("node", "mastra.mjs"), lacks=SILENT),
     _python("pydantic-ai", "pydantic-ai", "pydantic-ai", "pydantic_agent.py", SILENT),
-    _python("google-adk", "Google ADK", "google-adk", "adk_agent.py", {**WORDY, **SILENT}),
-    _python("autogen", "AutoGen", "autogen-agentchat", "autogen_agent.py", {**WORDY, **SILENT}),
-    _python("llama-index", "LlamaIndex", "llama-index-tools-mcp", "llama_index_agent.py", {**WORDY, **SILENT}),
-    _python("semantic-kernel", "Semantic Kernel", "semantic-kernel", "kernel_agent.py", {**WORDY, **SILENT}),
+    _python("google-adk", "Google ADK", "google-adk", "adk_agent.py", {**LINKED, **SILENT}, settings=LINKS),
+    _python("autogen", "AutoGen", "autogen-agentchat", "autogen_agent.py", {**LINKED, **SILENT}, settings=LINKS),
+    _python(
+        "llama-index", "LlamaIndex", "llama-index-tools-mcp", "llama_index_agent.py",
+        {**LINKED, **SILENT}, settings=LINKS,
+    ),
+    _python(
+        "semantic-kernel", "Semantic Kernel", "semantic-kernel", "kernel_agent.py",
+        {**LINKED, **SILENT}, settings=LINKS,
+    ),
     _python("crewai", "CrewAI", "crewai", "crewai_agent.py", {**BLIND, **SILENT}),
     _python("smolagents", "smolagents", "smolagents", "smolagents_agent.py", {**BLIND, **SILENT}),
     _python("strands", "Strands Agents", "strands-agents", "strands_agent.py", SILENT),

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import mcp
 import pytest
 
-from clients.cell import SERVER, Cell, Run, play, started
+from clients.cell import SERVER, Cell, Line, Run, play, started
 from clients.facts import FACTS, SCRIPT, TICKER, TRADE, missing
-from clients.table import CLIENTS, MCP_REMOTE, NPM, TYPESCRIPT_1, TYPESCRIPT_2, Client
+from clients.table import CLIENTS, FASTMCP, MCP_REMOTE, NPM, TYPESCRIPT_1, TYPESCRIPT_2, Client
 from support.built import installed_clients
 from support.process import Process
 from support.product import announced
@@ -84,6 +85,24 @@ def test_a_model_sees_the_facts_through_a_bridge_to_http(
     run = play(MCP_REMOTE, installed, tmp_path, SCRIPT, server=(str(node), str(bridge), address))
 
     check(run, installed, record_property)
+
+
+def test_a_model_sees_the_facts_over_http(address: str, installed: Path, tmp_path: Path) -> None:
+    client = replace(FASTMCP, variables={"SERVER": address})
+
+    run = play(client, installed, tmp_path, SCRIPT)
+
+    assert missing(replace(run, lines=[anyio.run(listed_at, address)])) == set(), run.output[-2000:]
+    assert run.code == 0, run.output[-2000:]
+    assert run.left == []
+
+
+async def listed_at(address: str) -> Line:
+    """Return the list of tools at an address, as a line of a pipe has it."""
+    async with mcp.Client(address, cache=None) as client:
+        tools = (await client.list_tools()).tools
+    listed = [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in tools]
+    return Line("<", json.dumps({"result": {"tools": listed}}))
 
 
 def check(run: Run, installed: Path, record_property: Recorder) -> None:

@@ -78,7 +78,8 @@ def test_a_demo_offers_the_toolsets_it_is_told_and_says_no_more() -> None:
     assert {tool["name"] for tool in listed} == {
         spec.name for spec in CATALOGUE.tools if spec.toolset in {"market", "charts"}
     }
-    assert told == instructions(frozenset({"market", "charts"}), live=True)
+    assert told == instructions(frozenset({"market", "charts"}), live=True, simulated=True)
+    assert told.startswith("SIMULATED Binance spot data, not the real market, ")
 
 
 def test_on_a_pipe_the_greeting_is_small_and_says_what_the_settings_offer() -> None:

@@ -1,5 +1,6 @@
 """`mcp-binance-server demo`: an offline exchange and a server in one process, over stdio or HTTP."""
 
+import os
 import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
@@ -32,8 +33,9 @@ HOST = "127.0.0.1"
 LIMITS = """[paper]
 balances = { USDT = "10000", BTC = "0.25", ETH = "2" }
 """
+LIMITS_FILE = "trading.toml"
 # Environment variables that also apply to a demo. All other settings are fixed.
-HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT", "MCP_BINANCE_TOOLSETS")
+HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT", "MCP_BINANCE_TOOLSETS", "MCP_BINANCE_CHART_IMAGES")
 STATE_DIR = "MCP_BINANCE_STATE_DIR"
 ASK = """Then ask:  What is the price of Bitcoin, and how deep is its order book?
            Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.
@@ -162,12 +164,17 @@ def kept_settings() -> Settings:
 
 
 def own_folder(around: Mapping[str, str], *, fresh: bool = False) -> Path | None:
-    """Return the private folder of this user's demos, emptied if `fresh`. Return None if it cannot be used."""
+    """Return the private folder of this user's demos, emptied if `fresh`. Return None if it cannot be used.
+
+    Each version of the journal has a folder of its own, since an older server cannot read a newer journal.
+    """
+    from mcp_binance_server.trading.journal.schema import NEWEST  # noqa: PLC0415 - only demos that trade need it
+
     named = around.get(STATE_DIR, "").strip()
     base = Path(named) if named else state_folder(around)
     if named == "off" or base is None or not base.is_absolute():
         return None
-    folder = base / "demo"
+    folder = base / f"demo-{NEWEST}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if fresh:
@@ -178,8 +185,12 @@ def own_folder(around: Mapping[str, str], *, fresh: bool = False) -> Path | None
 
 
 def _empty(folder: Path) -> None:
+    """Remove everything but the limits, which another demo may be reading and which are always the same."""
     for each in folder.iterdir():
-        shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each, ignore_errors=True)
+        elif each.name != LIMITS_FILE:
+            each.unlink(missing_ok=True)  # another demo may be emptying the folder too
 
 
 def _temporary(stack: ExitStack) -> Path | None:
@@ -197,9 +208,13 @@ def _paper(folder: Path | None) -> dict[str, str]:
     """
     if folder is None:
         return {}
-    limits = folder / "trading.toml"
-    limits.touch(0o600)  # the server refuses a file that other users can write
-    limits.write_text(LIMITS, encoding="utf-8")
+    limits = folder / LIMITS_FILE
+    if not limits.is_file() or limits.read_text(encoding="utf-8") != LIMITS:
+        # Replaced in one step: another demo may be reading it.
+        written = folder / f"{LIMITS_FILE}.{os.getpid()}"
+        written.touch(0o600)  # the server refuses a file that other users can write
+        written.write_text(LIMITS, encoding="utf-8")
+        written.replace(limits)
     return {
         "MCP_BINANCE_TRADING": "paper",
         "MCP_BINANCE_TRADING_DIR": str(folder),

@@ -96,6 +96,7 @@ async def serve_early(settings: Settings, network: "Network", open_app: "OpenApp
         has_updates=has_updates,
         has_views=has_views,
         trading=settings.trading,
+        simulated=network.simulated,
         round_key=round_key_of(settings, "rounds"),
     )
     async with anyio.create_task_group() as group:

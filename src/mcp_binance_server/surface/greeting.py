@@ -31,18 +31,18 @@ _SYMBOLS_IN = frozenset({"market", "orders", "analysis"})
 _PRIVATE = frozenset({"account", "orders"})
 
 
-READ_ONLY = "Live Binance spot data, read only: this server places no orders."
+LIVE_DATA = "Live Binance spot data"
+SIMULATED_DATA = "SIMULATED Binance spot data, not the real market"
+READ_ONLY = "{data}, read only: this server places no orders."
 PAPER = (
-    "Live Binance spot data, and PAPER trading: this server matches orders at live prices in a simulated account; no "
-    "real money is moved."
+    "{data}, and PAPER trading: this server matches orders at these prices in a simulated account; no real money is "
+    "moved."
 )
 PRACTICE = (
     "Spot data of Binance's testnet or demo, and PRACTICE trading: that exchange executes the orders, with play "
     "money; no real money is moved."
 )
-LIVE = (
-    "Live Binance spot data, and LIVE trading with the user's REAL MONEY: orders from place_order execute at Binance."
-)
+LIVE = "{data}, and LIVE trading with the user's REAL MONEY: orders from place_order execute at Binance."
 TRADING = {"paper": PAPER, "practice": PRACTICE, "live": LIVE}
 PLACING = (
     " place_order places a preview by its preview_id, only when the user asks for it; get_trading_status lists "
@@ -58,11 +58,12 @@ def icon() -> types.Icon:
     )
 
 
-def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off") -> str:
-    """Return the instructions for a client: which tool to start with, by the user's question."""
+def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off", simulated: bool = False) -> str:
+    """Return the instructions for a client: which tool to start with, by the user\'s question."""
     is_essential = ESSENTIAL in toolsets
     trades = trading != "off" and bool(toolsets & {"trade", ESSENTIAL})
-    told = [TRADING[trading] if trades else READ_ONLY]
+    data = SIMULATED_DATA if simulated else LIVE_DATA
+    told = [(TRADING[trading] if trades else READ_ONLY).format(data=data)]
     if is_essential:
         told.append(
             f"Call get_ticker for a price and get_analysis for a judgement. For a question beyond the listed tools, "

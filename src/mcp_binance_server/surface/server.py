@@ -205,7 +205,12 @@ def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Se
     guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
     offered = Offered(has_updates, catalogue.has_views, catalogue.asks, round_key)
     trading = dispatcher.context.trading
-    told = instructions(catalogue.toolsets, live=live, trading="off" if trading is None else trading.mode)
+    told = instructions(
+        catalogue.toolsets,
+        live=live,
+        trading="off" if trading is None else trading.mode,
+        simulated=dispatcher.context.market.client.caller.network.simulated,
+    )
     server = _server(opened, lambda: catalogue.lists, told, guard, offered)
     server.get_tool_input_schema = catalogue.input_schema  # only the HTTP transport needs the setting
     return server
@@ -219,6 +224,7 @@ def build_early_server(
     has_updates: bool,
     has_views: bool,
     trading: str = "off",
+    simulated: bool = False,
     round_key: bytes | None = None,
 ) -> Server[Any]:
     """Return an MCP server that answers `initialize` at once, and waits for its dispatcher later."""
@@ -231,7 +237,8 @@ def build_early_server(
         return read()
 
     offered = Offered(has_updates, has_views, asks, round_key)
-    server = _server(opening.opened, lists, instructions(toolsets, live=live, trading=trading), guard, offered)
+    told = instructions(toolsets, live=live, trading=trading, simulated=simulated)
+    server = _server(opening.opened, lists, told, guard, offered)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()

@@ -192,6 +192,17 @@ def test_a_new_entry_of_cursor_lists_few_tools_and_a_changed_one_is_kept(tmp_pat
     assert "env" not in third
 
 
+@pytest.mark.parametrize("client", ["cline", "continue"])
+def test_a_new_entry_of_a_client_that_shows_no_pictures_asks_for_links(client: str, tmp_path: Path) -> None:
+    machine = machine_at(tmp_path)
+    run(machine, Terminalist(), client, yes=True, no_keys=True)
+    (first,), _ = our_entries(machine)
+    run(machine, Terminalist(), client, yes=True, no_keys=True)
+    (again,), _ = our_entries(machine)
+
+    assert first.variables == again.variables == {"MCP_BINANCE_CHART_IMAGES": "link"}
+
+
 @pytest.mark.parametrize("client", ["claude-code", "opencode", "vibe"])
 def test_every_client_can_list_few_tools(client: str, tmp_path: Path) -> None:
     machine = machine_at(tmp_path)

@@ -21,7 +21,8 @@ def asked(body):
 
 
 async def main():
-    async with Client(StdioTransport(SERVER, []), timeout=120) as client:
+    server = SERVER if SERVER.startswith("http://") else StdioTransport(SERVER, [])
+    async with Client(server, timeout=120) as client:
         instructions = client.instructions or ""
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": PROMPT}]
         tools = [

@@ -14,11 +14,14 @@ from mcp_binance_server.app import App
 from mcp_binance_server.charts.render.legend import MOST_ROWS
 from mcp_binance_server.charts.render.spec import MOST_BARS, LegendRow
 from mcp_binance_server.charts.studies.table import STUDIES
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.services.charts.remote import ChartImage
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.tools.charts.image import CHART_KEY, MOST_META, chart_meta
 from support.charts import ENVIRONMENT, answer_of, with_a_key
 from support.clock import FakeClock
+from support.desk import NETWORK
 from support.served import Place
 from support.webapp import assembled, http_client
 
@@ -200,15 +203,54 @@ def test_what_a_page_begins_with_is_never_too_long(letter: str) -> None:
         assert set(meta[CHART_KEY]) <= {"renderer", "as_of_ms", "legend", "config"}
 
 
-async def test_a_picture_of_the_service_has_no_legend(clock: FakeClock, exchange: SimulatedExchange, era: str) -> None:
+MAINNET = Network("mainnet", "https://api.binance.com", "https://www.binance.com/")
+OF_SERVICE = {"interval": "1h", "studies": [{"name": "RSI"}, {"name": "Chop Zone"}]}
+STUDIES_IN_WORDS = ["Relative Strength Index", "Chop Zone"]
+NO_VALUES = "Picture drawn by chart-img.com from TradingView's data; this server has no values for it."
+
+
+async def test_a_picture_of_the_service_has_a_legend_with_our_values(
+    clock: FakeClock, exchange: SimulatedExchange, era: str
+) -> None:
+    config = {"symbol": "BINANCE:BTCUSDT", **OF_SERVICE}
     place = Place(clock, exchange, era)
-    async with place.served({**ENVIRONMENT, **with_a_key(exchange, "PRO")}) as client:
-        image = await called(client, IMAGE, config={"symbol": "BINANCE:BTCUSDT", "interval": "1h"})
+    async with place.served({**ENVIRONMENT, **with_a_key(exchange, "PRO")}, MAINNET) as client:
+        image = await called(client, IMAGE, config=config)
+        told = await bars(client, {**config, "studies": [{"name": "RSI"}]})
 
     assert image.meta is not None
-    assert set(image.meta[CHART_KEY]) == {"renderer", "as_of_ms", "config"}
     assert image.meta[CHART_KEY]["renderer"] == "chart-img"
-    assert json.loads(text_of(image))["metadata"]["renderer"] == "chart-img"
+    *legend, time, note, answer = text_of(image).splitlines()
+    assert legend == [*(f"{row['name']}: {row['values']}" for row in told["legend"]), "Chop Zone"]
+    assert [each.partition(":")[0] for each in legend] == ["BTCUSDT 1h · BINANCE", "Vol", "RSI 14", "Chop Zone"]
+    assert time.startswith("as of 2026-07-21T")
+    assert note.endswith("values computed by this server from Binance's candles.")
+    assert json.loads(answer)["metadata"]["renderer"] == "chart-img"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "network"), [("NASDAQ:AAPL", MAINNET), ("BINANCE:BTCUSDT.P", MAINNET), ("BINANCE:BTCUSDT", NETWORK)]
+)
+async def test_a_picture_of_another_market_has_a_legend_without_values(
+    clock: FakeClock, exchange: SimulatedExchange, era: str, symbol: str, network: Network
+) -> None:
+    place = Place(clock, exchange, era)
+    async with place.served({**ENVIRONMENT, **with_a_key(exchange, "PRO")}, network) as client:
+        image = await called(client, IMAGE, config={"symbol": symbol, **OF_SERVICE})
+
+    assert text_of(image).splitlines()[:-1] == [f"{symbol} 1h", *STUDIES_IN_WORDS, NO_VALUES]
+
+
+async def test_a_legend_without_an_answer_of_binance_has_no_values(
+    clock: FakeClock, exchange: SimulatedExchange, era: str
+) -> None:
+    exchange.faults.add(Fault(kind="status", path="/api/v3/klines", status=500, times=None))
+    place = Place(clock, exchange, era)
+    async with place.served({**ENVIRONMENT, **with_a_key(exchange, "PRO")}, MAINNET) as client:
+        image = await called(client, IMAGE, config={"symbol": "BINANCE:BTCUSDT", **OF_SERVICE})
+
+    assert any(isinstance(each, types.ImageContent) for each in image.content)
+    assert text_of(image).splitlines()[:-1] == ["BINANCE:BTCUSDT 1h", *STUDIES_IN_WORDS, NO_VALUES]
 
 
 async def test_what_a_page_begins_with_arrives_over_http(app: App) -> None:

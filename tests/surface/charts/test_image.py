@@ -12,7 +12,9 @@ from mcp import Client, MCPError, types
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.chartimg.client import ImageFile, read_image
+from mcp_binance_server.charts.pictures import Pictures
 from mcp_binance_server.charts.render import chart as apart
+from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.fair_turns import FairTurns
@@ -42,6 +44,11 @@ def settings(exchange: SimulatedExchange) -> Settings:
 @pytest.fixture
 def place(clock: FakeClock, exchange: SimulatedExchange, era: str) -> Place:
     return Place(clock, exchange, era)
+
+
+def _keyless(app: App) -> RemoteCharts:
+    remote = app.context.charting.remote
+    return replace(remote, client=replace(remote.client, caller=replace(remote.client.caller, key=None)))
 
 
 async def generate(client: Client, config: object, **arguments: object) -> types.CallToolResult:
@@ -115,7 +122,7 @@ async def test_a_picture_is_sent_once_for_the_eye_and_never_as_structure_or_word
     data, image = picture(result)
     text, _image = result.content
     assert isinstance(text, types.TextContent)
-    answer = json.loads(text.text)
+    answer = answer_of(result)
     assert "structuredContent" not in result.model_dump(by_alias=True, mode="json", exclude_none=True)
     assert result.model_dump_json().count(b64encode(data).decode()) == 1
     assert set(answer) == {"success", "metadata", "apiResponse"}
@@ -133,7 +140,7 @@ async def test_a_program_that_asks_for_the_data_gets_the_contract_s_structure(cl
     assert isinstance(text, types.TextContent)
     assert set(result.structured_content) == {"success", "imageData", "metadata", "apiResponse"}
     assert b64decode(result.structured_content["imageData"], validate=True) == data
-    assert json.loads(text.text) == {
+    assert json.loads(text.text.splitlines()[-1]) == {
         name: value for name, value in result.structured_content.items() if name != "imageData"
     }
 
@@ -144,7 +151,7 @@ async def test_a_picture_that_the_service_keeps_is_linked(client: Client) -> Non
     text, link = result.content
     assert isinstance(text, types.TextContent)
     assert isinstance(link, types.ResourceLink)
-    assert (link.uri, link.mime_type) == (json.loads(text.text)["imageUrl"], "image/png")
+    assert (link.uri, link.mime_type) == (answer_of(result)["imageUrl"], "image/png")
     assert result.structured_content is None
 
 
@@ -226,6 +233,7 @@ async def test_a_range_before_the_first_candle_is_an_error_of_the_range(place: P
 @requirement("charts/generate_chart_image/stored")
 async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: FakeClock) -> None:
     async with place.served(ENVIRONMENT) as client:
+        data, _ = picture(await generate(client, SMALL))
         result = await generate(client, SMALL, storage=True)
         answer = answer_of(result)
         links = [each for each in result.content if isinstance(each, types.ResourceLink)]
@@ -236,7 +244,7 @@ async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: 
         with pytest.raises(MCPError) as gone:
             await client.read_resource(answer["imageUrl"])
 
-    data, _ = picture(result)
+    assert not any(isinstance(each, types.ImageContent) for each in result.content)
     assert isinstance(png, types.BlobResourceContents)
     assert isinstance(svg, types.TextResourceContents)
     assert (b64decode(png.blob), png.mime_type) == (data, "image/png")
@@ -255,6 +263,43 @@ async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: 
     assert not [uri for uri in listed if uri.startswith("chart:")]
     assert gone.value.code == -32404
     assert gone.value.data["error_type"] == "picture_gone"
+
+
+LINKS = {"MCP_BINANCE_CHART_IMAGES": "link"}
+
+
+@pytest.mark.parametrize("has_key", [False, True])
+async def test_a_client_that_wants_links_gets_no_picture_but_its_address_and_words(
+    place: Place, exchange: SimulatedExchange, *, has_key: bool
+) -> None:
+    async with place.served({**(with_a_key(exchange, "PRO") if has_key else ENVIRONMENT), **LINKS}) as client:
+        result = await generate(client, SMALL)
+
+    (text,) = result.content
+    assert isinstance(text, types.TextContent)
+    assert text.text.startswith("B")  # the legend comes first
+    assert len(result.model_dump_json()) < 2_000
+    assert answer_of(result)["imageUrl"].startswith("http://charts.test/r2/" if has_key else "chart://")
+
+
+async def test_a_program_that_wants_links_still_gets_the_data_that_it_asks_for(place: Place) -> None:
+    async with place.served({**ENVIRONMENT, **LINKS}) as client:
+        result = await generate(client, SMALL, includeData=True)
+
+    data, _ = picture(result)
+    assert b64decode(result.structured_content["imageData"], validate=True) == data
+
+
+async def test_a_client_that_wants_links_gets_no_picture_that_could_not_be_kept(app: App, era: str) -> None:
+    pictures = Pictures(app.engine, most_bytes=1_000)
+    charting = replace(app.context.charting, remote=_keyless(app), pictures=pictures, sends_links=True)
+    dispatcher = Dispatcher(CATALOGUE, replace(app.context, charting=charting), app.dispatcher.owner)
+
+    async with Client(build_server(dispatcher), mode=era, cache=None) as client:
+        result = await generate(client, SMALL)
+
+    assert [type(each) for each in result.content] == [types.TextContent]
+    assert any(each.startswith("not_kept: ") for each in answer_of(result)["metadata"]["warnings"])
 
 
 @pytest.mark.parametrize("uri", ["chart://0123456789abcdef.png", "chart://", "chart://../x", "binance://charts/x.png"])
@@ -311,7 +356,7 @@ async def test_a_text_with_markup_is_a_text(place: Place) -> None:
 
     assert isinstance(svg, types.TextResourceContents)
     assert "<script" not in svg.text
-    assert picture(result)[1].width == 400
+    assert answer_of(result)["metadata"]["resolution"] == "400x300"
 
 
 async def test_a_renderer_that_takes_too_long_is_told_as_such(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,9 +371,7 @@ async def test_a_renderer_that_takes_too_long_is_told_as_such(place: Place, monk
 
 async def test_whoever_would_wait_too_long_for_a_turn_is_told_so(app: App, era: str) -> None:
     local = replace(app.context.charting.local, turns=FairTurns(app.clock, at_a_time=0), longest_wait_secs=0.01)
-    remote = app.context.charting.remote
-    keyless = replace(remote, client=replace(remote.client, caller=replace(remote.client.caller, key=None)))
-    charting = replace(app.context.charting, local=local, remote=keyless)
+    charting = replace(app.context.charting, local=local, remote=_keyless(app))
     server = build_server(Dispatcher(CATALOGUE, replace(app.context, charting=charting)))
 
     async with Client(server, mode=era, cache=None) as client:

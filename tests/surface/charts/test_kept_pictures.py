@@ -15,4 +15,4 @@ async def test_a_picture_larger_than_the_room_for_all_is_answered_without_an_add
 
     assert image.data is not None
     assert (image.url, image.svg_url, image.expires_at) == (None, None, None)
-    assert "not_kept: the picture is only in this answer: it is too large; ask for a smaller one" in image.warnings
+    assert "not_kept: the picture has no address: it is too large; ask for a smaller one" in image.warnings

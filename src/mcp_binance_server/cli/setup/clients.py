@@ -133,6 +133,8 @@ class Client:
     """Condition under which the client starts servers, for the report of `doctor`."""
     is_essential: bool = False
     """Whether a new entry gets the short list of tools."""
+    links_pictures: bool = False
+    """Whether a new entry asks for links to charts: the client passes pictures to the model as text."""
 
 
 def _claude_desktop(machine: Machine) -> PurePath:
@@ -281,6 +283,7 @@ CLIENTS: Mapping[str, Client] = {
             "Restart the Cline CLI. The extension in an editor has a file of its own: Configure MCP Servers.",
             commands=("cline",),
             start=StartTimeout(60, "timeout"),
+            links_pictures=True,
         ),
         Client(
             "continue",
@@ -289,6 +292,7 @@ CLIENTS: Mapping[str, Client] = {
             "mcpServers",
             "json",
             "Reload Continue's configuration in the editor; MCP servers work in agent mode.",
+            links_pictures=True,
         ),
         Client(
             "vibe",

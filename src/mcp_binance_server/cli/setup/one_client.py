@@ -36,7 +36,7 @@ from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 from mcp_binance_server.key_file import usual_key_file
 
 EXIT_REFUSED = 1
-MODE, TOOLSETS = "MCP_BINANCE_TRADING", "MCP_BINANCE_TOOLSETS"
+MODE, TOOLSETS, CHART_IMAGES = "MCP_BINANCE_TRADING", "MCP_BINANCE_TOOLSETS", "MCP_BINANCE_CHART_IMAGES"
 # Function that tries the stored keys of a network and returns the outcome as text.
 Trial = Callable[[Path, str], str]
 
@@ -94,6 +94,8 @@ class Setup:
         environment: dict[str, str | None] = {"BINANCE_NETWORK": None if self.network == "mainnet" else self.network}
         if self._options.essential or (before is None and self._client.is_essential):
             environment[TOOLSETS] = "essential"
+        if before is None and self._client.links_pictures:
+            environment[CHART_IMAGES] = "link"
         named = old.get(KEY_FILE)
         if keys or named is None or Path(str(named)).parent == place.path.parent:
             # Set the path: clients pass on few variables, so the server may compute a different default.

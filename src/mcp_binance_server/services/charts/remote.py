@@ -42,8 +42,8 @@ class ChartOrder:
 class ChartImage:
     """An image or its URL, its renderer, and warnings for the user. A warning is a "code: sentence".
 
-    A locally drawn image has its legend in words, and the time of its candles. `status` is chart-img.com's HTTP status.
-    It is 0 without a request or an answer.
+    The legend in words has the time of its candles. `legend_note` names the sources of a legend and a picture that
+    differ. `status` is chart-img.com's HTTP status. It is 0 without a request or an answer.
     """
 
     renderer: Literal["chart-img", "local"]
@@ -61,6 +61,7 @@ class ChartImage:
     bars: int | None = None
     last_bar_closed: bool | None = None
     legend: "tuple[LegendRow, ...]" = ()
+    legend_note: str = ""
     as_of_ms: int | None = None
 
 

@@ -1,16 +1,19 @@
 """Chart images: from chart-img.com if key, plan and symbol allow it, otherwise drawn locally."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.to_thread
+import msgspec
 
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError, InvalidChartConfig
 from mcp_binance_server.charts.pictures import KEPT_MS, MISSING, JpegEncoder, Pictures
 from mcp_binance_server.domain.periods import moment_of
-from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
+from mcp_binance_server.errors import AppError, EngineUnavailable, ExchangeError, RateLimited
+from mcp_binance_server.services.charts.bars import ChartBars
 from mcp_binance_server.services.charts.local import LocalCharts
 from mcp_binance_server.services.charts.remote import ChartImage, ChartOrder, ImageFormat, RemoteCharts, Translated
 
@@ -21,6 +24,12 @@ LOG = logging.getLogger(__name__)
 
 # Fields that the local renderer can refuse while chart-img.com accepts them.
 _SERVICE_ONLY: Final = frozenset({"symbol", "interval"})
+# Longest wait for the legend of a picture that is already drawn.
+_LEGEND_SECS: Final = 5.0
+OUR_VALUES: Final = (
+    "Picture drawn by chart-img.com from TradingView's data; values computed by this server from Binance's candles."
+)
+NO_VALUES: Final = "Picture drawn by chart-img.com from TradingView's data; this server has no values for it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,9 @@ class ChartingService:
     local: LocalCharts
     pictures: Pictures
     jpeg: JpegEncoder | None
+    bars: ChartBars
+    sends_links: bool = False
+    """Whether a client gets the address of a picture, and the picture itself only if it asks for its data."""
 
     async def image(
         self, config: Mapping[str, object], *, storage: bool = False, image_format: ImageFormat | None = None
@@ -54,7 +66,7 @@ class ChartingService:
         if reason := self.remote.over_plan(order):
             return await self._drawn_here(order, here, reason)
         try:
-            return await self._drawn_there(order, there)
+            return await self._drawn_there(order, there, here)
         except (ChartServiceError, InvalidChartConfig) as failure:
             return await self._drawn_instead(order, here, failure)
 
@@ -81,18 +93,40 @@ class ChartingService:
         if isinstance(there, InvalidChartConfig):
             raise there
         if self.remote.has_key:
-            return await self._drawn_there(order, there)
+            return await self._drawn_there(order, there, None)
         if {each["field"] for each in here.details} <= _SERVICE_ONLY:
             raise ChartKeyRefused(details=here.details)
         raise here
 
-    async def _drawn_there(self, order: ChartOrder, asked: Translated) -> ChartImage:
+    async def _drawn_there(self, order: ChartOrder, asked: Translated, here: "LocalChart | None") -> ChartImage:
         image = await self.remote.draw(order, asked)
-        network = self.local.network.name
+        network = self.local.network.source
         if network == "mainnet" or not str(asked.body["symbol"]).startswith("BINANCE:"):
-            return image
+            return await self._worded(image, order, asked, here)
         warning = f"other_market: chart-img.com draws the real market; all other data of this server is from {network}"
-        return replace(image, warnings=(*image.warnings, warning))
+        return await self._worded(replace(image, warnings=(*image.warnings, warning)), order, asked, None)
+
+    async def _worded(
+        self, image: ChartImage, order: ChartOrder, asked: Translated, here: "LocalChart | None"
+    ) -> ChartImage:
+        """Add a legend to a picture of chart-img.com, with values from Binance's candles if it has them."""
+        # Imported lazily, as in `_drawable`.
+        from mcp_binance_server.charts.render.legend import legend_rows  # noqa: PLC0415
+        from mcp_binance_server.charts.render.spec import LegendRow  # noqa: PLC0415
+
+        if here is not None:
+            try:
+                with anyio.fail_after(_LEGEND_SECS):
+                    reading = await self.bars.read(order.config)
+            except (AppError, TimeoutError) as failure:
+                LOG.info("no values for a chart of chart-img: %s", type(failure).__name__)
+            else:
+                known = {each.name for each in here.spec.studies}
+                others = (LegendRow(each, "") for each in _labels(asked.body, known))
+                rows = (*legend_rows(reading.request), *others)
+                return replace(image, legend=rows, legend_note=OUR_VALUES, as_of_ms=reading.as_of_ms)
+        labels = (f"{asked.body['symbol']} {asked.body.get('interval', '')}".rstrip(), *_labels(asked.body))
+        return replace(image, legend=tuple(LegendRow(each, "") for each in labels), legend_note=NO_VALUES)
 
     async def _drawn_instead(
         self, order: ChartOrder, chart: "LocalChart", failure: ChartServiceError | InvalidChartConfig
@@ -157,8 +191,17 @@ class ChartingService:
         return self.remote.time.now_ms()
 
 
+def _labels(body: Mapping[str, object], known: Collection[str] = ()) -> Iterator[str]:
+    """Yield the names of a body's studies with their inputs, except the known ones."""
+    from mcp_binance_server.charts.spec import BodyStudy  # noqa: PLC0415 - as in `_drawable`
+
+    for each in msgspec.convert(body.get("studies", ()), tuple[BodyStudy, ...]):
+        if each.name not in known:
+            yield " ".join([each.name, *map(str, each.input.values())])
+
+
 def _not_kept(image: ChartImage, reason: str) -> ChartImage:
-    return replace(image, warnings=(*image.warnings, f"not_kept: the picture is only in this answer: {reason}"))
+    return replace(image, warnings=(*image.warnings, f"not_kept: the picture has no address: {reason}"))
 
 
 def _told(failure: ChartServiceError | InvalidChartConfig) -> str:

@@ -26,7 +26,7 @@ MOST_META = 2_000  # bytes
 class GenerateChartImage(ChartArguments):
     model_config = ConfigDict(alias_generator=to_camel)
 
-    storage: bool = Field(default=False, description="Return a URL")
+    storage: bool = Field(default=False, description="Return a link, no picture")
     format: ImageFormat | None = optional("png if left out")
     include_data: bool = Field(default=False, description="Also imageData (base64), for programs")
 
@@ -81,9 +81,9 @@ def image_answer(image: ChartImage) -> ImageAnswer:
 
 
 def attachments(image: ChartImage) -> tuple[types.ContentBlock, ...]:
-    """Return the picture as content to show, and links to stored pictures."""
+    """Return links to a stored picture, or else the picture as content to show."""
     attached: list[types.ContentBlock] = []
-    if image.data is not None:
+    if image.data is not None and image.url is None:
         attached.append(types.ImageContent(data=base64_of(image.data), mime_type=f"image/{image.format}"))
     for uri, kind in ((image.url, f"image/{image.format}"), (image.svg_url, "image/svg+xml")):
         if uri is not None:
@@ -120,11 +120,12 @@ def _size(meta: dict[str, Any]) -> int:
 
 
 async def generate_chart_image(context: Context, arguments: GenerateChartImage) -> ToolAnswer:
+    words_only = context.charting.sends_links and not arguments.include_data
     image = await reporting(
         context.progress,
         "drawing the chart",
         lambda: context.charting.image(
-            arguments.configuration, storage=arguments.storage, image_format=arguments.format
+            arguments.configuration, storage=arguments.storage or words_only, image_format=arguments.format
         ),
     )
     answer = image_answer(image)
@@ -134,8 +135,11 @@ async def generate_chart_image(context: Context, arguments: GenerateChartImage) 
         structured = answer.model_copy(update={"image_data": data})
     said = [row.said for row in image.legend]
     said += [] if image.as_of_ms is None else [f"as of {instant(image.as_of_ms)}"]
+    said += [image.legend_note] if image.legend_note else []
     text = "\n".join([*said, answer.model_dump_json()])
-    return ToolAnswer(text, structured, attachments(image), meta=chart_meta(image, arguments.configuration))
+    # Clients that pass pictures to the model as text also fail at links: the text has the address.
+    attached = () if words_only else attachments(image)
+    return ToolAnswer(text, structured, attached, meta=chart_meta(image, arguments.configuration))
 
 
 GENERATE_CHART_IMAGE = ToolSpec(
