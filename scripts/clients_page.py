@@ -28,8 +28,8 @@ from the last run of `tests/clients`.
 FOOT = """
 {facts}
 
-FastMCP sees the same facts over Streamable HTTP. In every run over stdio standard output carried JSON only, and no process remained 5 s after the client ended. A nightly test
-repeats this after SIGINT and SIGKILL.
+FastMCP sees the same facts over Streamable HTTP. In every run over stdio, standard output carried JSON only, and no
+process remained 5 s after the client ended. A nightly test repeats the latter after SIGINT and SIGKILL.
 
 ## What is missing
 
