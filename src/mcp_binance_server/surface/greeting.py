@@ -59,7 +59,7 @@ def icon() -> types.Icon:
 
 
 def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off", simulated: bool = False) -> str:
-    """Return the instructions for a client: which tool to start with, by the user\'s question."""
+    """Return the instructions for a client: which tool to start with, by the user's question."""
     is_essential = ESSENTIAL in toolsets
     trades = trading != "off" and bool(toolsets & {"trade", ESSENTIAL})
     data = SIMULATED_DATA if simulated else LIVE_DATA
