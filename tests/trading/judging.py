@@ -179,7 +179,7 @@ def _states(intents: list[Row], events: list[Row]) -> Iterator[str]:
 def _counted(intents: list[Row], used: list[Row]) -> Iterator[str]:
     """What counts for a day: all of what may stand, of what is over the part that was executed, rounded up."""
     sums: Counter[tuple[str, str, int]] = Counter()
-    for each in intents:
+    for each in (row for row in intents if row["purpose"] != "step"):  # a plan is counted as a whole
         day = each["prepared_ms"] // DAY_MS
         taken = _taken(each)
         sums[each["account"], "per_day", day] += taken

@@ -34,6 +34,7 @@ from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.judgement.released import Released
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange
@@ -52,7 +53,7 @@ SENDS = "sends"
 
 Wish = Literal[
     "taken", "rests", "refused", "would_take", "OCO", "OTO", "OTOCO", "OPO", "OPOCO", "resting list", "refused list",
-    "instead", "more instead", "smaller", "trails",
+    "instead", "more instead", "smaller", "trails", "part", "whole", "too dear", "nearer",
 ]  # fmt: skip
 
 
@@ -73,15 +74,30 @@ def _exits(shape: ListShape, quantity: str) -> Exits:
 
 RESTS = _order(1, 101, 7)
 IN_ITS_PLACE: dict[str, Any] = {"replaces": RESTS.client_order_id}
+PROFIT, STOP, LEAST = Price(Decimal(105)), Price(Decimal(95)), Price(Decimal(94))
+HELD_PAIR = _order(4, 105, 3, "OCO", side="SELL", stop_price=STOP, exits=_exits("OCO", "3"))
+
+
+def _sale(number: int, price: int, quantity: int, kind: TermsKind = "MARKET", **others: Any) -> NewIntent:  # noqa: ANN401 - as above
+    """Return a sale of coins that the pair reserves; the rest of the pair is placed again."""
+    whole, rest = Quantity(Decimal(3)), Quantity(Decimal(3 - quantity))
+    pair = Released(
+        HELD_PAIR.client_order_id, "OCO", "GTC", whole, Quantity(Decimal(0)), rest, PROFIT, STOP, LEAST, 315_00
+    )
+    stays = "GTC" if kind == "OCO" else "IOC"
+    return _order(number, price, quantity, kind, side="SELL", time_in_force=stays, releases=(pair,), **others)
+
+
 # One order of each fate: filled at once, filled in part, more than the account holds, and a maker that would take. Then
 # lists, filled at once if they have an entry, and what takes the place of the order that rests: more than there is
-# money for once it is gone, and less of it.
+# money for once it is gone, and less of it. Then sales of what the pair reserves: a part, all, at a price at which
+# nothing is sold, and another pair.
 ORDERS: dict[Wish, NewIntent] = {
     "taken": _order(0, 101, 3),
     "rests": RESTS,
     "refused": _order(2, 99, 11),
     "would_take": _order(3, 101, 1, "LIMIT_MAKER"),
-    "OCO": _order(4, 105, 3, "OCO", side="SELL", stop_price=Price(Decimal(95)), exits=_exits("OCO", "3")),
+    "OCO": HELD_PAIR,
     "OTO": _order(5, 101, 3, exits=_exits("OTO", "2.99")),
     "OTOCO": _order(6, 101, 3, exits=_exits("OTOCO", "2.99")),
     "OPO": _order(7, 101, 3, exits=_exits("OPO", "3")),
@@ -92,6 +108,10 @@ ORDERS: dict[Wish, NewIntent] = {
     "more instead": _order(12, 100, 9, **IN_ITS_PLACE),
     "smaller": _order(13, 101, 6, amends=True, **IN_ITS_PLACE),
     "trails": _order(14, 94, 3, "STOP_LOSS_LIMIT", side="SELL", stop_price=Price(Decimal(95)), trailing_bps=500),
+    "part": _sale(15, 98, 2),
+    "whole": _sale(16, 98, 3),
+    "too dear": _sale(17, 104, 2),
+    "nearer": _sale(18, 105, 2, "OCO", stop_price=STOP, exits=_exits("OCO", "2")),
 }
 
 

@@ -23,6 +23,7 @@ from mcp_binance_server.trading.judgement.guards import (
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way, read_policy
 from mcp_binance_server.trading.judgement.preview import FillWalk
+from mcp_binance_server.trading.judgement.released import Released
 from support.terms import NOW_MS, terms
 
 BID, ASK = Price(Decimal("59999.00")), Price(Decimal("60001.00"))
@@ -85,6 +86,25 @@ HELD: dict[str, Any] = {
     "quote": "USDT",
 }
 OTHERS = tuple(OpenOrder(f"mbp-{number}", "BTCUSDT", "SELL", PROFIT, slots=1, stops=1) for number in range(3))
+PAIR_OF_TWO = Released(
+    "mbp-0", "OCO", "GTC", Quantity(Decimal("0.002")), Quantity(Decimal(0)), Quantity(Decimal("0.001")), PROFIT,
+    TRIGGER, LEAST, 60_00,
+)  # fmt: skip
+SALE: dict[str, Any] = {"side": "SELL", "kind": "MARKET", "time_in_force": "IOC", "releases": (PAIR_OF_TWO,)}
+RESERVED: dict[str, Any] = {
+    "holding": Holding("BTC", Quantity(Decimal("0.002")), Quantity(Decimal("0.002")), NOW_MS),
+    "quote": "USDT",
+}
+STANDS = OpenOrder(
+    "mbp-0",
+    "BTCUSDT",
+    "SELL",
+    PROFIT,
+    claimed=Quantity(Decimal("0.002")),
+    locked=Quantity(Decimal("0.002")),
+    slots=2,
+    stops=1,
+)
 FULL: dict[str, int] = {"orders_per_minute": 5, "orders_per_day": 50, "open_orders": 10, "per_day": 9**9}
 PASSES = [
     situation(),
@@ -133,7 +153,13 @@ PASSES = [
     situation(about=STOP, used={"exits_per_minute": 19, "exits_per_day": 199}, **HELD),
     situation(about=STOP, orders=OTHERS, most_exits=4, most_stops=4, **HELD),
     situation(about=PAIR, orders=OTHERS, most_exits=5, most_stops=4, **HELD),
+    # A sale that cancels a pair first is an exit; of its orders only those that stand afterwards are counted.
+    situation("per_order = '1'", SALE, orders=(STANDS,), used=FULL, most_exits=3, most_stops=1, **RESERVED),
 ]
+CHANGED = Denied(
+    "released", "an order that would be cancelled first has changed", "open orders as they were previewed",
+    client_order_id="mbp-0",
+)  # fmt: skip
 DENIED: list[tuple[Situation, Denied]] = [
     (situation(mode="off"), Denied("mode", "an order for paper", "orders for off")),
     (situation(mode="practice"), Denied("mode", "an order for paper", "orders for practice")),
@@ -184,6 +210,17 @@ DENIED: list[tuple[Situation, Denied]] = [
     (
         situation(about=STOP, used={"exits_per_day": 200}, **HELD),
         Denied("exits_per_day", "1", "200", left="0", retry_after_secs=MIDNIGHT_SECS),
+    ),
+    (
+        situation(about=SALE, orders=(STANDS,), most_exits=2, **RESERVED),
+        Denied("open_exits", "3 open sales of BTCUSDT", "2 on this symbol"),
+    ),
+    (situation(about=SALE, **RESERVED), CHANGED),
+    (
+        situation(
+            about=SALE, orders=(STANDS, replace(STANDS, client_order_id="mbp-1", releases=("mbp-0",))), **RESERVED
+        ),
+        CHANGED,
     ),
     (
         situation(about=STOP, orders=OTHERS, most_stops=3, **HELD),

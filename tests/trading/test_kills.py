@@ -17,13 +17,14 @@ pytestmark = [
 ]
 
 RUNS, RUNS_OF_A_COMMIT, WRONG_RUNS = 150, 40, 40
+RUNS_OF_SALES, SALES_OF_A_COMMIT = 400, 60
 
 
-def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:
+def killed(folder: Path, desk: str, runs: int, group: str = "") -> dict[str, Any]:
     """Run the matrix in a process without threads or loops of its own: only such a one can be forked safely."""
     paths = os.pathsep.join(each for each in sys.path if each)
     done = subprocess.run(
-        [sys.executable, "-c", "from trading.kill_matrix import main; main()", str(folder), desk, str(runs)],
+        [sys.executable, "-c", "from trading.kill_matrix import main; main()", str(folder), desk, str(runs), group],
         env={"PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         check=True,
@@ -41,6 +42,18 @@ def test_a_process_killed_at_any_label_neither_doubles_nor_loses_an_order(
 
     assert told["wrong"] == []
     assert told["runs"] == runs
+    assert told["killed"] == min(runs, told["labels"])
+
+
+@pytest.mark.timeout(3_600)
+def test_a_sale_of_reserved_coins_killed_at_any_label_leaves_no_coins_without_exit_or_warning(
+    tmp_path: Path, sized: Callable[[int, int], int]
+) -> None:
+    runs = sized(RUNS_OF_SALES, SALES_OF_A_COMMIT)
+
+    told = killed(tmp_path, "desk", runs, "sale")
+
+    assert told["wrong"] == []
     assert told["killed"] == min(runs, told["labels"])
 
 

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.judgement.exits import Exits
+from mcp_binance_server.trading.judgement.released import Released
 from mcp_binance_server.trading.judgement.terms import PREVIEW_ID, Terms, client_order_id, is_made_here, preview_of
 from support.terms import KEY, terms
 
+RELEASED = Released(
+    "mbp-bbbbbbbbbbbbbbbbbbbb", "OCO", "GTC", Quantity(Decimal("0.002")), Quantity(Decimal(0)),
+    Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal("49000.5")), 120_00,
+)  # fmt: skip
 OTHERS: dict[str, object] = {
     "account": "paper-1",
     "mode": "live",
@@ -33,6 +38,7 @@ OTHERS: dict[str, object] = {
     "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa",
     "amends": True,
     "trailing_bps": 200,
+    "releases": (RELEASED,),
 }
 EXITS = [
     Exits("OCO", Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal("49000.5"))),

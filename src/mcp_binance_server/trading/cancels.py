@@ -13,6 +13,7 @@ from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.watching import CancelState
+from mcp_binance_server.trading.judgement.terms import PreviewId
 from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.settling import Settling
 from mcp_binance_server.trading.tasks import BackgroundTasks
@@ -34,9 +35,9 @@ class Cancels:
     once: SendOnce
     look: Callable[[str], Awaitable[None]]
 
-    async def cancel(self, intent: Intent, visitor: str) -> Placed:
-        """Cancel an order of the journal and return its new state."""
-        outcome = await self._sent(intent, visitor)
+    async def cancel(self, intent: Intent, visitor: str, plan: PreviewId | None = None) -> Placed:
+        """Cancel an order of the journal and return its new state. `plan` is the sale that needs its coins."""
+        outcome = await self._sent(intent, visitor, plan)
         if outcome.fate is Fate.NOT_SENT:
             return Placed(intent, outcome.reason)
         state, orders = CANCEL_OF[outcome.fate], _orders(outcome)
@@ -64,10 +65,10 @@ class Cancels:
         )
         return _told(stands, outcome)
 
-    async def _sent(self, intent: Intent, visitor: str) -> Outcome:
+    async def _sent(self, intent: Intent, visitor: str, plan: PreviewId | None = None) -> Outcome:
         async def mark() -> None:
             owner, now_ms = self.settling.ledger.owner, self.settling.now_ms()
-            await self.settling.watch.ask_to_cancel(intent.preview_id, owner, visitor, now_ms)
+            await self.settling.watch.ask_to_cancel(intent.preview_id, owner, visitor, now_ms, plan)
 
         is_list = intent.terms.exits is not None
         target = Target(intent.terms.symbol, intent.client_order_id, None if is_list else intent.order_id, is_list)

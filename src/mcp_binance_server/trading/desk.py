@@ -33,6 +33,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, Trading
 from mcp_binance_server.trading.ledger import OrderLedger
 from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.reconciling import NEVER_PLACED, Reconciliation, StartStep
+from mcp_binance_server.trading.releasing import ReleasingSales
 from mcp_binance_server.trading.requests import request_of
 from mcp_binance_server.trading.settling import Settling
 from mcp_binance_server.trading.tasks import BackgroundTasks
@@ -83,6 +84,7 @@ class Desk:
         self.reader, self.watch = JournalReader(self.ledger.store), OrderWatch(self.ledger.store)
         self.settling = Settling(self.ledger, self.watch, self.broker_of, self.clock, self.now_ms)
         self.cancels = Cancels(self.settling, self.background_tasks, self._once, self.look)
+        self.releasing = ReleasingSales(self.cancels, self._carried)
 
     @asynccontextmanager
     async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
@@ -320,7 +322,8 @@ class Desk:
         if not is_new:
             return None
         self.claimed()
-        placed = await self._carried(intent)
+        carry_out = self.releasing.carry_out if intent.terms.releases else self._carried
+        placed = await carry_out(intent)
         self.answered(placed.intent.state)
         return placed
 

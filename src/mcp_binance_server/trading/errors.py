@@ -17,6 +17,7 @@ COUNTS = {
 # Longer waits are written in hours and minutes.
 LONG_SECS = 120
 CANCEL_FIRST = "get_open_orders lists them; cancel what is no longer wanted, then preview again"
+CANCEL_THERE = "Cancel the orders that are no longer wanted where they were placed, then preview again"
 BINANCE_APP = "To sell or to place a stop without this server, use Binance's own app or website"
 RESUME_FIRST = "Trading is stopped: the user can lift the stop with mcp-binance-server resume"
 
@@ -56,17 +57,22 @@ class InsufficientBalance(AppError):
     available_amount: str
     shortfall: str
     reserved_amount: str | None = None
+    reserved_by: tuple[str, ...] | None = None
+    """Orders that were placed elsewhere and reserve the asset."""
 
     def data(self) -> dict[str, Any]:
         """Return the fields of the error. If open orders reserve the missing amount, the suggestion names them."""
         if self.reserved_amount is None:
             return AppError.data(self)
-        return {**AppError.data(self), "recovery_suggestion": CANCEL_FIRST}
+        return {**AppError.data(self), "recovery_suggestion": CANCEL_FIRST if not self.reserved_by else CANCEL_THERE}
 
     @property
     def message(self) -> str:
         short = f"Insufficient {self.asset} balance: {self.required_amount} needed, {self.available_amount} available."
-        return short if self.reserved_amount is None else f"{short} {reserved_words(self.reserved_amount, self.asset)}."
+        if self.reserved_amount is None:
+            return short
+        placed = f", placed elsewhere: {'; '.join(self.reserved_by)}" if self.reserved_by else ""
+        return f"{short} {reserved_words(self.reserved_amount, self.asset)}{placed}."
 
 
 @dataclass(kw_only=True, eq=False)

@@ -145,4 +145,4 @@ async def test_a_pair_sells_its_coins_once(tmp_path: Path) -> None:
         told = await trader.call("preview_order", **STOP | {"quantity": "0.004"})
 
     assert pair.data["outcome"] == "placed"
-    assert told.is_error or told.data["preview_id"] is None
+    assert told.data["steps"][0].startswith(f"cancel {pair.data['client_order_id']}")

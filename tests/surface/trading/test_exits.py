@@ -175,20 +175,6 @@ async def test_the_warning_ends_when_the_coins_are_sold(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quantity", ["0.002", "all"])
-async def test_coins_that_open_orders_reserve_are_called_reserved(tmp_path: Path, quantity: str) -> None:
-    async with paper_trader(tmp_path) as trader:
-        await trader.placed(**ENTRY, quantity="0.002", take_profit="130000", stop_loss="110000")
-        told = await trader.call("preview_order", **SALE | {"quantity": quantity})
-
-    assert told.is_error
-    assert "BTC are reserved by open orders" in told.text
-    assert "get_open_orders" in told.text
-    assert "deposit" not in told.text
-    assert "Nothing to sell" not in told.text
-
-
-@pytest.mark.slow
 async def test_the_check_of_failed_exits_is_for_callers_who_may_trade(tmp_path: Path) -> None:
     async with spot_trader(tmp_path) as trader:
         await trader.placed(**ENTRY, quote_quantity="500")

@@ -3,6 +3,7 @@
 from contextlib import AsyncExitStack
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,15 @@ from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.trading.errors import TradingNotReady
 from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
+from mcp_binance_server.trading.journal.at_risk import at_risk
 from mcp_binance_server.trading.journal.ledger import Admitted, GuardDenied
 from mcp_binance_server.trading.journal.limits import LimitPassed
-from mcp_binance_server.trading.journal.reading import OrderPast
+from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.guards import Denied
+from mcp_binance_server.trading.judgement.released import Released
 from trading.fleet.floor import Fleet, Worker, fleet_in
 from trading.spot_floor import SYMBOL, breaks, by_hand, writes
 
@@ -26,6 +29,13 @@ pytestmark = pytest.mark.anyio
 BRACKET = Exits(
     "OTOCO", Quantity(Decimal("0.001")), Price(Decimal(70_000)), Price(Decimal(50_000)), Price(Decimal(49_000))
 )
+
+WHOLE, NOTHING = Quantity(Decimal("0.001")), Quantity(Decimal(0))
+LEVELS = Price(Decimal(140_000)), Price(Decimal(50_000)), Price(Decimal(49_000))
+PAIR: dict[str, Any] = {
+    "side": "SELL", "kind": "OCO", "quantity": WHOLE, "price": LEVELS[0], "stop_price": LEVELS[1],
+    "exits": Exits("OCO", WHOLE, *LEVELS),
+}  # fmt: skip
 
 
 async def started(stack: AsyncExitStack, fleet: Fleet, *names: str) -> list[Worker]:
@@ -96,6 +106,30 @@ async def test_an_order_of_one_worker_is_cancelled_at_another_and_its_money_give
         assert ended.intent.status == "CANCELED"
         assert (await one.ledger.host.find(new.preview_id) or ended.intent).status == "CANCELED"
         assert await used(one) == 0
+
+
+async def test_a_worker_warns_of_coins_whose_exit_a_dead_worker_has_cancelled_for_a_sale(tmp_path: Path) -> None:
+    fleet = fleet_in(tmp_path)
+    async with AsyncExitStack() as stack:
+        one, two = await started(stack, fleet, "one", "two")
+        pair = one.floor.order(0, **PAIR)
+        await one.place(pair)
+        await two.ticks(0.5)
+        old = Released(pair.client_order_id, "OCO", "GTC", WHOLE, NOTHING, NOTHING, *LEVELS, 7_000)
+        sale = one.floor.order(1, side="SELL", kind="MARKET", time_in_force="IOC", quantity=WHOLE, releases=(old,))
+        claimed, _ = await one.ledger.claim(sale, (), fleet.clock.now_ms())
+        known = await one.ledger.find(pair.preview_id)
+        assert known is not None
+        await one.floor.desk.cancels.cancel(known, "me", claimed.preview_id)
+
+        await two.floor.desk.catch_up()
+        await two.ticks(0.5)
+        found = await JournalReader(two.ledger.store).failed_exits(two.floor.account)
+
+        assert [at_risk(each)[0] for each in found.values()] == [WHOLE]
+        assert (
+            await two.floor.desk.cancel(one.floor.account, Target(SYMBOL, pair.client_order_id), "me")
+        ).intent.final_ms
 
 
 async def test_a_stop_of_one_worker_holds_what_another_was_about_to_send(tmp_path: Path) -> None:

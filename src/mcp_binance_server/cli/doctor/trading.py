@@ -14,6 +14,7 @@ from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.installation import own_command
 from mcp_binance_server.startup_checks import no_live_market, streams_markets
 from mcp_binance_server.trading.approvals import APPROVER_FILE, fingerprint, is_sealed, public_key_hint
+from mcp_binance_server.trading.errors import BINANCE_APP
 from mcp_binance_server.trading.judgement.policy import CLIENT_PER_ORDER, KeyRules, Policy, cents_text
 from mcp_binance_server.trading_checks import checked_rules, require_agreement
 
@@ -103,10 +104,18 @@ async def asking(bench: Bench) -> CheckResult:
     confirm = bench.policy.confirm
     if bench.mode != LIVE and confirm.ask == "default":
         return off()
-    then = "wait for `approve`" if confirm.approver else "are refused: there is no approver"
     ceiling = CLIENT_PER_ORDER if confirm.client_per_order is None and bench.mode == LIVE else confirm.client_per_order
     upto = "" if ceiling is None else f" up to {cents_text(ceiling)} {bench.policy.counting_asset}"
-    return good(f"by a form in the client{upto}; orders from a client that shows no forms {then}")
+    asked = f"by a form in the client{upto}"
+    if confirm.approver is not None:
+        return good(f"{asked}; orders from a client that shows no forms wait for `approve`")
+    return CheckResult(
+        "warning",
+        f"{asked}, and in no other way: there is no approver",
+        "A client that shows no forms can neither buy, nor sell, nor place a stop: every order is refused",
+        f"Create an approver's key, or use a client that shows forms. {BINANCE_APP}",
+        f"{own_command()} approve --new",
+    )
 
 
 def _misfit(error: SettingsError) -> CheckResult:

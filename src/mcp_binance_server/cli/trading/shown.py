@@ -22,6 +22,7 @@ HostOf = Callable[[Terms], str]
 
 WIDE = 69
 UNPROTECTED = "a partly filled entry is unprotected until it is filled completely"
+RESTORED = "if a later step is refused, the cancelled orders are placed once more"
 SMALLER = ": it is only reduced, and keeps its place in the queue"
 UNTIL: dict[TimeInForce, str] = {
     "GTC": "open until filled or cancelled (GTC)",
@@ -47,9 +48,10 @@ def order_line(terms: Terms) -> str:
         return f"reduce an order of {echo(terms.symbol)} to {number(terms.quantity)}"
     beside = ", with exits" if terms.exits is not None and terms.exits.has_entry else ""
     beside += "" if terms.replaces is None else ", replacing another"
+    beside += f", cancelling {len(terms.releases)} first" if terms.releases else ""
     if terms.exits is not None and not terms.exits.has_entry:
         least = f"at least {number(terms.worst)}"
-        return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {least}"
+        return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {least}{beside}"
     price = f"at most {number(terms.price)}" if terms.side == "BUY" else f"at least {number(terms.price)}"
     stop = "" if terms.stop_price is None else f", stop {number(terms.stop_price)}"
     if terms.trailing_bps is not None:
@@ -92,6 +94,7 @@ def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str,
         *trigger,
         *_exit_rows(terms.exits),
         *_replaced_rows(terms),
+        *_step_rows(terms),
         ("lasts", UNTIL[terms.time_in_force]),
         ("value", f"{number(terms.value)} ({spent}, before fees)"),
         ("limits", f"counts {cents_text(terms.taken)} {policy.counting_asset}"),
@@ -136,6 +139,17 @@ def _replaced_rows(terms: Terms) -> list[tuple[str, str]]:
         return []
     gone = ", cancelled first; if the new order is then rejected, no order is open"
     return [("replaces", f"{echo(terms.replaces)}{SMALLER if terms.amends else gone}")]
+
+
+def _step_rows(terms: Terms) -> list[tuple[str, str]]:
+    """Return the orders that are cancelled before a sale and placed again after it."""
+    rows: list[tuple[str, str]] = []
+    for each in terms.releases:
+        stop = "" if each.stop_price is None else f", stop {number(each.stop_price)}"
+        what = f"{each.kind} of {number(each.quantity)} at {number(each.price)}{stop}"
+        rows.append(("cancels", f"{echo(each.client_order_id)}, {what}"))
+        rows.append(("then", f"places it again for {number(each.rest)}" if each.rest else "does not place it again"))
+    return [*rows, ("else", RESTORED)] if rows else []
 
 
 def staked(terms: Terms, host: HostOf) -> str:

@@ -15,6 +15,7 @@ from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import PreviewedOrder
+from mcp_binance_server.trading.judgement.released import Released
 from mcp_binance_server.trading.judgement.terms import StoredPreview, Terms, TradingMode
 
 OrderOutcomeName = Literal["placed", "rejected", "not_sent", "unknown", "waiting_for_approval"]
@@ -86,6 +87,19 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleasedOrder:
+    """An order that a sale cancels, as it was planned and as it is now, and the exits placed again for it."""
+
+    planned: Released
+    old: Intent | None
+    again: Intent | None = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.old is not None and self.old.is_cancelled and self.old.final_ms is not None
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedOrder:
     """Result of an order: the current intent, the reason, the venue and the fees."""
 
@@ -101,6 +115,8 @@ class PlacedOrder:
     """The order that this order was to replace. It was cancelled, and this order was refused, so no order is open."""
     as_before: StoredPreview | None = None
     """A preview of the rest of the cancelled order, to place it again."""
+    steps: tuple[ReleasedOrder, ...] = ()
+    """The orders that were to be cancelled for this one, and what was placed again for them."""
 
     @property
     def outcome(self) -> OrderOutcomeName:

@@ -16,6 +16,7 @@ from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.guards import worst_price
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder
+from mcp_binance_server.trading.judgement.released import Released
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.trading.reconciling import OrderWorth
 
@@ -24,7 +25,7 @@ NONE = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """Time in force of an order, and the orders that are sent with it or that it replaces.
+    """Time in force of an order, and the orders that are sent with it, or that it replaces or releases.
 
     A pair has its own `kind`.
     """
@@ -34,6 +35,7 @@ class OrderPlan:
     exits: Exits | None = None
     replaces: str | None = None
     amends: bool = False
+    releases: tuple[Released, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Drafter:
             replaces=plan.replaces,
             amends=plan.amends,
             trailing_bps=None if order.trailing is None else int(order.trailing * BPS_OF_PERCENT),
+            releases=plan.releases,
         )
 
     async def counted(self, quote: str, amount: Quantity) -> int:

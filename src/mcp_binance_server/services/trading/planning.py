@@ -5,21 +5,23 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import BPS_OF_PERCENT, EXACT_DIGITS, Price, Quantity, floor_to_step, written
-from mcp_binance_server.domain.order_requests import ListShape, Side, TermsKind, TimeInForce
+from mcp_binance_server.domain.order_requests import ListShape, TermsKind, TimeInForce
 from mcp_binance_server.domain.symbols import ANY_PRICE, Ability, SymbolRules
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService, kept_to
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.trading.drafting import NONE, Drafter, OrderPlan, on_grid
 from mcp_binance_server.services.trading.refusals import unknown_order
+from mcp_binance_server.services.trading.reserved import HeldCoins, coins_of, require_rests
 from mcp_binance_server.services.trading.situation import usual_minute
-from mcp_binance_server.trading.errors import CANCEL_FIRST, REPLACES, OrderDenied, OrderUnresolved, reserved_words
+from mcp_binance_server.trading.errors import REPLACES, InsufficientBalance, OrderDenied, OrderUnresolved
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
 from mcp_binance_server.trading.judgement.guards import PERCENT, collar_edge, first_trigger, is_near
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import BPS, USUAL, Preview, PreviewedOrder
+from mcp_binance_server.trading.judgement.released import Released, freed_by
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
@@ -92,13 +94,24 @@ class Planner:
         """
         _require_sense(intent, wish)
         old = None if wish.replaces is None else await self._replaced(wish.replaces, account)
+        first = None
+        if old is not None and intent.side == "SELL" and _needs_release(old, intent, wish):
+            first, old, wish = old.client_order_id, None, replace(wish, replaces=None)
+        if old is not None and old.terms.exits is not None:
+            limit = "single open orders placed by this server, not those of a bracket"
+            raise OrderDenied(guard=REPLACES, received="that order cannot be replaced on its own", limit=limit)
         rules = await trying.directory.find(text)
         if old is not None:
             _require_same(old, rules, intent)
         if intent.trailing is not None:
             intent = await self._trailing(trying, rules, intent, old)
-        tried = await trying.preview(text, intent, {} if old is None else released(old, rules))
+        coins = None
+        if intent.side == "SELL" and old is None and trying.account.has_key:
+            coins = await coins_of(trying.account, self.ledger, account, rules)
+        tried = await _tried(trying, text, intent, coins, {} if old is None else released(old, rules))
         plan = OrderPlan(stays)
+        if coins is not None:
+            plan = replace(plan, releases=_releases(coins, tried, first))
         if wish.is_pair:
             plan = replace(plan, kind="OCO", exits=await self._pair(tried, wish))
         elif wish.has_exits:
@@ -114,9 +127,6 @@ class Planner:
             raise OrderUnresolved(client_order_id=found.client_order_id)
         if found is None or found.final_ms is not None or found.state not in STANDING:
             raise await unknown_order(self.ledger.store, account)
-        if found.terms.exits is not None:
-            limit = "single open orders placed by this server, not those of a bracket"
-            raise OrderDenied(guard=REPLACES, received="that order cannot be replaced on its own", limit=limit)
         return found
 
     async def _trailing(
@@ -201,6 +211,40 @@ class Planner:
         if is_near(trigger, touch.bid, minute):
             least = collar_edge(self.drafter.policy, "SELL", touch.mid) or least
         return trigger, min(trigger, self._limit(rules, trigger, least))
+
+
+def _needs_release(old: Intent, intent: OrderIntent, wish: OrderOptions) -> bool:
+    """Return True if one request cannot replace the old order by the new one: only plain orders can.
+
+    `cancelReplace` sends one single order, and it is not documented for an order of a list.
+    """
+    return old.terms.exits is not None or wish.is_pair or intent.kind == "MARKET"
+
+
+async def _tried(
+    trying: PreviewService,
+    text: str,
+    intent: OrderIntent,
+    coins: HeldCoins | None,
+    freed: Mapping[str, Quantity],
+) -> PreviewedOrder:
+    if coins is None:
+        return await trying.preview(text, intent, freed)
+    try:
+        return await trying.preview(text, intent, {coins.rules.base: freed_by(coins.own)} if coins.own else freed)
+    except InsufficientBalance as error:
+        raise coins.short_of(error) from None
+
+
+def _releases(coins: HeldCoins, tried: PreviewedOrder, first: str | None) -> tuple[Released, ...]:
+    shown = tried.preview
+    if first is not None and all(each.client_order_id != first for each in coins.own):
+        limit = "open orders that sell, not entries that are not filled yet"
+        raise OrderDenied(guard=REPLACES, received="that order cannot be replaced by a sale", limit=limit)
+    quantity = shown.order.quantity or (shown.fill.base if shown.fill else Quantity(Decimal(0)))
+    releases = coins.released_for(quantity, first)
+    require_rests(coins, releases, shown.touch)
+    return releases
 
 
 def released(old: Intent, rules: SymbolRules) -> dict[str, Quantity]:
@@ -296,7 +340,8 @@ def _require_sense(intent: OrderIntent, wish: OrderOptions) -> None:
             found["side"] = "must be BUY: take_profit and stop_loss sell the bought amount"
         if intent.kind not in ("LIMIT", "LIMIT_MAKER", "MARKET"):
             found["type"] = "must be LIMIT, LIMIT_MAKER or MARKET for an entry with exits"
-    if wish.replaces is not None and (wish.is_pair or wish.has_exits or intent.kind == "MARKET"):
+    is_entry = intent.side == "BUY" and (wish.is_pair or wish.has_exits or intent.kind == "MARKET")
+    if wish.replaces is not None and is_entry:
         found[REPLACES] = "only for a single order with a price and without exits"
     _refuse(found)
 
@@ -308,30 +353,3 @@ def _refuse(found: Mapping[str, str]) -> None:
             summary=f"Invalid arguments for preview_order: {listed}",
             errors=tuple({"argument": argument, "problem": problem} for argument, problem in found.items()),
         )
-
-
-async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
-    """Return the sellable amount of a symbol's base asset: the free balance, rounded down to the lot step.
-
-    Raises:
-        InvalidArguments: "all" is not an amount for a buy, or nothing is free.
-    """
-    if side != "SELL":
-        problem = '"all" is only for SELL; a BUY needs an amount'
-        raise InvalidArguments(
-            summary=f"Invalid arguments for preview_order: quantity: {problem}",
-            errors=({"argument": "quantity", "problem": problem},),
-        )
-    rules = await trying.directory.find(text)
-    balances = (await trying.account.account()).value.balances
-    found = next((each for each in balances if each.asset == rules.base), None)
-    whole = floor_to_step(found.free if found else Quantity(Decimal(0)), rules.step)
-    if not whole:
-        problem = f"no {rules.base} is free"
-        if found is not None and found.locked:
-            problem += f": {reserved_words(written(found.locked), rules.base)}. {CANCEL_FIRST}"
-        raise InvalidArguments(
-            summary=f"Invalid arguments for preview_order: quantity: {problem}",
-            errors=({"argument": "quantity", "problem": problem},),
-        )
-    return whole

@@ -4,16 +4,16 @@ Every later answer warns about them.
 """
 
 from collections.abc import Iterable
-from decimal import Decimal, localcontext
+from decimal import localcontext
 
 from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity, floor_to_step
 from mcp_binance_server.services.trading.answers import UnprotectedHolding
 from mcp_binance_server.services.trading.service import TradingService
+from mcp_binance_server.trading.journal.at_risk import at_risk
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.exposure import Holding, unclaimed
 from mcp_binance_server.trading.judgement.intent import Touch
 
-NOTHING = Decimal(0)
 LEVELS = 5
 
 
@@ -30,8 +30,8 @@ async def unprotected_holdings(trading: TradingService) -> tuple[UnprotectedHold
 
 
 async def _holding(trading: TradingService, asset: str, intents: Iterable[Intent]) -> UnprotectedHolding | None:
-    at_risk, last = _at_risk(sorted(intents, key=_counts_from))
-    if last is None or not at_risk:
+    bare, last = at_risk(intents)
+    if last is None or not bare:
         return None
     read_ms = trading.now_ms()
     balances = (await trading.trying.account.account()).value.balances
@@ -41,24 +41,9 @@ async def _holding(trading: TradingService, asset: str, intents: Iterable[Intent
     holding = Holding(asset, balance.total, balance.locked, read_ms)
     orders = await trading.situation_reader.reader.orders_of(trading.trader.account, holding)
     rules = await trading.trying.directory.find(last.terms.symbol)
-    quantity = floor_to_step(Quantity(min(at_risk, unclaimed(holding, orders))), rules.step)
+    quantity = floor_to_step(Quantity(min(bare, unclaimed(holding, orders))), rules.step)
     touch = Touch.of((await trading.situation_reader.market.depth(rules.symbol, LEVELS)).value)
     with localcontext(prec=EXACT_DIGITS):
         value = None if touch.bid is None else quantity * touch.bid
     is_dust = quantity < rules.min_quantity or (value is not None and value < rules.min_notional)
     return None if is_dust else UnprotectedHolding(rules, quantity, value, last.client_order_id)
-
-
-def _counts_from(intent: Intent) -> int:
-    return (intent.final_ms or intent.updated_ms) if intent.failed_exit else intent.prepared_ms
-
-
-def _at_risk(intents: Iterable[Intent]) -> tuple[Decimal, Intent | None]:
-    """Return the quantity that failed exits left, less later sales and open sales. Also return the last failed exit."""
-    at_risk, last = NOTHING, None
-    for each in intents:
-        if each.failed_exit:
-            at_risk, last = at_risk + each.failed_exit, each
-        elif each.terms.side == "SELL":
-            at_risk = max(NOTHING, at_risk - (each.quantity if each.final_ms is None else each.executed))
-    return at_risk, last

@@ -23,6 +23,7 @@ from mcp_binance_server.services.trading.answers import (
     OrderRecord,
     OrderTally,
     PlacedOrder,
+    ReleasedOrder,
     TradablePreview,
     TradingStatus,
 )
@@ -31,6 +32,7 @@ from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.planning import PLAIN, OrderOptions, Planner
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
+from mcp_binance_server.services.trading.reserved import HeldCoins, coins_of
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, SituationReader
 from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
 from mcp_binance_server.services.trading.updates import OrderPage, OrderUpdates
@@ -56,6 +58,7 @@ from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, denials
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
+from mcp_binance_server.trading.judgement.steps import STEPS, step_id
 from mcp_binance_server.trading.judgement.terms import (
     PreviewId,
     StoredPreview,
@@ -346,7 +349,23 @@ class TradingService:
         venue, is_unknown = self.broker.venue, placed.cancel == "CANCEL_UNKNOWN"
         gone = await self._gone(intent)
         kept = None if gone is None else await self._as_before(gone)
-        return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown, gone, kept)
+        steps = tuple([await self._step(intent, number) for number in range(len(intent.terms.releases))])
+        return PlacedOrder(
+            intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown, gone, kept, steps
+        )
+
+    async def _step(self, intent: Intent, number: int) -> ReleasedOrder:
+        """Return what became of an order that a sale was to cancel, and the last exits placed again for it."""
+        planned, ledger = intent.terms.releases[number], self.desk.ledger
+        old = await ledger.named(intent.terms.account, planned.client_order_id)
+        tried = [await ledger.find(step_id(intent.preview_id, each, number)) for each in STEPS]
+        return ReleasedOrder(planned, old, next((each for each in reversed(tried) if each is not None), None))
+
+    async def held(self, text: str) -> HeldCoins:
+        """Return what a sale on a symbol can take: free coins, and those that open sales placed here reserve."""
+        rules = await self.trying.directory.find(text)
+        account = BROUGHT if self.trader.is_refused else self.trader.account
+        return await coins_of(self.trying.account, self.desk.ledger, account, rules)
 
     async def _gone(self, intent: Intent) -> Intent | None:
         """Return the cancelled order if its replacement was rejected. Then neither order is open."""

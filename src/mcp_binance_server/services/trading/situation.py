@@ -26,6 +26,7 @@ from mcp_binance_server.trading.judgement.guards import BROUGHT, PERCENT, Denied
 from mcp_binance_server.trading.judgement.intent import Touch
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.preview import USUAL, FillWalk, largest_part
+from mcp_binance_server.trading.judgement.steps import counted_for_way
 from mcp_binance_server.trading.judgement.terms import Terms
 
 NONE = Decimal(0)
@@ -162,7 +163,7 @@ class SituationReader:
         of the last minutes.
         """
         policy, mode = self.drafter.policy, self.drafter.mode
-        counted = terms.counted
+        counted = counted_for_way(terms)
         if terms.replaces is not None:
             old = await self.desk.ledger.named(terms.account, terms.replaces)
             counted = max(counted, old.terms.counted if old is not None and old.terms.is_stop else 0)

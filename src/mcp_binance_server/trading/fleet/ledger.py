@@ -31,7 +31,7 @@ from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import passes_stop
 from mcp_binance_server.trading.journal.store import Store
-from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, charges
+from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, charges, not_counted
 from mcp_binance_server.trading.judgement.exposure import Holding, OpenOrder, Purpose
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.judgement.policy import Policy
@@ -58,6 +58,7 @@ class FleetLedger:
     claiming: set[PreviewId] = field(default_factory=set[PreviewId])
     """Intents of this process that are reserved and not yet in its journal."""
     _here: set[PreviewId] = field(default_factory=set[PreviewId])
+    _released: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     @property
     def store(self) -> Store:
@@ -274,6 +275,7 @@ class FleetLedger:
         """Record orders of other workers that are open or executed and not yet in this journal."""
         for each in read_values(values):
             intent = each.intent
+            await self._take_in_plan(intent)
             if not each.orders or intent.preview_id in self._here:
                 continue
             if await self._is_here(intent):
@@ -284,6 +286,17 @@ class FleetLedger:
             await self.host.adopt(new, self.charged(each), first, intent.updated_ms)
             for order in others:
                 await self.host.follow(intent.preview_id, order, intent.updated_ms)
+
+    async def _take_in_plan(self, intent: Intent) -> None:
+        """Record which orders a worker has cancelled for this one: their coins may be without an exit."""
+        replaced = () if intent.terms.replaces is None or intent.terms.amends else (intent.terms.replaces,)
+        for name in (*replaced, *(each.client_order_id for each in intent.terms.releases)):
+            if (name, intent.preview_id) in self._released:
+                continue
+            old = await self.host.named(self.account, name)
+            if old is not None and old.is_cancelled and (old.final_ms or 0) >= intent.prepared_ms:
+                await self.host.release(old.preview_id, intent.preview_id)
+                self._released.add((name, intent.preview_id))
 
     def _stopped_by(self, stop: AccountStop | None) -> Stopped | None:
         return None if stop is None else Stopped(stop.why, stop.since_ms, self.account, stop.allows_exits)
@@ -397,8 +410,7 @@ def _orders(book: AccountBook, holding: Holding) -> Iterator[OpenOrder]:
 
 
 def _counted_by(known: list[Intent], charge: Charge) -> Iterator[Intent]:
-    not_counted: Purpose = "entry" if charge.of_exits else "exit"
-    return (each for each in known if each.purpose != not_counted)
+    return (each for each in known if each.purpose not in not_counted(charge))
 
 
 def _in_minute(known: list[Intent], charge: Charge, now_ms: int) -> Iterator[Intent]:

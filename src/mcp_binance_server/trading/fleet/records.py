@@ -27,6 +27,7 @@ from mcp_binance_server.trading.judgement.charges import Charge, given_back
 from mcp_binance_server.trading.judgement.exits import standing_of
 from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.stop import passes
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 # Rank of a state, which only increases. It compares first the state, then whether the order has ended, then the
@@ -131,6 +132,9 @@ class SharedIntent:
         exits = terms.exits and terms.exits.likeness
         stop = terms.starts_trailing_bps or terms.stop_price
         same = f"{terms.symbol} {terms.side} {terms.kind} {stop}"
+        alike = f"{same} {terms.amounts_json} {exits} {terms.replaces}"
+        if intent.purpose == "step":  # its plan has claimed the coins, and may still be unsettled
+            line = alike = intent.preview_id
         return Claim(
             intent.preview_id,
             self.to_bytes(),
@@ -138,9 +142,9 @@ class SharedIntent:
             parts,
             worth=terms.taken,
             group=self.asset if terms.side == "BUY" else "",
-            alike=f"{same} {terms.amounts_json} {exits} {terms.replaces}",
+            alike=alike,
             line=line,
-            passes_stop=intent.purpose != "entry" and intent.way != "policy",
+            passes_stop=passes(intent.purpose, intent.way),
         )
 
     @property

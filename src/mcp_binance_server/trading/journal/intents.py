@@ -35,7 +35,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without
 AMENDED = "AMENDED"
 INTENT_COLUMNS = (
     "id, client_order_id, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, "
-    "prepared_ms, updated_ms, final_ms, legs, quantity, purpose"
+    "prepared_ms, updated_ms, final_ms, legs, quantity, purpose, released_for"
 )
 
 
@@ -155,11 +155,22 @@ def _stand(rows: Rows, stands: Intent, told: OrderStanding, now_ms: int, *, is_s
     )
     if is_settled_now:
         give_back(rows, stands, given_back(stands.counted, stands.terms.quantity, told.executed))
-    moved = _found(rows, stands.preview_id)
-    rows.execute("UPDATE intent SET at_risk=? WHERE id=?", (written(moved.failed_exit), moved.preview_id))
+    moved = _weigh(rows, stands.preview_id)
     facts: dict[str, Any] = {"status": told.status, "executed": written(told.executed), "spent": written(told.spent)}
     append(rows, now_ms, stands.preview_id, "STATUS", facts | ({"legs": legs_json(moved.legs)} if moved.legs else {}))
     return moved
+
+
+def release(rows: Rows, preview_id: str, released_for: str) -> None:
+    """Record for which intent an order is cancelled; "" if for none. Its unsold coins are at risk once it has ended."""
+    rows.execute("UPDATE intent SET released_for=? WHERE id=?", (released_for, preview_id))
+    _weigh(rows, preview_id)
+
+
+def _weigh(rows: Rows, preview_id: str) -> Intent:
+    found = _found(rows, preview_id)
+    rows.execute("UPDATE intent SET at_risk=? WHERE id=?", (written(found.failed_exit), preview_id))
+    return found
 
 
 def unresolved(rows: Rows, account: str | None) -> list[Intent]:
@@ -172,7 +183,7 @@ def unresolved(rows: Rows, account: str | None) -> list[Intent]:
 
 def to_intent(row: tuple[Any, ...]) -> Intent:
     preview_id, name, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, *times = row
-    prepared_ms, updated_ms, final_ms, legs, quantity, purpose = times
+    prepared_ms, updated_ms, final_ms, legs, quantity, purpose, released_for = times
     agreed, stands = Terms.from_json(terms), Quantity(amount_in(quantity))
     return Intent(
         PreviewId(preview_id),
@@ -193,6 +204,7 @@ def to_intent(row: tuple[Any, ...]) -> Intent:
         legs_in(legs),
         None if stands == agreed.quantity else stands,
         one_of(purpose, get_args(Purpose)),  # type: ignore[arg-type] # one of Purpose
+        text_in(released_for),
     )
 
 
@@ -201,7 +213,7 @@ def _add(  # noqa: PLR0917 - all parts of a row
 ) -> None:
     terms, (prepared_ms, now_ms) = new.terms, times_ms
     rows.execute(
-        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'[]',?,'0')",
+        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'[]',?,'0','')",
         (
             new.preview_id, new.client_order_id, terms.account, new.visitor, owner, terms.symbol, new.asset,
             terms.side, state, "", None, str(terms.quantity), "0", "0", terms.taken, new.way, terms.to_json(),

@@ -7,7 +7,17 @@ from typing import Any
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined, is_declined
 from mcp_binance_server.trading.journal.chain import append
-from mcp_binance_server.trading.journal.intents import adopt, find, follow, follow_named, insert, move, unresolved
+from mcp_binance_server.trading.journal.intents import (
+    adopt,
+    find,
+    follow,
+    follow_named,
+    insert,
+    move,
+    named,
+    release,
+    unresolved,
+)
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, count, require_room, take, used_of
 from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast, past_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
@@ -137,7 +147,11 @@ class HostLedger:
                 require_started(rows, self.store, ALL_ACCOUNTS)
             else:
                 require_started(rows, self.store, intent.terms.account, intent.purpose, intent.way)
-            move(rows, preview_id, "SENT", {}, now_ms)
+            moved = move(rows, preview_id, "SENT", {}, now_ms)
+            if moved.terms.replaces is not None and not moved.terms.amends:
+                replaced = named(rows, moved.terms.replaces)
+                if replaced is not None and replaced.terms.account == moved.terms.account:
+                    release(rows, replaced.preview_id, preview_id)
 
         await self.store.write(work)
 
@@ -171,6 +185,15 @@ class HostLedger:
     async def follow(self, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
         """Record the state of the order as the exchange reports it. The state only advances."""
         return await self.store.write(lambda rows: follow(rows, preview_id, order, now_ms))
+
+    async def release(self, preview_id: PreviewId, released_for: str) -> None:
+        """Record for which intent an order was cancelled. Ignore an order that is not in the journal."""
+
+        def work(rows: Rows) -> None:
+            if find(rows, preview_id) is not None:
+                release(rows, preview_id, released_for)
+
+        await self.store.write(work)
 
     async def note(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str = "") -> None:
         """Record an event that changes no intent: a declined preview, a refusal, a change of the rules."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.schema import Rows
-from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, daily_money, window_of
+from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, daily_money, not_counted, window_of
 
 
 class LimitPassed(Exception):
@@ -91,18 +91,18 @@ def used_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int:
             query = "SELECT coalesce(sum(amount), 0) FROM used WHERE account=? AND name=? AND day=?"
             given: tuple[object, ...] = (account, charge.name, window_of("day", now_ms))
         case "minute":
-            query = "SELECT count(*) FROM intent WHERE account=? AND prepared_ms>? AND purpose<>?"
-            given = (account, now_ms - MINUTE_MS, "entry" if charge.of_exits else "exit")
+            query = "SELECT count(*) FROM intent WHERE account=? AND prepared_ms>? AND purpose NOT IN (?,?)"
+            given = (account, now_ms - MINUTE_MS, *not_counted(charge))
         case "open":
-            query = "SELECT count(*) FROM intent WHERE account=? AND final_ms IS NULL AND purpose<>?"
-            given = (account, "entry" if charge.of_exits else "exit")
+            query = "SELECT count(*) FROM intent WHERE account=? AND final_ms IS NULL AND purpose NOT IN (?,?)"
+            given = (account, *not_counted(charge))
     (used,) = rows.execute(query, given).fetchone()
     return used
 
 
 def oldest_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int | None:
     """Return the time of the oldest order that a limit of the last minute counts; None without one."""
-    query = "SELECT min(prepared_ms) FROM intent WHERE account=? AND prepared_ms>? AND purpose<>?"
-    given = (account, now_ms - MINUTE_MS, "entry" if charge.of_exits else "exit")
+    query = "SELECT min(prepared_ms) FROM intent WHERE account=? AND prepared_ms>? AND purpose NOT IN (?,?)"
+    given = (account, now_ms - MINUTE_MS, *not_counted(charge))
     (oldest,) = rows.execute(query, given).fetchone()
     return oldest

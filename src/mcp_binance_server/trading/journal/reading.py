@@ -272,15 +272,24 @@ class JournalReader:
                 found.setdefault(asset, []).append(to_intent(tuple(row)))
             for asset, failed in found.items():
                 since_ms = min(each.final_ms or 0 for each in failed)
-                sales = f"{own} AND asset=? AND side='SELL' AND (executed<>'0' OR final_ms IS NULL) AND prepared_ms>=?"
-                failed += [to_intent(tuple(row)) for _, *row in rows.execute(sales, (account, asset, since_ms))]
+                plans = {each.released_for for each in failed}
+                named = ",".join("?" * len(plans))
+                sales = (
+                    f"{own} AND asset=? AND side='SELL' AND at_risk='0' AND (prepared_ms>=? OR id IN ({named})) "
+                    "AND (executed<>'0' OR final_ms IS NULL OR status='CANCELED')"
+                )
+                given = (account, asset, since_ms, *plans)
+                failed += [to_intent(tuple(row)) for _, *row in rows.execute(sales, given)]
             return found
 
         return await self.store.read(work)
 
     async def orders_of(self, account: str, holding: Holding) -> list[OpenOrder]:
-        """Return the orders of an asset that are open, or ended since its balance was read."""
-        return await self.store.read(lambda rows: [*_orders(rows, account, holding)])
+        """Return the orders of an asset that are open, or ended since its balance was read.
+
+        An order that was not found is left out: most likely it sells nothing.
+        """
+        return await self.store.read(lambda rows: [*_orders(rows, account, holding, "AND state<>'NOT_PLACED'")])
 
     async def broken_link(self) -> int | None:
         """Return the number of the first event that breaks the hash chain, or None if the journal is intact."""
@@ -308,8 +317,8 @@ def past_of(  # noqa: PLR0917 - all inputs of a limit
     )
 
 
-def _orders(rows: Rows, account: str, holding: Holding) -> Iterator[OpenOrder]:
-    own = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=?1 AND asset=?2 AND"
+def _orders(rows: Rows, account: str, holding: Holding, only: str = "") -> Iterator[OpenOrder]:
+    own = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=?1 AND asset=?2 {only} AND"
     query = f"{own} final_ms IS NULL UNION ALL {own} final_ms>=?3"
     for row in rows.execute(query, (account, holding.asset, holding.read_ms)):
         yield to_intent(row).exposure(holding.read_ms)

@@ -11,6 +11,7 @@ from mcp_binance_server.domain.orders import NOTHING, Order
 from mcp_binance_server.trading.judgement.exits import Leg
 from mcp_binance_server.trading.judgement.exposure import OpenOrder, Purpose, floor_of
 from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.released import rest_of
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 IntentState = Literal["PREPARED", "SENT", "ACKED", "REJECTED", "NOT_SENT", "UNKNOWN", "NOT_PLACED", "ADOPTED"]
@@ -80,6 +81,15 @@ class Intent:
     amended: Quantity | None = None
     """Quantity after a reduction; None if it was never reduced."""
     purpose: Purpose = "entry"
+    released_for: str = ""
+    """ID of the intent for which this order was cancelled; "" if it was not."""
+
+    @property
+    def sold(self) -> Quantity:
+        """Quantity that its orders have sold: its own, or the exits of an entry."""
+        if self.terms.side == "SELL":
+            return self.executed
+        return Quantity(sum((each.executed for each in self.legs if not each.is_entry), NOTHING))
 
     @property
     def quantity(self) -> Quantity:
@@ -128,17 +138,17 @@ class Intent:
 
     @property
     def failed_exit(self) -> Quantity:
-        """Quantity that an exit did not sell, because the exit ended without a fill and no person cancelled it."""
-        exits = self.terms.exits
+        """Quantity that an exit did not sell: it ended without a fill, or was cancelled for another order."""
+        exits, is_released = self.terms.exits, self.is_cancelled and self.released_for != ""
         if self.final_ms is None or self.state not in STANDING:
             return NOTHING
         if exits is None or not exits.has_entry:
-            is_lost = self.terms.side == "SELL" and self.terms.is_stop and self.status in ENDED_ALONE
-            return Quantity(self.quantity - self.executed) if is_lost else NOTHING
+            is_lost = is_released or (self.terms.is_stop and self.status in ENDED_ALONE)
+            return Quantity(self.quantity - self.executed) if is_lost and self.terms.side == "SELL" else NOTHING
         ends = [each for each in self.legs if not each.is_entry]
-        is_lost = any(each.status in ENDED_ALONE for each in ends) and not any(each.status == "FILLED" for each in ends)
-        sold = sum((each.executed for each in ends), NOTHING)
-        return Quantity(max(NOTHING, self.executed - sold)) if is_lost else NOTHING
+        is_lost = is_released or any(each.status in ENDED_ALONE for each in ends)
+        is_sold = any(each.status == "FILLED" for each in ends)
+        return Quantity(max(NOTHING, self.executed - self.sold)) if is_lost and not is_sold else NOTHING
 
     def exposure(self, read_ms: int) -> OpenOrder:
         """Return the quantities that the intent may still sell and buy, in addition to a balance read at a given time.
@@ -149,14 +159,17 @@ class Intent:
         terms, is_open = self.terms, self.final_ms is None and not self.terms.amends
         left = Quantity(self.quantity - self.executed) if is_open else NOTHING
         sold, is_live = self.executed, self.state in STANDING
+        claims = NOTHING
         if terms.side == "BUY":
             exits = [each for each in self.legs if not each.is_entry]
             is_on = any(not (each.is_final or each.status == "PENDING_NEW") for each in exits)
-            sold = Quantity(sum((each.executed for each in exits), NOTHING))
+            sold = self.sold
             bought = NOTHING if terms.exits is None else min(terms.exits.quantity, self.executed)
             for_sale = Quantity(max(NOTHING, bought - sold)) if is_on else NOTHING
         else:
             for_sale = left
+            # Until the sale is known, the coins that will be protected again belong to its plan.
+            claims = rest_of(terms.releases) if self.is_unresolved else NOTHING
         is_new = self.updated_ms >= read_ms
         return OpenOrder(
             client_order_id=self.client_order_id,
@@ -164,12 +177,13 @@ class Intent:
             side=terms.side,
             price=terms.price,
             left=left,
-            claimed=Quantity(for_sale + sold) if is_new else for_sale,
+            claimed=Quantity(for_sale + claims + (sold if is_new else NOTHING)),
             locked=for_sale if is_live else NOTHING,
             floor=floor_of(terms) if is_open else None,
             trailing_bps=terms.starts_trailing_bps,
             slots=len(terms.order_ids(self.client_order_id)) if is_open else 0,
             stops=int(terms.is_stop and is_open),
+            releases=tuple(each.client_order_id for each in terms.releases) if self.is_unresolved else (),
         )
 
     @property

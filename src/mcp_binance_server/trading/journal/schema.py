@@ -84,6 +84,12 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE paper_order ADD COLUMN trailing_bps INTEGER",
         "ALTER TABLE paper_order ADD COLUMN best TEXT",
     ),
+    # ID of the intent for which an order was cancelled. Its coins are at risk until another exit sells them.
+    # Each live sale adds up the executed orders of its asset.
+    (
+        "ALTER TABLE intent ADD COLUMN released_for TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX intent_executed ON intent (account, asset) WHERE executed<>'0'",
+    ),
 )
 NEWEST = len(VERSIONS)
 

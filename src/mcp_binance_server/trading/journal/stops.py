@@ -14,6 +14,7 @@ from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.journal.store import FILE, Store
 from mcp_binance_server.trading.judgement.exposure import Purpose
 from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.stop import passes
 
 STOP_FILE = "STOP"
 
@@ -67,7 +68,7 @@ def require_started(rows: Rows, store: Store, account: str, purpose: Purpose = "
 
 def passes_stop(stopped: Stopped, purpose: Purpose, way: Way) -> bool:
     """Return True for an exit that a person has confirmed, unless the stop is for integrity."""
-    return stopped.allows_exits and purpose != "entry" and way != "policy"
+    return stopped.allows_exits and passes(purpose, way)
 
 
 def stop(  # noqa: PLR0917 - all parts of a stop

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.chain import append
-from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, to_intent
-from mcp_binance_server.trading.journal.records import STANDING, Intent
-from mcp_binance_server.trading.journal.stops import is_covered_by_resume
+from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, release, to_intent
+from mcp_binance_server.trading.journal.records import STANDING, IllegalMove, Intent
+from mcp_binance_server.trading.journal.stops import is_covered_by_resume, require_started
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, TradingTroubles
 from mcp_binance_server.trading.judgement.terms import PreviewId
@@ -64,10 +64,29 @@ class OrderWatch:
         row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
         return None if row is None else row[0]
 
-    async def ask_to_cancel(self, preview_id: PreviewId, owner: str, visitor: str, now_ms: int) -> None:
-        """Record that a cancel is about to be sent."""
-        facts = {"owner": owner, "visitor": visitor}
-        await self.store.write(lambda rows: append(rows, now_ms, preview_id, CANCEL_ASKED, facts))
+    async def ask_to_cancel(
+        self, preview_id: PreviewId, owner: str, visitor: str, now_ms: int, plan: PreviewId | None = None
+    ) -> None:
+        """Record that a cancel is about to be sent. `plan` is the claimed sale that needs the coins of the order.
+
+        Raises:
+            TradingIsStopped: the plan must not be carried out.
+            IllegalMove: another process has settled the plan.
+        """
+
+        def work(rows: Rows) -> None:
+            facts = {"owner": owner, "visitor": visitor}
+            if plan is not None:
+                sale = find(rows, plan)
+                if sale is None or sale.state != "PREPARED":
+                    raise IllegalMove(f"a step of {plan}")
+                require_started(rows, self.store, sale.terms.account, sale.purpose, sale.way)
+                facts["plan"] = plan
+            if find(rows, preview_id) is not None:
+                release(rows, preview_id, plan or "")
+            append(rows, now_ms, preview_id, CANCEL_ASKED, facts)
+
+        await self.store.write(work)
 
     async def end_cancel(
         self, preview_id: PreviewId, state: CancelState, facts: Mapping[str, Any], now_ms: int, *orders: Order

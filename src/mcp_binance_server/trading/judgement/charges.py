@@ -48,8 +48,11 @@ def charges(terms: Terms, policy: Policy, way: Way, purpose: Purpose = "entry") 
     """Return the charges for placing these terms, the narrowest limit first.
 
     An exit is charged to the limits of exits and to the limit of automatic orders. A smaller entry is charged to the
-    limits of entries and of exits. The limits of entries, except that of automatic orders, do not refuse it.
+    limits of entries and of exits. The limits of entries, except that of automatic orders, do not refuse it. A step of
+    a plan is charged to nothing.
     """
+    if purpose == "step":
+        return ()
     limits = policy.limits
     most = {AUTO: policy.confirm.auto_per_day, PER_DAY: limits.per_day}
     of_exit = (
@@ -92,6 +95,8 @@ def daily_money(terms: Terms, way: Way, purpose: Purpose) -> tuple[str, ...]:
 
     An exit is charged only to the limit of automatic orders.
     """
+    if purpose == "step":
+        return ()
     auto = (AUTO,) if way == "policy" and terms.mode == "live" else ()
     return auto if purpose == "exit" else (f"per_symbol_day:{terms.symbol}", PER_DAY, *auto)
 
@@ -102,6 +107,11 @@ def window_of(span: Span, now_ms: int) -> int:
     Other limits are counted from the orders and return 0.
     """
     return now_ms // DAY_MS if span == "day" else 0
+
+
+def not_counted(charge: Charge) -> tuple[Purpose, Purpose]:
+    """Return the purposes of orders that this charge does not count."""
+    return ("entry", "step") if charge.of_exits else ("exit", "step")
 
 
 def given_back(counted: int, quantity: Decimal, executed: Decimal) -> int:

@@ -16,8 +16,9 @@ from mcp_binance_server.trading.judgement.terms import Terms
 
 NOTHING = Quantity(Decimal(0))
 
-# A smaller entry replaces an open entry. The limits of entries count it and do not refuse it.
-Purpose = Literal["entry", "smaller_entry", "exit"]
+# A smaller entry replaces an open entry. The limits of entries count it and do not refuse it. No limit counts a step of
+# a plan, because the plan was counted as a whole.
+Purpose = Literal["entry", "smaller_entry", "exit", "step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class OpenOrder:
 
     `claimed` is the quantity that it may still sell. `locked` is the part of `claimed` that the exchange is known to
     reserve. `left` is the unfilled quantity, `floor` the limit price of the stop, `trailing_bps` the distance of a
-    trailing stop. `slots` and `stops` count the open orders.
+    trailing stop. `slots` and `stops` count the open orders. `releases` names open sales that it is about to cancel:
+    it claims their coins.
     """
 
     client_order_id: str
@@ -50,6 +52,7 @@ class OpenOrder:
     trailing_bps: int | None = None
     slots: int = 0
     stops: int = 0
+    releases: tuple[str, ...] = ()
 
 
 def purpose_of(
@@ -59,18 +62,21 @@ def purpose_of(
 
     An exit is a sale of coins that no other order sells, for dollars or the counting asset. A replacement of a stop is
     an exit if it protects the same quantity at the same limit price or a higher one. A trailing stop for a trailing
-    stop must also be as near to the market or nearer.
+    stop must also be as near to the market or nearer. The same holds for a sale that releases a stop, unless it takes
+    place at once: the rest of the coins gets the old exits again.
     """
     known = tuple(orders)
     old = next((each for each in known if each.client_order_id == terms.replaces), None)
+    released = {each.client_order_id for each in terms.releases}
+    ended = [each for each in known if each is old or each.client_order_id in released]
     with localcontext(prec=DIGITS):
         if terms.side == "BUY":
             is_smaller = old is not None and terms.exits is None and _is_smaller(terms, old)
             return "smaller_entry" if is_smaller else "entry"
-        if holding is None or not is_money(quote, counting_asset) or terms.quantity > unclaimed(holding, known, old):
+        if holding is None or not is_money(quote, counting_asset) or terms.quantity > unclaimed(holding, known, ended):
             return "entry"
         keeps_floor = old is None or old.floor is None or _protects_as_well(terms, old, old.floor)
-        return "exit" if keeps_floor else "entry"
+        return "exit" if keeps_floor and _keeps_floors(terms) else "entry"
 
 
 def is_money(quote: str, counting_asset: str) -> bool:
@@ -78,14 +84,18 @@ def is_money(quote: str, counting_asset: str) -> bool:
     return quote == counting_asset or quote in STABLECOINS
 
 
-def unclaimed(holding: Holding, orders: Iterable[OpenOrder], replaced: OpenOrder | None = None) -> Quantity:
-    """Return the part of a balance that no open order sells, here or elsewhere."""
+def unclaimed(holding: Holding, orders: Iterable[OpenOrder], ended: Iterable[OpenOrder] = ()) -> Quantity:
+    """Return the part of a balance that no open order sells, here or elsewhere. `ended` are orders that will end.
+
+    An order that is about to cancel others claims their coins, so their own claims are not counted.
+    """
     own = tuple(orders)
     known_locked = sum((each.locked for each in own), NOTHING)
     elsewhere = max(NOTHING, holding.locked - known_locked)
-    claimed = sum((each.claimed for each in own), NOTHING)
-    released = NOTHING if replaced is None else replaced.claimed
-    return Quantity(max(NOTHING, holding.total - elsewhere - claimed + released))
+    superseded = {name for each in own for name in each.releases}
+    over = superseded | {each.client_order_id for each in ended}
+    claimed = sum((each.claimed for each in own if each.client_order_id not in over), NOTHING)
+    return Quantity(max(NOTHING, holding.total - elsewhere - claimed))
 
 
 def floor_of(terms: Terms) -> Price | None:
@@ -107,6 +117,18 @@ def _is_smaller(terms: Terms, old: OpenOrder) -> bool:
     if terms.amends:  # an amendment keeps the price and can only reduce the quantity
         return True
     return old.side == "BUY" and terms.quantity * terms.price <= old.left * old.price
+
+
+def _keeps_floors(terms: Terms) -> bool:
+    """Return True if no released stop is lost for coins that stay: they are sold at once or have as good a stop."""
+    if terms.is_market or terms.time_in_force != "GTC":
+        return True
+    own, trailing = floor_of(terms), terms.starts_trailing_bps
+    return all(
+        each.floor is None
+        or (own is not None and own >= each.floor and (trailing or 0) <= (each.trailing_bps or trailing or 0))
+        for each in terms.releases
+    )
 
 
 def _protects_as_well(terms: Terms, old: OpenOrder, floor: Price) -> bool:

@@ -25,7 +25,7 @@ BROUGHT = "brought"
 
 GuardName = Literal[
     "mode", "ready", "stop", "key", "symbol", "type", "per_order", "limits", "position", "daily_loss", "open_exits",
-    "book", "collar", "slippage", "duplicate", "unresolved", "confirmation",
+    "book", "collar", "slippage", "duplicate", "unresolved", "released", "confirmation",
 ]  # fmt: skip
 
 
@@ -188,12 +188,14 @@ def open_exits(at: Situation) -> Denied | None:
     if at.purpose != "exit":
         return None
     terms = at.terms
-    others = [each for each in at.orders if (each.symbol, each.client_order_id) != (terms.symbol, terms.replaces)]
-    own = [each for each in others if each.symbol == terms.symbol]
+    ended = {terms.replaces, *(each.client_order_id for each in terms.releases)}
+    again = [each for each in terms.releases if each.rest]
+    own = [each for each in at.orders if each.symbol == terms.symbol and each.client_order_id not in ended]
     slots = sum(each.slots for each in own if each.side == "SELL") + len(terms.order_ids(""))
+    slots += sum(each.slots for each in again)
     if at.most_exits is not None and slots > at.most_exits:
         return Denied("open_exits", f"{slots} open sales of {terms.symbol}", f"{at.most_exits} on this symbol")
-    stops = sum(each.stops for each in own) + terms.is_stop
+    stops = sum(each.stops for each in [*own, *again]) + terms.is_stop
     if at.most_stops is not None and terms.is_stop and stops > at.most_stops:
         return Denied("open_exits", f"{stops} open stops of {terms.symbol}", f"{at.most_stops} on this symbol")
     return None
@@ -313,6 +315,21 @@ def unresolved(at: Situation) -> Denied | None:
     return None
 
 
+def released(at: Situation) -> Denied | None:
+    """Refuse a sale if an order that it would cancel is no longer open, or another sale is about to cancel it."""
+    stands = {each.client_order_id for each in at.orders if each.locked > 0}
+    stands -= {name for each in at.orders for name in each.releases}
+    for each in at.terms.releases:
+        if each.client_order_id not in stands:
+            return Denied(
+                "released",
+                "an order that would be cancelled first has changed",
+                "open orders as they were previewed",
+                client_order_id=each.client_order_id,
+            )
+    return None
+
+
 def confirmation(at: Situation) -> Denied | None:
     if at.way != "apart" or at.policy.confirm.approver is not None:
         return None
@@ -323,7 +340,7 @@ def confirmation(at: Situation) -> Denied | None:
 
 GUARDS: tuple[Guard, ...] = (
     mode, ready, stop, key, symbol, kind, per_order, limits, position, daily_loss, open_exits, book, collar,
-    slippage, duplicate, unresolved, confirmation,
+    slippage, duplicate, unresolved, released, confirmation,
 )  # fmt: skip
 
 

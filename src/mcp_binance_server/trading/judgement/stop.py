@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from mcp_binance_server.trading.judgement.exposure import Purpose
+from mcp_binance_server.trading.judgement.policy import Way
+
 UNKNOWN_MS, UNKNOWN_MOST = 600_000, 3
 REJECTED_MS, REJECTED_MOST = 60_000, 5
 FOUND_MS = 86_400_000
@@ -29,3 +32,11 @@ def cause(of: TradingTroubles) -> str | None:
     if of.rejected >= REJECTED_MOST:
         return f"{of.rejected} orders rejected within {REJECTED_MS // 1000} seconds"
     return None
+
+
+def passes(purpose: Purpose, way: Way) -> bool:
+    """Return whether an order passes a stop that allows exits: if a person confirmed it, or as a step of a plan.
+
+    A plan cancels exits before it sells. If trading is stopped in between, they are placed again all the same.
+    """
+    return purpose == "step" or (purpose != "entry" and way != "policy")

@@ -16,6 +16,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.judgement.exits import SUFFIXES, Exits
 from mcp_binance_server.trading.judgement.intent import MARKET
 from mcp_binance_server.trading.judgement.preview import written
+from mcp_binance_server.trading.judgement.released import Released
 
 TradingMode = Literal["off", "paper", "practice", "live"]
 PreviewId = NewType("PreviewId", str)
@@ -27,7 +28,8 @@ ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
 # Size of the cache. Each step of an order reads its terms again, and checks of later orders do too.
 MOST_READ = 1_024
-LATER = ("exits", "replaces", "amends", "trailing_bps")
+LATER = ("exits", "replaces", "amends", "trailing_bps", "releases")
+RELEASED_AMOUNTS = ("quantity", "sold", "rest", "price", "stop_price", "stop_limit")
 # Prefix for signatures (domain separation). Without the prefix, another message signed with these keys could pass as
 # terms.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
@@ -45,6 +47,7 @@ class Terms:
     hundredths of the counting asset (the unit of all limits). `policy` is the hash of the rules that applied when the
     order was shown. `replaces` is the ID of an open order that this one replaces. With `amends`, that order is only
     reduced. A trailing stop has `trailing_bps`; its `stop_price` is the first trigger as shown, and is not sent.
+    `releases` are open sales that are cancelled before this one, because they reserve its coins.
     """
 
     account: str
@@ -65,6 +68,7 @@ class Terms:
     replaces: str | None = None
     amends: bool = False
     trailing_bps: int | None = None
+    releases: tuple[Released, ...] = ()
 
     @property
     def value(self) -> Quantity:
@@ -132,6 +136,7 @@ class Terms:
     def to_json(self) -> str:
         """Write the terms as JSON. Equal terms give equal texts."""
         told = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        told["releases"] = [_plain(each) for each in self.releases]
         # Omit fields that most orders do not use. So terms that were written before a field existed stay equal.
         told = {name: value for name, value in told.items() if name not in LATER or value}
         return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -171,7 +176,8 @@ def _read(text: str) -> Terms:
         told = dict[str, object](json.loads(text))
         amounts = {name: _amount(told[name]) for name in ("quantity", "price", "stop_price")}
         exits = {"exits": _exits(told["exits"])} if "exits" in told else {}
-        made = Terms(**{**told, **amounts, **exits})  # type: ignore[arg-type] # fields as `to_json` wrote them
+        releases = {"releases": _releases(told["releases"])} if "releases" in told else {}
+        made = Terms(**{**told, **amounts, **exits, **releases})  # type: ignore[arg-type] # fields as `to_json` wrote them
     except (TypeError, KeyError, ArithmeticError) as error:
         raise ValueError("not the terms of an order") from error
     if made.to_json() != text:
@@ -217,7 +223,7 @@ def _prefix(mode: TradingMode, network: str) -> str:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, Exits):
+    if isinstance(value, Exits | Released):
         told = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
         return {name: plain for name, plain in told.items() if name not in LATER or plain}
     return written(value) if isinstance(value, Decimal) else value
@@ -228,6 +234,16 @@ def _exits(told: object) -> Exits:
     others = {name: value for name, value in said.items() if name in {"shape", "trailing_bps"}}
     amounts = {name: _amount(amount) for name, amount in said.items() if name not in others}
     return Exits(**others, **amounts)  # type: ignore[arg-type] # as above
+
+
+def _releases(told: object) -> tuple[Released, ...]:
+    return tuple(_released(each) for each in list[object](told))  # type: ignore[call-overload] # as above
+
+
+def _released(told: object) -> Released:
+    said = dict[str, object](told)  # type: ignore[call-overload] # as above
+    amounts = {name: _amount(said[name]) for name in RELEASED_AMOUNTS}
+    return Released(**{**said, **amounts})  # type: ignore[arg-type] # as above
 
 
 def _amount(text: object) -> Decimal | None:

@@ -12,7 +12,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer
 from mcp_binance_server.surface.tools.rows import omitted
 from mcp_binance_server.surface.views.markdown import exact, exact_average, instant
-from mcp_binance_server.surface.views.trading.orders import LEGS, leg_words, open_notes
+from mcp_binance_server.surface.views.trading.orders import LEGS, leg_words, open_notes, step_lines
 from mcp_binance_server.surface.views.trading.terms import confirmed_words, money_notes, order_words
 from mcp_binance_server.words import word
 
@@ -39,6 +39,7 @@ class OrderOutcome(Answer):
     legs: SkipJsonSchema[dict[str, str] | None] = omitted()
     unprotected: SkipJsonSchema[str | None] = omitted()
     gone: SkipJsonSchema[str | None] = omitted()
+    steps: SkipJsonSchema[list[str] | None] = omitted()
     fees: dict[str, str] | None = omitted()
     confirmed_by: SkipJsonSchema[str | None] = omitted()
     reason: SkipJsonSchema[str | None] = omitted()
@@ -95,6 +96,7 @@ def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step:
         legs={LEGS[each.client_order_id[-2:]]: leg_words(each, placed.rules) for each in intent.legs} or None,
         unprotected=exact(intent.unprotected) if intent.unprotected else None,
         gone=None if placed.gone is None else order_words(placed.gone.terms, placed.rules.base),
+        steps=[*step_lines(placed)] or None,
         fees={asset: exact(amount) for asset, amount in placed.fees.items()} or None,
         confirmed_by=confirmed_words(intent),
         reason=word(placed.reason) or None,

@@ -22,7 +22,7 @@ from mcp_binance_server.surface.views.trading.orders import (
     waiting_text,
 )
 from mcp_binance_server.surface.views.trading.question import DO_NOT_PLACE, PLACE, order_question
-from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes, order_words
+from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes, order_words, plan_steps
 from mcp_binance_server.trading.errors import OrderDeclined
 from mcp_binance_server.trading.judgement.terms import PREVIEW_ID, PreviewId
 
@@ -86,6 +86,7 @@ async def _waiting(context: Context, found: Agreement, *, is_asked: bool) -> Too
         next_step=step,
         mode=terms.mode,
         order=order_words(terms, base),
+        steps=plan_steps(terms, base) or None,
         expires=instant(terms.expires_ms),
         network=venue.network,
         host=venue.host,

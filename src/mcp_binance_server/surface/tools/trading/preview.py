@@ -11,7 +11,9 @@ from pydantic_core import PydanticCustomError
 from mcp_binance_server.domain.money import Price, percent_of
 from mcp_binance_server.domain.order_requests import TermsKind
 from mcp_binance_server.services.trading.answers import TradablePreview
-from mcp_binance_server.services.trading.planning import OrderOptions, whole_of
+from mcp_binance_server.services.trading.planning import OrderOptions
+from mcp_binance_server.services.trading.reserved import whole_of
+from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.surface.arguments import DECIMAL, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
@@ -33,7 +35,7 @@ from mcp_binance_server.surface.views.trading.preview import (
     tradable_notes,
     tradable_page,
 )
-from mcp_binance_server.surface.views.trading.terms import CONFIRMATION
+from mcp_binance_server.surface.views.trading.terms import CONFIRMATION, plan_steps
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.preview import written
@@ -55,7 +57,7 @@ AmountOrAll = Annotated[str, DECIMAL, Field(pattern=r"^((?i:all)|[0-9]{1,20}(\.[
 
 class PreviewTradableOrder(PreviewOrder):
     type: TermsKind = "LIMIT"  # type: ignore[assignment] # wider: a pair is not a single order
-    quantity: AmountOrAll | None = optional("Of the base asset, decimal text; 'all': the free balance")
+    quantity: AmountOrAll | None = optional("Of the base asset, decimal text; 'all': everything held")
     stop_price: DecimalText | None = optional("Of stops and OCO")
     time_in_force: TimeInForce | None = optional("Default GTC")
     take_profit: DecimalText | None = optional("BUY: take-profit price")
@@ -142,6 +144,7 @@ class TradablePreviewAnswer(PreviewAnswer):
     preview_id: str | None
     expires: str | None
     worst_price: str | None = omitted()
+    steps: SkipJsonSchema[list[str] | None] = omitted()
     confirmation: Literal["none", "client", "apart"] | None = omitted()
     counts: SkipJsonSchema[str]
     limits_left: dict[str, str]
@@ -151,19 +154,20 @@ class TradablePreviewAnswer(PreviewAnswer):
 
 async def preview_tradable_order(context: Context, arguments: PreviewTradableOrder) -> ToolAnswer:
     trading = await trading_of(context)
-    intent = await _intent(context, arguments.plain)
+    intent = await _intent(trading, arguments.plain)
     shown = await trading.preview(arguments.symbol, intent, arguments.time_in_force or "GTC", arguments.wish)
     summary = preview_summary(shown)
     touch = shown.tried.preview.touch
     is_quiet = touch.bid is None or touch.ask is None
-    return ToolAnswer(tradable_page(shown, summary), _answer(shown, summary), quiet=is_quiet)
+    is_refused = shown.kept is None
+    return ToolAnswer(tradable_page(shown, summary), _answer(shown, summary), quiet=is_quiet, is_refused=is_refused)
 
 
-async def _intent(context: Context, arguments: PreviewTradableOrder) -> OrderIntent:
+async def _intent(trading: TradingService, arguments: PreviewTradableOrder) -> OrderIntent:
     trailing = arguments.percent if arguments.type == STOP else None
     if not arguments.is_all:
         return replace(intent_of(arguments), trailing=trailing)
-    whole = await whole_of(context.preview, arguments.symbol, arguments.side)
+    whole = whole_of(await trading.held(arguments.symbol), arguments.side)
     intent = intent_of(arguments.model_copy(update={"quantity": None}))
     return replace(intent, quantity=whole, trailing=trailing)
 
@@ -186,6 +190,7 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
         preview_id=None if shown.kept is None else shown.kept.preview_id,
         expires=None if shown.kept is None else instant(terms.expires_ms),
         worst_price=exact(terms.price) if terms.is_market else None,
+        steps=plan_steps(terms, shown.tried.preview.rules.base) or None,
         confirmation=None if shown.kept is None else CONFIRMATION[shown.way],
         counts=f"{cents_text(terms.taken)} {shown.counting_asset}" if shown.purpose == "entry" else f"exit: {EXIT}",
         limits_left=dict(shown.limits_left),
@@ -207,7 +212,9 @@ def _beside(terms: Terms) -> dict[str, str]:
         }
     listed = {} if exits is None else {"list": exits.shape}
     replaced = {} if terms.replaces is None else {"amends" if terms.amends else "replaces": terms.replaces}
-    return {**{name: written(amount) for name, amount in told.items() if amount is not None}, **listed, **replaced}
+    cancelled = {"cancels": ", ".join(each.client_order_id for each in terms.releases)} if terms.releases else {}
+    amounts = {name: written(amount) for name, amount in told.items() if amount is not None}
+    return {**amounts, **listed, **replaced, **cancelled}
 
 
 def _price(text: str | None) -> Price | None:

@@ -1,6 +1,6 @@
 """Texts about placed, cancelled and waiting orders. The first line states the outcome, and what not to do."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from mcp_binance_server.domain.account import Venue
@@ -16,11 +16,14 @@ from mcp_binance_server.surface.views.trading.terms import (
     exits_words,
     mode_word,
     order_words,
+    plan_steps,
+    released_words,
     trailing_notes,
     unformatted,
     unprotected_words,
     where_from,
 )
+from mcp_binance_server.trading.journal.records import STANDING
 from mcp_binance_server.trading.judgement.exits import Leg
 from mcp_binance_server.trading.judgement.terms import StoredPreview, Terms, command
 from mcp_binance_server.words import word
@@ -50,7 +53,7 @@ def _became(placed: PlacedOrder) -> str:
         case "rejected":
             return _refused(placed)
         case "not_sent" | "waiting_for_approval":
-            return f"not placed. Nothing was sent{said}."
+            return f"not placed. {_unsent(placed)}{said}{_plan_words(placed)}."
         case "unknown" if intent.terms.amends:
             to = f"{exact(intent.terms.quantity)} {plain(placed.rules.base)}"
             return f"DO NOT PLACE IT AGAIN. Order {name} may be reduced to {to}, or still be as it was."
@@ -65,8 +68,28 @@ def _stands(placed: PlacedOrder) -> str:
     if intent.terms.amends:
         return f"order {intent.exchange_id} reduced to {exact(intent.terms.quantity)} {plain(placed.rules.base)}."
     bare = unprotected_words(intent, placed.rules.base)
-    stands = f"order {intent.client_order_id} is {intent.status or 'accepted'}: {_filled(placed)}."
+    stands = f"order {intent.client_order_id} is {intent.status or 'accepted'}: {_filled(placed)}{_plan_words(placed)}."
     return f"{stands} {bare}." if bare else stands
+
+
+def _unsent(placed: PlacedOrder) -> str:
+    is_cancelled = any(each.is_cancelled for each in placed.steps)
+    return "The sale was not sent" if is_cancelled else "Nothing was sent"
+
+
+def _plan_words(placed: PlacedOrder) -> str:
+    """Return what is protected again after a sale that cancelled other orders; "" for any other order."""
+    again = [each.again for each in placed.steps if each.again is not None]
+    if not placed.steps:
+        return ""
+    exits = "; ".join(
+        f"{exact(each.quantity)} {plain(placed.rules.base)} "
+        + (f"have their exits again, {each.client_order_id}" if each.state in STANDING else "have NO exit")
+        for each in again
+    )
+    cancelled = ", ".join(each.planned.client_order_id for each in placed.steps if each.is_cancelled)
+    told = f". Cancelled first: {cancelled}" if cancelled else ""
+    return f"{told}. {exits}" if exits else told
 
 
 def _refused(placed: PlacedOrder) -> str:
@@ -74,7 +97,7 @@ def _refused(placed: PlacedOrder) -> str:
     if placed.intent.terms.amends:
         return f"order {placed.intent.exchange_id} was not reduced. Rejected{said}."
     if placed.gone is None:
-        return f"not placed. Rejected{said}."
+        return f"not placed. Rejected{said}{_plan_words(placed)}."
     gone = placed.gone.client_order_id
     return f"ORDER {gone} WAS CANCELLED and no order is open. Its replacement was rejected{said}."
 
@@ -114,6 +137,7 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
         f"**Status**: {intent.status} ({_recorded(intent.state)})" if intent.status else f"**Journal**: {intent.state}",
         *(f"**{LEGS[each.client_order_id[-2:]]}**: {leg_words(each, rules)}" for each in intent.legs),
         *([f"**Cancelled order**: {order_words(placed.gone.terms, rules.base)}"] if placed.gone is not None else []),
+        *(f"**Step**: {each}" for each in step_lines(placed)),
         f"**Executed**: {exact(intent.executed)} {plain(rules.base)} for {exact(intent.spent)} {plain(rules.quote)}",
         *([f"**Average price**: {averaged(average, rules)}"] if average is not None else []),
         *([f"**Fees**: {fees_words(placed.fees)}"] if placed.fees else []),
@@ -131,6 +155,23 @@ def open_notes(placed: PlacedOrder) -> list[str]:
     """Return what its user must know of an order while it is open."""
     is_open = placed.outcome == "placed" and placed.intent.final_ms is None
     return trailing_notes(placed.intent.terms) if is_open else []
+
+
+def step_lines(placed: PlacedOrder) -> Iterator[str]:
+    """Return what became of each order that a sale was to cancel, and the exits placed again for it."""
+    base = placed.rules.base
+    for each in placed.steps:
+        planned, old, again = each.planned, each.old, each.again
+        if not each.is_cancelled:
+            status = "unknown" if old is None else old.status or old.state
+            yield f"order {planned.client_order_id} was not cancelled; it is {status}"
+            continue
+        yield f"cancelled {planned.client_order_id}: {released_words(planned, planned.quantity, base)}"
+        if again is not None and again.state in STANDING:
+            yield f"placed again as {again.client_order_id}: {released_words(planned, again.quantity, base)}"
+        elif again is not None:
+            amount = f"{exact(again.quantity)} {plain(base)}"
+            yield f"{amount} NOT placed again: {again.client_order_id} is {again.state}"
 
 
 def waiting_summary(kept: StoredPreview, mode: str, *, has_approver: bool) -> str:
@@ -159,6 +200,7 @@ def waiting_text(kept: StoredPreview, base: str, venue: Venue, told: tuple[str, 
         summary,
         "",
         f"**Order**: {order_words(terms, base)}",
+        *(f"{number}. {each}" for number, each in enumerate(plan_steps(terms, base), 1)),
         f"**Expires**: {instant(terms.expires_ms)}",
         f"**Next**: {step}",
         "",

@@ -10,6 +10,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     mode_word,
     money_notes,
     order_words,
+    plan_steps,
     priced,
     unformatted,
 )
@@ -65,11 +66,13 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
     heading, *page = preview_page(shown.tried).split("\n")
     terms, rules = shown.terms, shown.tried.preview.rules
     left = ", ".join(f"{name} {amount}" for name, amount in shown.limits_left.items())
+    steps = plan_steps(terms, rules.base)
     facts = [line for line in page if line.startswith("**")]
     lines = [
         summary,
         "",
         f"**Order**: {_order(shown, heading.removeprefix(HEADING))}",
+        *([] if not steps else ["**Steps**:", *(f"{number}. {each}" for number, each in enumerate(steps, 1))]),
         *facts,
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
         _counts(shown),
@@ -106,7 +109,7 @@ def tradable_notes(shown: TradablePreview) -> list[str]:
 def _order(shown: TradablePreview, tried: str) -> str:
     """Return the previewed order. If more orders are sent with it, return all terms."""
     terms = shown.terms
-    is_more = terms.exits is not None or terms.replaces is not None
+    is_more = terms.exits is not None or terms.replaces is not None or terms.releases != ()
     return order_words(terms, shown.tried.preview.rules.base) if is_more else tried
 
 

@@ -10,6 +10,7 @@ from mcp_binance_server.surface.views.markdown import exact, stamp
 from mcp_binance_server.surface.views.trading.terms import (
     UNPROTECTED,
     exits_words,
+    plan_steps,
     priced,
     trailing_notes,
     trigger_words,
@@ -36,6 +37,7 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
         f"{terms.side} {exact(terms.quantity)} {base} ({word(terms.symbol)})",
         _kind(terms, quote),
         *_beside(terms, quote),
+        *_steps(terms, base),
         f"{_bound(terms)} {priced(terms.value)} {quote}, {_fee(terms, base, quote, rates or USUAL)}",
         f"Counts towards your limits: {cents_text(terms.taken)} {word(counting_asset)}",
         f"Valid until {stamp(terms.expires_ms)}",
@@ -96,6 +98,11 @@ def _beside(terms: Terms, quote: str) -> list[str]:
         gone = f"Cancels order {terms.replaces} first; if this one is then rejected, no order is open"
         told.append(f"Only reduces order {terms.replaces}" if terms.amends else gone)
     return [*told, *trailing_notes(terms)]
+
+
+def _steps(terms: Terms, base: str) -> list[str]:
+    """Return all steps of a sale that cancels other orders first."""
+    return [f"Step {number}: {each}" for number, each in enumerate(plan_steps(terms, base), 1)]
 
 
 def _kind(terms: Terms, quote: str) -> str:

@@ -1,16 +1,18 @@
 """Texts about an order: its mode, its terms, and its confirmation."""
 
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import Literal
 
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.money import EXACT_DIGITS, Price, percent_of, round_to_places
+from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, percent_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.answers import UnprotectedHolding
 from mcp_binance_server.surface.views.markdown import exact, instant, money, next_step, plain, price_places
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exits
 from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.released import Released
 from mcp_binance_server.trading.judgement.terms import OFFLINE, Terms, TradingMode
 
 # Networks of Binance. Any other name is the host that prices come from.
@@ -34,6 +36,11 @@ CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none",
 LEG_WORDS = {ENTRY: "entry", ABOVE: "take profit", BELOW: "stop"}
 UNPROTECTED = "A partly filled entry is unprotected: its exits start only when it is filled completely."
 JUMPED = "If the price gaps below the limit of a stop, the stop will not fill."
+NOTHING_REMAINS = "nothing remains to be protected"
+FALLBACK = (
+    "if a step after the cancel is refused or sells less: the cancelled orders are placed once more for what is still "
+    "held; if that is refused too, every answer warns that the coins have no exit"
+)
 KEEPS_PLACE = "The order is reduced and keeps its ID and its place in the queue."
 IN_ITS_PLACE = (
     "The old order is cancelled first. If the new one is then rejected, no order is open, and the answer says so."
@@ -74,7 +81,8 @@ def order_words(terms: Terms, base: str) -> str:
     if terms.amends:
         return f"reduce {terms.replaces} to {exact(terms.quantity)} {plain(base)} ({plain(terms.symbol)})"
     if terms.kind == "OCO" and terms.exits is not None:
-        return f"SELL {exact(terms.quantity)} {plain(base)} OCO: {exits_words(terms.exits)} ({plain(terms.symbol)})"
+        pair = f"SELL {exact(terms.quantity)} {plain(base)} OCO: {exits_words(terms.exits)}"
+        return f"{pair}{_beside(replace(terms, exits=None), base)} ({plain(terms.symbol)})"
     what = f"{terms.side} {exact(terms.quantity)} {plain(base)} {terms.kind}"
     at = f"at {priced(terms.price)}"
     if terms.is_market:
@@ -128,6 +136,27 @@ def trailing_notes(terms: Terms) -> list[str]:
     ]
 
 
+def released_words(released: Released, quantity: Quantity, base: str) -> str:
+    """Format an order that is cancelled for a sale, or placed again after it, with this quantity."""
+    amount, stop = f"{exact(quantity)} {plain(base)}", released.stop_price
+    if released.kind == "OCO" and stop is not None and released.stop_limit is not None:
+        trails = "" if released.trailing_bps is None else f", {trailing_words(released.trailing_bps)}"
+        below = f"stop-loss {priced(stop)} (limit {priced(released.stop_limit)}{trails})"
+        return f"SELL {amount} OCO: take-profit {priced(released.price)} or {below}"
+    once = "" if stop is None else f", {trigger_words(stop, released.trailing_bps)}"
+    return f"SELL {amount} {released.kind} at {priced(released.price)}{once}"
+
+
+def plan_steps(terms: Terms, base: str) -> list[str]:
+    """Return every step of a sale that cancels other orders first; empty for any other order."""
+    if not terms.releases:
+        return []
+    again = [each for each in terms.releases if each.rest]
+    cancels = [f"cancel {each.client_order_id}: {released_words(each, each.quantity, base)}" for each in terms.releases]
+    rests = [f"place again {released_words(each, each.rest, base)}" for each in again] or [NOTHING_REMAINS]
+    return [*cancels, order_words(replace(terms, releases=()), base), *rests, FALLBACK]
+
+
 def exit_notes(terms: Terms) -> list[str]:
     """Return notes on exits that may not fill, and on a replaced order."""
     exits = terms.exits
@@ -173,6 +202,8 @@ def _beside(terms: Terms, base: str) -> str:
         is_all = terms.exits.shape.startswith("OPO")
         sold = "it all" if is_all else f"{exact(terms.exits.quantity)} {plain(base)}"
         return f"; when filled, sell {sold}: {exits_words(terms.exits)}"
+    if terms.releases:
+        return f", after the cancel of {', '.join(each.client_order_id for each in terms.releases)}"
     return "" if terms.replaces is None else f", replacing {terms.replaces}"
 
 
