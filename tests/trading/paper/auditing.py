@@ -164,7 +164,8 @@ def _trailing_wrong(db: sqlite3.Connection) -> Iterable[str]:
     for order in kept_orders(db):
         if order.trailing is None or order.status not in ("NEW", "PARTIALLY_FILLED", "FILLED"):
             continue
-        first, last = -(-(order.arrives_ms - BEGAN_MS) // PRINT_MS), (seen_ms - BEGAN_MS) // PRINT_MS
+        # The print of the moment when it starts has been matched before: it follows from the next one on.
+        first, last = (order.arrives_ms - BEGAN_MS) // PRINT_MS + 1, (seen_ms - BEGAN_MS) // PRINT_MS
         tape = [Fraction(printed(number).price) for number in range(first, last + 1)]
         share, is_sale = Fraction(order.trailing, 10_000), order.side == "SELL"
         gone = (
