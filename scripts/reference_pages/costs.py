@@ -33,7 +33,8 @@ COSTS: dict[str, str] = {
     "get_open_orders": "80, for one pair 6",
     "get_order": "4",
     "get_all_orders": "20; without a pair 100 and 20 for each of up to five",
-    "preview_order": "27: the book, the reference price and the account; 2 more once in 5 minutes for the price range",
+    "preview_order": "27: the book, the reference price and the account; 2 more once in 5 minutes for the price range; "
+    "20 more for the trades of the pair, if exits or an amount need the average cost; 4 more for a risk in percent",
     "fetch_chart_documentation": "0",
     "get_exchanges": "0",
     "get_symbols": "0",

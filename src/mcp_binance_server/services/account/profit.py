@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 
 from mcp_binance_server.analytics.portfolio.profit import (
@@ -12,6 +13,7 @@ from mcp_binance_server.analytics.portfolio.profit import (
     settle,
 )
 from mcp_binance_server.domain.account_reader import AccountReader
+from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.spot.directory import Directory
@@ -34,6 +36,19 @@ class _PairHistory:
 
     fills: tuple[Fill, ...]
     calls: int
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AverageCost:
+    """Average cost of a unit that is held, in dollars, and the quantity that trades of one pair explain.
+
+    Fees of the purchases are included. `is_cut` means that older trades were not read.
+    """
+
+    symbol: Symbol
+    price: Decimal
+    quantity: Decimal
     is_cut: bool
 
 
@@ -82,6 +97,25 @@ class ProfitService:
             calls=pages + past.calls,
             weight=pages * MY_TRADES.weight + past.calls * KLINES.weight,
         )
+
+    async def average_cost(self, rules: SymbolRules, held: Quantity) -> AverageCost | None:
+        """Return the average cost of a held quantity, from the trades of one pair.
+
+        It is None if no trade explains any of it, or if the pair is not quoted in dollars.
+
+        Raises:
+            AppError: the trades cannot be read.
+        """
+        if rules.quote not in CASH:
+            return None
+        history = (await self._histories([rules.symbol]))[rules.symbol]
+        pairs = {rules.symbol: rules}
+        past = await self.prices.read(needed_prices(history.fills, pairs), await self.directory.table(), PRICE_CALLS)
+        found = settle(replay(history.fills, pairs, past.at), {rules.base: held}, {})
+        own = next((each for each in found if each.asset == rules.base), None)
+        if own is None or own.average_price is None:
+            return None
+        return AverageCost(rules.symbol, own.average_price, own.quantity, history.is_cut)
 
     async def _histories(self, symbols: Sequence[Symbol]) -> dict[Symbol, _PairHistory]:
         reads = [partial(self.client.fills, symbol, MOST_ROWS) for symbol in symbols]

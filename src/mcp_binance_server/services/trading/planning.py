@@ -5,27 +5,25 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import BPS_OF_PERCENT, EXACT_DIGITS, Price, Quantity, floor_to_step, written
-from mcp_binance_server.domain.order_requests import ListShape, Side, TermsKind, TimeInForce
+from mcp_binance_server.domain.order_requests import ListShape, TermsKind, TimeInForce
 from mcp_binance_server.domain.symbols import ANY_PRICE, Ability, SymbolRules
-from mcp_binance_server.errors import InvalidArguments
-from mcp_binance_server.services.account.preview import PreviewService, kept_to
+from mcp_binance_server.services.account.amounts import ReadOrder
+from mcp_binance_server.services.account.preview import PreviewService, kept_to, refuse
 from mcp_binance_server.services.errors import OrderRuleBroken
-from mcp_binance_server.services.trading.drafting import NONE, Drafter, OrderPlan, on_grid
+from mcp_binance_server.services.trading.drafting import NONE, Drafter, OrderPlan
 from mcp_binance_server.services.trading.refusals import unknown_order
 from mcp_binance_server.services.trading.situation import usual_minute
-from mcp_binance_server.trading.errors import CANCEL_FIRST, REPLACES, OrderDenied, OrderUnresolved, reserved_words
+from mcp_binance_server.trading.errors import REPLACES, OrderDenied, OrderUnresolved
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
-from mcp_binance_server.trading.judgement.guards import PERCENT, collar_edge, first_trigger, is_near
+from mcp_binance_server.trading.judgement.guards import collar_edge, first_trigger, is_near
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
-from mcp_binance_server.trading.judgement.preview import BPS, USUAL, Preview, PreviewedOrder
+from mcp_binance_server.trading.judgement.preview import USUAL, Preview, PreviewedOrder
+from mcp_binance_server.trading.judgement.sizing import on_grid, stop_limit
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
-# Distance of a stop's limit from its trigger, in multiples of a market order's allowed slippage. A price can jump over
-# the limit.
-STOP_SLIPS = 4
 WHOLE_BPS = 100 * BPS_OF_PERCENT
 FLAGS: Mapping[Ability, str] = {
     "oco": "ocoAllowed",
@@ -82,6 +80,7 @@ class Planner:
         stays: TimeInForce,
         wish: OrderOptions,
         account: str,
+        read: ReadOrder | None = None,
     ) -> Planned:
         """Preview an order with its options, and return its terms.
 
@@ -97,7 +96,8 @@ class Planner:
             _require_same(old, rules, intent)
         if intent.trailing is not None:
             intent = await self._trailing(trying, rules, intent, old)
-        tried = await trying.preview(text, intent, {} if old is None else released(old, rules))
+        look, amounts = (None, ()) if read is None else (read.look, read.amounts)
+        tried = await trying.preview(text, intent, {} if old is None else released(old, rules), look, amounts)
         plan = OrderPlan(stays)
         if wish.is_pair:
             plan = replace(plan, kind="OCO", exits=await self._pair(tried, wish))
@@ -183,10 +183,7 @@ class Planner:
 
     def _limit(self, rules: SymbolRules, stop: Price, least: Price = ANY_PRICE) -> Price:
         """Return the lowest price that a stop accepts after its trigger."""
-        limits = self.drafter.policy.limits
-        with localcontext(prec=EXACT_DIGITS):
-            away = min(limits.slippage_bps * STOP_SLIPS / BPS, limits.collar_percent / PERCENT)
-            return on_grid("SELL", max(least, Price(stop * (1 - away))), rules.tick)
+        return stop_limit(self.drafter.policy.limits, stop, rules.tick, least)
 
     async def _trailing_prices(self, rules: SymbolRules, trailing_bps: int, touch: Touch) -> tuple[Price, Price]:
         """Return the first trigger of a trailing stop that starts at these prices, and its limit."""
@@ -284,7 +281,7 @@ def _require_around(then: Touch, wish: OrderOptions) -> None:
     if wish.stop_loss is not None and then.bid is not None and wish.stop_loss >= then.bid:
         why = "the stop would trigger at once"
         found["stop_loss"] = f"must be below the best bid at the entry, {written(then.bid)}: {why}"
-    _refuse(found)
+    refuse(found)
 
 
 def _require_sense(intent: OrderIntent, wish: OrderOptions) -> None:
@@ -298,40 +295,4 @@ def _require_sense(intent: OrderIntent, wish: OrderOptions) -> None:
             found["type"] = "must be LIMIT, LIMIT_MAKER or MARKET for an entry with exits"
     if wish.replaces is not None and (wish.is_pair or wish.has_exits or intent.kind == "MARKET"):
         found[REPLACES] = "only for a single order with a price and without exits"
-    _refuse(found)
-
-
-def _refuse(found: Mapping[str, str]) -> None:
-    if found:
-        listed = "; ".join(f"{argument}: {problem}" for argument, problem in found.items())
-        raise InvalidArguments(
-            summary=f"Invalid arguments for preview_order: {listed}",
-            errors=tuple({"argument": argument, "problem": problem} for argument, problem in found.items()),
-        )
-
-
-async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
-    """Return the sellable amount of a symbol's base asset: the free balance, rounded down to the lot step.
-
-    Raises:
-        InvalidArguments: "all" is not an amount for a buy, or nothing is free.
-    """
-    if side != "SELL":
-        problem = '"all" is only for SELL; a BUY needs an amount'
-        raise InvalidArguments(
-            summary=f"Invalid arguments for preview_order: quantity: {problem}",
-            errors=({"argument": "quantity", "problem": problem},),
-        )
-    rules = await trying.directory.find(text)
-    balances = (await trying.account.account()).value.balances
-    found = next((each for each in balances if each.asset == rules.base), None)
-    whole = floor_to_step(found.free if found else Quantity(Decimal(0)), rules.step)
-    if not whole:
-        problem = f"no {rules.base} is free"
-        if found is not None and found.locked:
-            problem += f": {reserved_words(written(found.locked), rules.base)}. {CANCEL_FIRST}"
-        raise InvalidArguments(
-            summary=f"Invalid arguments for preview_order: quantity: {problem}",
-            errors=({"argument": "quantity", "problem": problem},),
-        )
-    return whole
+    refuse(found)
