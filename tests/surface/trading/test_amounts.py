@@ -59,6 +59,7 @@ async def test_exits_in_percent_are_of_the_entry_and_say_what_they_lose_and_gain
 @pytest.mark.slow
 async def test_a_share_is_of_what_the_order_spends(tmp_path: Path) -> None:
     async with paper_trader(tmp_path, MANY) as trader:
+        too_much = await trader.call("preview_order", **BUY, type="MARKET", quote_quantity="9,990")
         everything = await trader.placed(**BUY, type="MARKET", quote_quantity="all")
         half = await trader.call("preview_order", **SELL, type="MARKET", quantity="Half")
         quarter = await trader.call("preview_order", **SELL, type="OCO", quantity="25 %", price="+4%", stop_price="-2%")
@@ -67,6 +68,7 @@ async def test_a_share_is_of_what_the_order_spends(tmp_path: Path) -> None:
             await trader.call("preview_order", **SELL, type="MARKET", quote_quantity="50%"),
         ]
 
+    assert too_much.data["error"]["data"]["available_amount"] == "10000"
     assert everything.data["status"] == "FILLED"
     held = Decimal(half.data["balances"][0]["free"])
     assert 0 <= held / 2 - number(half, "quantity") < Decimal("0.00001")

@@ -13,7 +13,7 @@ from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.trading.drafting import NONE, Drafter, OrderPlan
 from mcp_binance_server.services.trading.refusals import unknown_order
 from mcp_binance_server.services.trading.situation import usual_minute
-from mcp_binance_server.trading.errors import REPLACES, OrderDenied, OrderUnresolved
+from mcp_binance_server.trading.errors import REPLACES, InsufficientBalance, OrderDenied, OrderUnresolved
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
@@ -88,6 +88,7 @@ class Planner:
             InvalidArguments: the options contradict each other.
             OrderRuleBroken: the exchange would refuse a part of the order, or does not allow the order on this symbol.
             OrderDenied: the order to be replaced cannot be replaced.
+            InsufficientBalance: a market order needs more than the free balance at its worst price.
         """
         _require_sense(intent, wish)
         old = None if wish.replaces is None else await self._replaced(wish.replaces, account)
@@ -106,6 +107,7 @@ class Planner:
         elif old is not None:
             plan = replace(plan, replaces=old.client_order_id, amends=_amends(old, tried, stays))
         terms = await self.drafter.terms(tried, plan, account)
+        _require_reserve(tried.preview, terms)
         return Planned(tried, terms)
 
     async def _replaced(self, name: str, account: str) -> Intent:
@@ -208,6 +210,21 @@ def released(old: Intent, rules: SymbolRules) -> dict[str, Quantity]:
             {rules.base: Quantity(left)}
             if old.terms.side == "SELL"
             else {rules.quote: Quantity(left * old.terms.price)}
+        )
+
+
+def _require_reserve(shown: Preview, terms: Terms) -> None:
+    """Check that a market buy can be paid at its worst price: it is sent as a limit order, which reserves that."""
+    if not terms.is_market or terms.side != "BUY":
+        return
+    quote = shown.rules.quote
+    free = next((each.free for each in shown.holdings if each.asset == quote), None)
+    if free is not None and terms.value > free:
+        raise InsufficientBalance(
+            asset=quote,
+            required_amount=written(terms.value),
+            available_amount=written(free),
+            shortfall=written(terms.value - free),
         )
 
 

@@ -21,7 +21,7 @@ from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder
 
 # Accepted but not listed, because models that know Binance's API send these.
 TimeInForce = Literal["GTC", "IOC", "FOK"]
-READ_PLACES = 12
+READ_PLACES = 8
 
 
 class PreviewOrder(Arguments):
