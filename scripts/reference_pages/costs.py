@@ -28,7 +28,7 @@ COSTS: dict[str, str] = {
     "get_derivatives": "2 of spot; 4 of the futures host's own weight, and 1 for each quarterly",
     "get_account_info": "20; 21 on mainnet, with the key's permissions",
     "get_portfolio": "32 with four coins: 24 for the account and all prices, and 2 for each; with profit 20 more for "
-    "each page of trades and 2 for prices of their time, 1,200 at most",
+    "each page of trades, 2 for prices of their time, 1,200 at most, and 80 for the open stops",
     "get_account_trades": "20 for each pair; 5 with order_id",
     "get_open_orders": "80, for one pair 6",
     "get_order": "4",

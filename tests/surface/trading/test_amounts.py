@@ -68,7 +68,7 @@ async def test_a_share_is_of_what_the_order_spends(tmp_path: Path) -> None:
             await trader.call("preview_order", **SELL, type="MARKET", quote_quantity="50%"),
         ]
 
-    assert too_much.data["error"]["data"]["available_amount"] == "10000"
+    assert "needed, 10000 available" in too_much.text
     assert everything.data["status"] == "FILLED"
     held = Decimal(half.data["balances"][0]["free"])
     assert 0 <= held / 2 - number(half, "quantity") < Decimal("0.00001")
@@ -151,3 +151,23 @@ async def test_a_risk_needs_a_stop_and_nothing_that_contradicts_it(tmp_path: Pat
     assert read(sized)["risk"] | {"used": "50", "base": "10000"} == read(sized)["risk"]
     assert [words for words, told in refused.items() if words not in told.text or not told.is_error] == []
     assert not any("pattern" in told.text or "[0-9]" in told.text for told in refused.values())
+
+
+@pytest.mark.slow
+async def test_a_portfolio_has_the_break_even_price_and_the_loss_at_its_stops(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path, MANY) as trader:
+        bought = await trader.placed(**AT_ONCE, take_profit="+4%", stop_loss="-2%")
+        await trader.placed(**BUY, price="-1%", quantity="0.001", stop_loss="-2%")  # its stop waits for the entry
+        told = await trader.call("get_portfolio", profit=True)
+        plain = await trader.call("get_portfolio")
+
+    cost = Decimal(bought.data["average_price"]) / Decimal("0.999")
+    (asset,) = told.data["profit"]["assets"]
+    (stop,) = told.data["profit"]["open_stops"]
+    kept = Decimal(stop["limit"]) * Decimal("0.999")
+    assert abs(Decimal(asset["break_even"]) - cost / Decimal("0.999")) < 1
+    assert abs(Decimal(stop["loss"]) - Decimal(stop["quantity"]) * (cost - kept)) < CENT
+    assert f"| {SYMBOL} | {stop['quantity']}" in told.text
+    assert f"${Decimal(asset['break_even']):,.2f}" in told.text
+    assert f"${Decimal(stop['loss']):,.2f}" in told.text
+    assert "open_stops" not in str(plain.data)
