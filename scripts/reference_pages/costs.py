@@ -28,12 +28,13 @@ COSTS: dict[str, str] = {
     "get_derivatives": "2 of spot; 4 of the futures host's own weight, and 1 for each quarterly",
     "get_account_info": "20; 21 on mainnet, with the key's permissions",
     "get_portfolio": "32 with four coins: 24 for the account and all prices, and 2 for each; with profit 20 more for "
-    "each page of trades and 2 for prices of their time, 1,200 at most",
+    "each page of trades, 2 for prices of their time, 1,200 at most, and 80 for the open stops",
     "get_account_trades": "20 for each pair; 5 with order_id",
     "get_open_orders": "80, for one pair 6",
     "get_order": "4",
     "get_all_orders": "20; without a pair 100 and 20 for each of up to five",
-    "preview_order": "27: the book, the reference price and the account; 2 more once in 5 minutes for the price range",
+    "preview_order": "27: the book, the reference price and the account; 2 more once in 5 minutes for the price range; "
+    "20 more for the trades of the pair, if exits or an amount need the average cost; 4 more for a risk in percent",
     "fetch_chart_documentation": "0",
     "get_exchanges": "0",
     "get_symbols": "0",

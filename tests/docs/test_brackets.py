@@ -10,9 +10,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from mcp_binance_server.guide.config import CONTENT
-from mcp_binance_server.services.trading.planning import FLAGS, STOP_SLIPS
+from mcp_binance_server.services.trading.planning import FLAGS
 from mcp_binance_server.surface.tools.trading.preview import PREVIEW_TRADABLE_ORDER
 from mcp_binance_server.trading.judgement.exits import SUFFIXES
+from mcp_binance_server.trading.judgement.sizing import STOP_SLIPS
 from support.pages import ROOT, blocks
 from support.process import PATIENCE_SECS, clean_environment
 from support.warm_command import warm_command

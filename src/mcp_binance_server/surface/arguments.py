@@ -9,8 +9,10 @@ from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
+
+from mcp_binance_server.domain.amounts import AmountUse, UnreadableAmount, read_amount
 
 # A float keeps every decimal number of this many digits exactly.
 SAFE_DIGITS = 15
@@ -145,8 +147,23 @@ def _folded(text: str, kept: frozenset[str]) -> str:
     return "".join(letter if letter in kept else letter.lower() for letter in text)
 
 
-# Decimal number as text, in the form that the exchange requires for quantities and prices.
-DecimalText = Annotated[str, DECIMAL, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
+def _readable(use: AmountUse) -> AfterValidator:
+    def check(text: str) -> str:
+        try:
+            found = read_amount(text, use)
+        except UnreadableAmount as error:
+            raise PydanticCustomError("amount", "{problem}", {"problem": str(error)}) from None
+        return found.text if use != "number" else f"{found.value:f}"
+
+    return AfterValidator(check)
+
+
+# Decimal number as text. It becomes the form that the exchange requires for quantities and prices.
+DecimalText = Annotated[str, DECIMAL, _readable("number")]
+# Amounts as people write them; `read_amount` has their meaning.
+SpentText = Annotated[str, DECIMAL, _readable("spent")]
+PriceText = Annotated[str, DECIMAL, _readable("price")]
+RiskText = Annotated[str, DECIMAL, _readable("risk")]
 
 
 class Arguments(BaseModel):

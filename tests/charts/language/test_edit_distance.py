@@ -15,8 +15,8 @@ from mcp_binance_server.charts.language.words import edit_distance
         ("", "rsi", 3),
         ("bitcon", "bitcoin", 1),
         ("bolinger", "bollinger", 1),
-        ("teh", "the", 1),
-        ("stocastic", "stochastic", 1),
+        ("ris", "rsi", 1),
+        ("ichimkou", "ichimoku", 1),
         ("ca", "abc", 3),
     ],
 )

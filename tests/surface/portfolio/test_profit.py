@@ -152,7 +152,9 @@ async def test_what_was_read_is_named_with_its_cost(
     profit = (await client.call_tool("get_portfolio", {"profit": True})).structured_content["profit"]
 
     paths = [
-        each for each in exchange.requests if each.path.endswith("myTrades") or each.params.get("interval") == "1m"
+        each
+        for each in exchange.requests
+        if each.path.endswith(("myTrades", "openOrders")) or each.params.get("interval") == "1m"
     ]
     assert profit["calls"] == len(paths)
     assert profit["weight"] == sum(each.weight for each in paths)

@@ -56,6 +56,11 @@ class AssetProfit:
         """Average cost of one unit, or None if no quantity with a cost is left."""
         return in_units(EXACT.divide(self.average.cost, self.quantity)) if self.quantity else None
 
+    def break_even(self, fee: Decimal) -> Decimal | None:
+        """Return the price whose proceeds, after the fee of the sale, cover the average cost of a unit."""
+        cost = self.average_price
+        return None if cost is None else in_units(EXACT.divide(cost, 1 - fee))
+
 
 @dataclass(slots=True)
 class ProfitLedger:
@@ -111,6 +116,39 @@ class _Legs:
         return valued(fill.commission_asset, fill.commission, fill.time_ms, price_at)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenStop:
+    """An open stop that sells, and its loss if it fills at its limit price, fee included.
+
+    `loss` is from the average cost of the coins, None if that is unknown; `fall` is from their value now.
+    """
+
+    symbol: Symbol
+    quantity: Decimal
+    trigger: Price
+    limit: Price
+    loss: Decimal | None
+    fall: Decimal | None
+
+
+def open_stop(  # noqa: PLR0917 - an order, its fee and its cost
+    symbol: Symbol,
+    quantity: Decimal,
+    trigger: Price,
+    limit: Price,
+    fee: Decimal,
+    cost: Decimal | None,
+    now: Price | None,
+) -> OpenStop:
+    """Return the loss of a stop, from the cost of a unit and from its price now."""
+    kept = EXACT.multiply(limit, 1 - fee)
+
+    def lost(start: Decimal | None) -> Decimal | None:
+        return None if start is None else in_units(EXACT.multiply(quantity, EXACT.subtract(start, kept)))
+
+    return OpenStop(symbol, quantity, trigger, limit, lost(cost), lost(now))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountProfit:
     """Profit from an account's trades, the trades that were read, and the cost of reading them."""
@@ -127,6 +165,9 @@ class AccountProfit:
     """Number of price calls beyond the limit. Prices that were read are kept, so the next request continues."""
     calls: int
     weight: int
+    fee: Decimal | None = None
+    """Fee of a sale that takes, as a fraction; None if the open stops were not read."""
+    stops: tuple[OpenStop, ...] = ()
 
 
 def valued(asset: str, amount: Decimal, time_ms: int, price_at: PriceAt) -> Decimal | None:

@@ -28,6 +28,7 @@ ALL_DAYS = replace(TICKER_24H, weight=80, shared_ms=0, body_cap=8 * MIB, patienc
 TICKER_PRICE = Endpoint("ticker/price", 2)
 TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
 BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
+BOOK_TICKER_ALL = replace(BOOK_TICKER, weight=4)
 AVERAGE_PRICE = Endpoint("avgPrice", 2)
 REFERENCE_PRICE = Endpoint("referencePrice", 2)
 # The rules of a symbol rarely change; the reference price changes all the time.
@@ -62,6 +63,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     TICKER_PRICE,
     TICKER_PRICE_ALL,
     BOOK_TICKER,
+    BOOK_TICKER_ALL,
     AVERAGE_PRICE,
     REFERENCE_PRICE,
     EXECUTION_RULES,

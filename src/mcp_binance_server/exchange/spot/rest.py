@@ -29,6 +29,7 @@ from mcp_binance_server.exchange.spot.endpoints import (
     ALL_DAYS,
     AVERAGE_PRICE,
     BOOK_TICKER,
+    BOOK_TICKER_ALL,
     CLOSED_KLINES,
     DAILY_KLINES,
     EXECUTION_RULES,
@@ -136,6 +137,10 @@ class SpotClient(SharedReads):
     async def quote(self, symbol: Symbol) -> Sourced[Quote]:
         return await self.shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire, QuoteWire.to_domain)
 
+    async def quotes(self) -> Sourced[dict[Symbol, Quote]]:
+        """Return the best prices of every symbol; a side without orders has the price zero."""
+        return await self.shared(BOOK_TICKER_ALL, {}, list[QuoteWire], _quotes)
+
     async def depth(self, symbol: Symbol, limit: int) -> Sourced[BookSnapshot]:
         params: Params = {"symbol": symbol, "limit": limit}
         return await self.shared(depth_endpoint(limit), params, DepthWire, DepthWire.to_domain)
@@ -191,6 +196,10 @@ def _by_symbol(rows: Sequence[TickerWire]) -> dict[Symbol, Ticker]:
 
 def _prices(rows: Sequence[PriceWire]) -> dict[Symbol, Price]:
     return {Symbol(word(each.symbol)): price(each.price) for each in rows}
+
+
+def _quotes(rows: Sequence[QuoteWire]) -> dict[Symbol, Quote]:
+    return {Symbol(row.symbol): row.to_domain() for row in rows}
 
 
 def _average(told: AveragePriceWire) -> AveragePrice:

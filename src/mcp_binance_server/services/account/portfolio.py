@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.portfolio.report import PortfolioReport, judge
 from mcp_binance_server.analytics.portfolio.risk import History, chained, daily_closes, inverted
 from mcp_binance_server.analytics.portfolio.valuation import Portfolio, find_route, value_portfolio
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.account import AccountView, KeyRights, Venue
+from mcp_binance_server.domain.account import AccountView, Commission, KeyRights, Venue
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol
@@ -30,6 +30,7 @@ class ValuedAccount:
     prices: Mapping[Symbol, Price]
     venue: Venue
     as_of_ms: int
+    commission: Commission | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class AccountService:
         reading, prices = held.required(), priced.required()
         portfolio = value_portfolio(reading.value.holdings, prices.value)
         at_ms = min(reading.at_ms, prices.at_ms)
-        return ValuedAccount(portfolio, prices.value, self.client.venue(reading.host), at_ms)
+        venue = self.client.venue(reading.host)
+        return ValuedAccount(portfolio, prices.value, venue, at_ms, reading.value.commission)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from mcp_binance_server.domain.account import Account, Balance
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import BookSnapshot, Sourced
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.domain.reference_price import NO_REFERENCE
+from mcp_binance_server.domain.reference_price import NO_REFERENCE, ReferencePrice
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
 from mcp_binance_server.exchange.spot.directory import Directory
@@ -16,12 +16,26 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.trading.judgement.filters import STOP_PRICE, Broken, FilterVerdict, check, closed, unchecked
-from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, OrderIntent, Touch
-from mcp_binance_server.trading.judgement.preview import NOTHING, PreviewedOrder, preview, written
+from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, Argument, OrderIntent, Touch
+from mcp_binance_server.trading.judgement.preview import NOTHING, USUAL, PreviewedOrder, ReadAmount, preview, written
 
 # Levels per side, as many as the cheapest depth call returns.
 LEVELS = 100
 REASONS = {LIMIT_MAKER: "it would immediately match and take", STOP_PRICE: "it would trigger immediately"}
+
+
+@dataclass(frozen=True, slots=True)
+class MarketLook:
+    """Market that a preview is computed from, and the account if it was read for the amounts of the order."""
+
+    rules: SymbolRules
+    depth: Sourced[BookSnapshot]
+    reference: ReferencePrice | None
+    account: Account | None = None
+
+    @property
+    def touch(self) -> Touch:
+        return Touch.of(self.depth.value, (self.reference or NO_REFERENCE).price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +46,45 @@ class PreviewService:
     directory: Directory
     account: AccountReader
 
+    async def look(self, rules: SymbolRules) -> MarketLook:
+        """Read the order book of a symbol, and its reference price.
+
+        Raises:
+            ExchangeUnavailable: the order book is crossed.
+        """
+        depth, told = await gather(
+            lambda: self._depth(rules.symbol), lambda: self.client.ranged_reference(rules.symbol)
+        )
+        look = MarketLook(rules, depth.required(), told.value)
+        if look.touch.is_crossed:
+            raise ExchangeUnavailable(reason="it sent a crossed order book")
+        return look
+
     async def preview(
-        self, text: str, intent: OrderIntent, released: Mapping[str, Quantity] = MappingProxyType({})
+        self,
+        text: str,
+        intent: OrderIntent,
+        released: Mapping[str, Quantity] = MappingProxyType({}),
+        look: MarketLook | None = None,
+        amounts: tuple[ReadAmount, ...] = (),
     ) -> PreviewedOrder:
         """Preview an order on a symbol in the caller's spelling.
 
-        `released` has the funds that the replaced order frees.
+        `released` has the funds that the replaced order frees. `look` is the market that its `amounts` were read
+        from.
 
         Raises:
             InvalidArguments: an amount is missing, zero or not allowed for this type; raised before any request.
             OrderRuleBroken: the exchange would refuse the order; most rules are checked before the account is read.
             InsufficientBalance: the order needs more than the account's free balance.
         """
-        _require_amounts(intent)
+        require_amounts(intent)
         rules = await self.directory.find(text)
-        _require_open(rules, intent)
-        depth, told = await gather(
-            lambda: self._depth(rules.symbol), lambda: self.client.ranged_reference(rules.symbol)
-        )
-        book, reference = depth.required(), told.value or NO_REFERENCE
-        touch = Touch.of(book.value, reference.price)
-        if touch.is_crossed:
-            raise ExchangeUnavailable(reason="it sent a crossed order book")
+        require_open(rules, intent)
+        look = look or await self.look(rules)
+        book, reference, touch = look.depth, look.reference or NO_REFERENCE, look.touch
         verdict = kept_to(rules, intent, check(rules, intent, touch))
-        account = _with_free(await self._account(), released)
+        account = _with_free(look.account or await self._account(), released)
         if account is not None:
             kept_to(rules, intent, check(rules, intent, touch, _held(account, rules.base)))
         return PreviewedOrder(
@@ -66,7 +95,9 @@ class PreviewService:
             may_trade=account is None or account.can_trade,
             venue=self.account.venue(book.host),
             as_of_ms=book.at_ms,
-            reference=told.value,
+            reference=look.reference,
+            commission=(account.commission if account else None) or USUAL,
+            amounts=amounts,
         )
 
     async def touch(self, symbol: Symbol) -> Touch:
@@ -95,8 +126,22 @@ def _with_free(account: Account | None, released: Mapping[str, Quantity]) -> Acc
     return replace(account, balances=tuple(map(freed, account.balances)))
 
 
-def _require_amounts(intent: OrderIntent) -> None:
-    if problems := intent.problems():
+def require_amounts(intent: OrderIntent) -> None:
+    """Check that an order has the amounts of its type.
+
+    Raises:
+        InvalidArguments: an amount is missing, zero or not allowed for this type.
+    """
+    refuse(intent.problems())
+
+
+def refuse(problems: Mapping[Argument, str] | Mapping[str, str]) -> None:
+    """Refuse arguments of preview_order, each with its problem.
+
+    Raises:
+        InvalidArguments: there is a problem.
+    """
+    if problems:
         listed = "; ".join(f"{argument}: {problem}" for argument, problem in problems.items())
         raise InvalidArguments(
             summary=f"Invalid arguments for preview_order: {listed}",
@@ -104,7 +149,12 @@ def _require_amounts(intent: OrderIntent) -> None:
         )
 
 
-def _require_open(rules: SymbolRules, intent: OrderIntent) -> None:
+def require_open(rules: SymbolRules, intent: OrderIntent) -> None:
+    """Check that a symbol takes orders of this type.
+
+    Raises:
+        OrderRuleBroken: it does not trade, or not in this way.
+    """
     if (shut := closed(rules, intent)) is not None:
         raise OrderRuleBroken(rule=shut.rule, received=shut.received, limit=shut.limit)
 

@@ -1,31 +1,38 @@
 """Profit of an account, computed from its trades. The limits below bound the number of trades that are read."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 
 from mcp_binance_server.analytics.portfolio.profit import (
     CASH,
     AccountProfit,
+    OpenStop,
     needed_prices,
+    open_stop,
     replay,
     settle,
 )
 from mcp_binance_server.domain.account_reader import AccountReader
+from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.spot.directory import Directory
-from mcp_binance_server.exchange.spot.endpoints import KLINES, MY_TRADES
+from mcp_binance_server.exchange.spot.endpoints import KLINES, MY_TRADES, OPEN_ORDERS_ALL
 from mcp_binance_server.services.account.minute_prices import AT_ONCE, MinutePrices
 from mcp_binance_server.services.account.orders import QUOTES
 from mcp_binance_server.services.account.portfolio import ValuedAccount
 from mcp_binance_server.services.account.trade_pages import MOST_ROWS
 from mcp_binance_server.services.gathering import gather_in_turns
+from mcp_binance_server.trading.judgement.preview import USUAL
 
 # Weight at most: 20 x 20 for the newest pages, 20 x 20 for older pages, 200 x 2 for prices: 1,200 of 6,000 a minute.
 MOST_PAIRS = 20
 MORE_PAGES = 20
 PRICE_CALLS = 200
+# Status of an exit whose entry is not filled.
+WAITS_FOR_ENTRY = "PENDING_NEW"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,19 @@ class _PairHistory:
 
     fills: tuple[Fill, ...]
     calls: int
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AverageCost:
+    """Average cost of a unit that is held, in dollars, and the quantity that trades of one pair explain.
+
+    Fees of the purchases are included. `is_cut` means that older trades were not read.
+    """
+
+    symbol: Symbol
+    price: Decimal
+    quantity: Decimal
     is_cut: bool
 
 
@@ -82,6 +102,45 @@ class ProfitService:
             calls=pages + past.calls,
             weight=pages * MY_TRADES.weight + past.calls * KLINES.weight,
         )
+
+    async def with_stops(self, profit: AccountProfit, valued: ValuedAccount) -> AccountProfit:
+        """Add the losses of the account's open stops that sell for dollars.
+
+        Raises:
+            AppError: the open orders cannot be read.
+        """
+        fee = (valued.commission or USUAL).taker
+        table, orders = await self.directory.table(), (await self.client.open_orders()).value
+        costs = {each.asset: each.average_price for each in profit.assets}
+        stops: list[OpenStop] = []
+        for each in orders:
+            rules = table.find(each.symbol)
+            is_live = each.side == "SELL" and each.kind.startswith("STOP_LOSS") and each.status != WAITS_FOR_ENTRY
+            if rules is None or rules.quote not in CASH or not is_live:
+                continue
+            cost, now = costs.get(rules.base), valued.prices.get(each.symbol)
+            stops.append(open_stop(each.symbol, each.remaining, each.stop_price, each.working_price, fee, cost, now))
+        calls, weight = profit.calls + 1, profit.weight + OPEN_ORDERS_ALL.weight
+        return replace(profit, fee=fee, stops=tuple(stops), calls=calls, weight=weight)
+
+    async def average_cost(self, rules: SymbolRules, held: Quantity) -> AverageCost | None:
+        """Return the average cost of a held quantity, from the trades of one pair.
+
+        It is None if no trade explains any of it, or if the pair is not quoted in dollars.
+
+        Raises:
+            AppError: the trades cannot be read.
+        """
+        if rules.quote not in CASH:
+            return None
+        history = (await self._histories([rules.symbol]))[rules.symbol]
+        pairs = {rules.symbol: rules}
+        past = await self.prices.read(needed_prices(history.fills, pairs), await self.directory.table(), PRICE_CALLS)
+        found = settle(replay(history.fills, pairs, past.at), {rules.base: held}, {})
+        own = next((each for each in found if each.asset == rules.base), None)
+        if own is None or own.average_price is None:
+            return None
+        return AverageCost(rules.symbol, own.average_price, own.quantity, history.is_cut)
 
     async def _histories(self, symbols: Sequence[Symbol]) -> dict[Symbol, _PairHistory]:
         reads = [partial(self.client.fills, symbol, MOST_ROWS) for symbol in symbols]

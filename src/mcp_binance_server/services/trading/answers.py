@@ -16,6 +16,7 @@ from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import PreviewedOrder
 from mcp_binance_server.trading.judgement.released import Released
+from mcp_binance_server.trading.judgement.sizing import ExitResult
 from mcp_binance_server.trading.judgement.terms import StoredPreview, Terms, TradingMode
 
 OrderOutcomeName = Literal["placed", "rejected", "not_sent", "unknown", "waiting_for_approval"]
@@ -64,6 +65,8 @@ class TradablePreview:
     denied: tuple[Denied, ...]
     counting_asset: str
     purpose: Purpose = "entry"
+    result: ExitResult | None = None
+    """Loss and gain of the exits; None if the order has none."""
 
 
 @dataclass(frozen=True, slots=True)

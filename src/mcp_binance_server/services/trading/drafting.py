@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from secrets import token_hex
 
-from mcp_binance_server.domain.money import BPS_OF_PERCENT, EXACT_DIGITS, Price, Quantity, floor_to_step
-from mcp_binance_server.domain.order_requests import Side, TermsKind, TimeInForce
+from mcp_binance_server.domain.money import BPS_OF_PERCENT, EXACT_DIGITS, Price, Quantity
+from mcp_binance_server.domain.order_requests import TermsKind, TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.spot.rest import SpotClient
@@ -17,6 +17,7 @@ from mcp_binance_server.trading.judgement.guards import worst_price
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder
 from mcp_binance_server.trading.judgement.released import Released
+from mcp_binance_server.trading.judgement.sizing import on_grid
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.trading.reconciling import OrderWorth
 
@@ -121,9 +122,3 @@ class Drafter:
             return on_grid(
                 shown.order.side, worst_price(self.policy, shown.order, shown.fill, middle), shown.rules.tick
             )
-
-
-def on_grid(side: Side, price: Price, tick: Price) -> Price:
-    """Round a worst price to the tick, in favour of the user."""
-    below = Price(floor_to_step(Quantity(price), Quantity(tick)))
-    return below if side == "BUY" or below == price else Price(below + tick)

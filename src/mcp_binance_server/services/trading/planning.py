@@ -7,10 +7,10 @@ from decimal import Decimal, localcontext
 from mcp_binance_server.domain.money import BPS_OF_PERCENT, EXACT_DIGITS, Price, Quantity, floor_to_step, written
 from mcp_binance_server.domain.order_requests import ListShape, TermsKind, TimeInForce
 from mcp_binance_server.domain.symbols import ANY_PRICE, Ability, SymbolRules
-from mcp_binance_server.errors import InvalidArguments
-from mcp_binance_server.services.account.preview import PreviewService, kept_to
+from mcp_binance_server.services.account.amounts import ReadOrder
+from mcp_binance_server.services.account.preview import PreviewService, kept_to, refuse
 from mcp_binance_server.services.errors import OrderRuleBroken
-from mcp_binance_server.services.trading.drafting import NONE, Drafter, OrderPlan, on_grid
+from mcp_binance_server.services.trading.drafting import NONE, Drafter, OrderPlan
 from mcp_binance_server.services.trading.refusals import unknown_order
 from mcp_binance_server.services.trading.reserved import HeldCoins, coins_of, require_rests
 from mcp_binance_server.services.trading.situation import usual_minute
@@ -18,16 +18,14 @@ from mcp_binance_server.trading.errors import REPLACES, InsufficientBalance, Ord
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
-from mcp_binance_server.trading.judgement.guards import PERCENT, collar_edge, first_trigger, is_near
+from mcp_binance_server.trading.judgement.guards import collar_edge, first_trigger, is_near
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
-from mcp_binance_server.trading.judgement.preview import BPS, USUAL, Preview, PreviewedOrder
+from mcp_binance_server.trading.judgement.preview import USUAL, Preview, PreviewedOrder
 from mcp_binance_server.trading.judgement.released import Released, freed_by
+from mcp_binance_server.trading.judgement.sizing import on_grid, stop_limit
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.trading.ledger import OrderLedger
 
-# Distance of a stop's limit from its trigger, in multiples of a market order's allowed slippage. A price can jump over
-# the limit.
-STOP_SLIPS = 4
 WHOLE_BPS = 100 * BPS_OF_PERCENT
 FLAGS: Mapping[Ability, str] = {
     "oco": "ocoAllowed",
@@ -84,6 +82,7 @@ class Planner:
         stays: TimeInForce,
         wish: OrderOptions,
         account: str,
+        read: ReadOrder | None = None,
     ) -> Planned:
         """Preview an order with its options, and return its terms.
 
@@ -91,6 +90,7 @@ class Planner:
             InvalidArguments: the options contradict each other.
             OrderRuleBroken: the exchange would refuse a part of the order, or does not allow the order on this symbol.
             OrderDenied: the order to be replaced cannot be replaced.
+            InsufficientBalance: a market order needs more than the free balance at its worst price.
         """
         _require_sense(intent, wish)
         old = None if wish.replaces is None else await self._replaced(wish.replaces, account)
@@ -108,7 +108,7 @@ class Planner:
         coins = None
         if intent.side == "SELL" and old is None and trying.account.has_key:
             coins = await coins_of(trying.account, self.ledger, account, rules)
-        tried = await _tried(trying, text, intent, coins, {} if old is None else released(old, rules))
+        tried = await _tried(trying, text, intent, coins, {} if old is None else released(old, rules), read=read)
         plan = OrderPlan(stays)
         if coins is not None:
             plan = replace(plan, releases=_releases(coins, tried, first))
@@ -119,6 +119,7 @@ class Planner:
         elif old is not None:
             plan = replace(plan, replaces=old.client_order_id, amends=_amends(old, tried, stays))
         terms = await self.drafter.terms(tried, plan, account)
+        _require_reserve(tried.preview, terms)
         return Planned(tried, terms)
 
     async def _replaced(self, name: str, account: str) -> Intent:
@@ -193,10 +194,7 @@ class Planner:
 
     def _limit(self, rules: SymbolRules, stop: Price, least: Price = ANY_PRICE) -> Price:
         """Return the lowest price that a stop accepts after its trigger."""
-        limits = self.drafter.policy.limits
-        with localcontext(prec=EXACT_DIGITS):
-            away = min(limits.slippage_bps * STOP_SLIPS / BPS, limits.collar_percent / PERCENT)
-            return on_grid("SELL", max(least, Price(stop * (1 - away))), rules.tick)
+        return stop_limit(self.drafter.policy.limits, stop, rules.tick, least)
 
     async def _trailing_prices(self, rules: SymbolRules, trailing_bps: int, touch: Touch) -> tuple[Price, Price]:
         """Return the first trigger of a trailing stop that starts at these prices, and its limit."""
@@ -227,11 +225,15 @@ async def _tried(
     intent: OrderIntent,
     coins: HeldCoins | None,
     freed: Mapping[str, Quantity],
+    *,
+    read: ReadOrder | None,
 ) -> PreviewedOrder:
+    look, amounts = (None, ()) if read is None else (read.look, read.amounts)
     if coins is None:
-        return await trying.preview(text, intent, freed)
+        return await trying.preview(text, intent, freed, look, amounts)
+    freed = {coins.rules.base: freed_by(coins.own)} if coins.own else freed
     try:
-        return await trying.preview(text, intent, {coins.rules.base: freed_by(coins.own)} if coins.own else freed)
+        return await trying.preview(text, intent, freed, look, amounts)
     except InsufficientBalance as error:
         raise coins.short_of(error) from None
 
@@ -255,6 +257,21 @@ def released(old: Intent, rules: SymbolRules) -> dict[str, Quantity]:
             {rules.base: Quantity(left)}
             if old.terms.side == "SELL"
             else {rules.quote: Quantity(left * old.terms.price)}
+        )
+
+
+def _require_reserve(shown: Preview, terms: Terms) -> None:
+    """Check that a market buy can be paid at its worst price: it is sent as a limit order, which reserves that."""
+    if not terms.is_market or terms.side != "BUY":
+        return
+    quote = shown.rules.quote
+    free = next((each.free for each in shown.holdings if each.asset == quote), None)
+    if free is not None and terms.value > free:
+        raise InsufficientBalance(
+            asset=quote,
+            required_amount=written(terms.value),
+            available_amount=written(free),
+            shortfall=written(terms.value - free),
         )
 
 
@@ -328,7 +345,7 @@ def _require_around(then: Touch, wish: OrderOptions) -> None:
     if wish.stop_loss is not None and then.bid is not None and wish.stop_loss >= then.bid:
         why = "the stop would trigger at once"
         found["stop_loss"] = f"must be below the best bid at the entry, {written(then.bid)}: {why}"
-    _refuse(found)
+    refuse(found)
 
 
 def _require_sense(intent: OrderIntent, wish: OrderOptions) -> None:
@@ -343,13 +360,4 @@ def _require_sense(intent: OrderIntent, wish: OrderOptions) -> None:
     is_entry = intent.side == "BUY" and (wish.is_pair or wish.has_exits or intent.kind == "MARKET")
     if wish.replaces is not None and is_entry:
         found[REPLACES] = "only for a single order with a price and without exits"
-    _refuse(found)
-
-
-def _refuse(found: Mapping[str, str]) -> None:
-    if found:
-        listed = "; ".join(f"{argument}: {problem}" for argument, problem in found.items())
-        raise InvalidArguments(
-            summary=f"Invalid arguments for preview_order: {listed}",
-            errors=tuple({"argument": argument, "problem": problem} for argument, problem in found.items()),
-        )
+    refuse(found)

@@ -6,12 +6,10 @@ from decimal import Decimal
 
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.money import Price, Quantity, floor_to_step, written
-from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.errors import OrderRuleBroken
-from mcp_binance_server.trading.errors import CANCEL_FIRST, InsufficientBalance, reserved_words
+from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW
 from mcp_binance_server.trading.judgement.filters import check
@@ -85,26 +83,6 @@ async def coins_of(account: AccountReader, ledger: OrderLedger, name: str, rules
             known.setdefault(intent.preview_id, (intent, []))[1].append(order)
     own = tuple(_released(intent, orders) for intent, orders in known.values())
     return HeldCoins(rules, held.free, held.locked, own, tuple(elsewhere))
-
-
-def whole_of(coins: HeldCoins, side: Side) -> Quantity:
-    """Return everything that can be sold of a base asset, in whole lot steps.
-
-    Raises:
-        InvalidArguments: "all" is not an amount for a buy, or there is nothing to sell.
-    """
-    if side != "SELL":
-        raise _no_amount('"all" is only for SELL; a BUY needs an amount')
-    if whole := coins.for_sale:
-        return whole
-    base = coins.rules.base
-    if not coins.reserved:
-        raise _no_amount(f"no {base} is free")
-    named = "; ".join(_brief(each) for each in coins.elsewhere[:MOST_NAMED])
-    raise _no_amount(
-        f"no {base} is free: {reserved_words(written(coins.reserved), base)}"
-        f"{named and f', placed elsewhere: {named}'}. {CANCEL_FIRST}"
-    )
 
 
 def require_rests(coins: HeldCoins, releases: Iterable[Released], touch: Touch) -> None:
@@ -189,10 +167,3 @@ def _brief(order: Order) -> str:
         "" if not order.stop_price else f", stop {written(order.stop_price)}",
     )
     return f"{order.client_order_id} ({order.side} {left} {order.symbol} at {written(order.price)}{stop})"
-
-
-def _no_amount(problem: str) -> InvalidArguments:
-    return InvalidArguments(
-        summary=f"Invalid arguments for preview_order: quantity: {problem}",
-        errors=({"argument": "quantity", "problem": problem},),
-    )

@@ -15,6 +15,7 @@ from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError
+from mcp_binance_server.services.account.amounts import AmountReader, CostReader, ReadOrder, RequestedOrder
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.trading.answers import (
     Agreement,
@@ -28,11 +29,11 @@ from mcp_binance_server.services.trading.answers import (
     TradingStatus,
 )
 from mcp_binance_server.services.trading.approval_pages import ApprovalPages
+from mcp_binance_server.services.trading.exit_results import result_of
 from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.planning import PLAIN, OrderOptions, Planner
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
-from mcp_binance_server.services.trading.reserved import HeldCoins, coins_of
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, SituationReader
 from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
 from mcp_binance_server.services.trading.updates import OrderPage, OrderUpdates
@@ -133,14 +134,20 @@ class TradingService:
     def now_ms(self) -> int:
         return self.situation_reader.time.now_ms()
 
-    async def preview(
-        self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: OrderOptions = PLAIN
+    async def preview(  # noqa: PLR0917 - an order, its options, and its amounts as they were read
+        self,
+        text: str,
+        intent: OrderIntent,
+        time_in_force: TimeInForce = "GTC",
+        wish: OrderOptions = PLAIN,
+        read: ReadOrder | None = None,
+        cost: CostReader | None = None,
     ) -> TradablePreview:
         """Preview an order with its options. Store the preview for placing if no guard denies it."""
         await self._started()
         account = BROUGHT if self.trader.is_refused else self.trader.account
         planner = Planner(self.situation_reader.drafter, self.desk.ledger)
-        planned = await planner.planned(self.trying, text, intent, time_in_force, wish, account)
+        planned = await planner.planned(self.trying, text, intent, time_in_force, wish, account, read)
         tried, terms, shown = planned.tried, planned.terms, planned.tried.preview
         base = shown.rules.base
         way = await self.situation_reader.way(terms, base)
@@ -155,7 +162,16 @@ class TradingService:
             self.begin_feed(terms.symbol)
             kept = await self.previews.keep(terms, self.trader.visitor, base, self.now_ms())
         counting = self.policy.counting_asset
-        return TradablePreview(tried, terms, kept, way, left_of(found), denied, counting, found.purpose)
+        result = await result_of(tried, terms, self.trying.account, cost)
+        return TradablePreview(tried, terms, kept, way, left_of(found), denied, counting, found.purpose, result)
+
+    async def read(self, text: str, wanted: RequestedOrder, cost: CostReader) -> ReadOrder:
+        """Return a requested order with numbers alone.
+
+        Raises:
+            InvalidArguments: an amount has no meaning in this order, or gives no order.
+        """
+        return await AmountReader(self.trying, cost, self.policy).read(text, wanted)
 
     async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
         """Return the confirmation that a preview still needs. If it was placed, return the result.
@@ -360,12 +376,6 @@ class TradingService:
         old = await ledger.named(intent.terms.account, planned.client_order_id)
         tried = [await ledger.find(step_id(intent.preview_id, each, number)) for each in STEPS]
         return ReleasedOrder(planned, old, next((each for each in reversed(tried) if each is not None), None))
-
-    async def held(self, text: str) -> HeldCoins:
-        """Return what a sale on a symbol can take: free coins, and those that open sales placed here reserve."""
-        rules = await self.trying.directory.find(text)
-        account = BROUGHT if self.trader.is_refused else self.trader.account
-        return await coins_of(self.trying.account, self.desk.ledger, account, rules)
 
     async def _gone(self, intent: Intent) -> Intent | None:
         """Return the cancelled order if its replacement was rejected. Then neither order is open."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mcp_binance_server.analytics.portfolio.measures import AssetRisk
-from mcp_binance_server.analytics.portfolio.profit import AccountProfit, AssetProfit, Gain, total
+from mcp_binance_server.analytics.portfolio.profit import AccountProfit, AssetProfit, Gain, OpenStop, total
 from mcp_binance_server.analytics.portfolio.report import PortfolioReport
 from mcp_binance_server.analytics.portfolio.valuation import Holding
 from mcp_binance_server.domain.account import AccountView, KeyRights
@@ -27,7 +27,9 @@ from mcp_binance_server.surface.views.portfolio.holdings import (
     venue_notes,
 )
 from mcp_binance_server.surface.views.portfolio.profit import (
+    NOT_KNOWN,
     average_price,
+    break_even,
     cut_words,
     dollars,
     fee_words,
@@ -42,9 +44,9 @@ PRICE_PLACES = 8
 
 class GetPortfolio(Arguments):
     limit: Annotated[int, Field(description="Maximum number of assets", ge=1, le=MOST_ASSETS)] = 50
-    profit: Annotated[bool, Field(description="Also cost and profit from the account's trades; weight 20 a pair")] = (
-        False
-    )
+    profit: Annotated[
+        bool, Field(description="Also cost, profit, break-even, loss at open stops; weight 20 a pair")
+    ] = False
     symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_PAIRS)] | None = optional(
         "With profit: more pairs to read, e.g. of sold assets"
     )
@@ -134,12 +136,13 @@ def _more(limit: int, profit: AccountProfit | None, asked: list[str] | None) -> 
 def _profit(profit: AccountProfit, limit: int) -> dict[str, Any]:
     ledger = profit.ledger
     said: dict[str, Any] = {
-        "assets": [_profit_row(each) for each in profit.assets if each.is_counted][:limit],
+        "assets": [_profit_row(each, profit.fee) for each in profit.assets if each.is_counted][:limit],
         "unexplained": [_unexplained_row(each) for each in profit.assets if not each.is_explained][:limit],
         "all": {
             **_gain("fifo", total(each.fifo for each in profit.assets)),
             **_gain("average", total(each.average for each in profit.assets)),
         },
+        "open_stops": [_stop_row(each) for each in profit.stops],
         "fees": _bare(ledger.fees),
         "fees_unvalued": fee_words(ledger.unvalued_fees),
         "trades_unpriced": ledger.unpriced_trades,
@@ -153,17 +156,38 @@ def _profit(profit: AccountProfit, limit: int) -> dict[str, Any]:
     }
     if not said["assets"]:
         del said["all"]
-    sometimes = ("fees_unvalued", "trades_unpriced", "prices_not_read", "pairs_not_read", "older_not_read")
+    sometimes = (
+        "open_stops",
+        "fees_unvalued",
+        "trades_unpriced",
+        "prices_not_read",
+        "pairs_not_read",
+        "older_not_read",
+    )
     return {name: value for name, value in said.items() if value or name not in sometimes}
 
 
-def _profit_row(each: AssetProfit) -> dict[str, Any]:
+def _stop_row(each: OpenStop) -> dict[str, str]:
+    said = {
+        "symbol": each.symbol,
+        "quantity": exact(each.quantity),
+        "stop": exact(each.trigger),
+        "limit": exact(each.limit),
+        "loss": None if each.loss is None else _bare(each.loss),
+        "loss_from_now": None if each.fall is None else _bare(each.fall),
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _profit_row(each: AssetProfit, fee: Decimal | None) -> dict[str, Any]:
+    even = break_even(each, fee)
     return {
         "asset": each.asset,
         "quantity": exact(each.quantity),
         "lots": len(each.lots),
         **_gain("fifo", each.fifo),
         "average_price": None if each.average_price is None else _digits(average_price(each)),
+        **({} if even == NOT_KNOWN else {"break_even": _digits(even)}),
         **_gain("average", each.average),
     }
 
@@ -251,7 +275,10 @@ def _percent(ratio: Decimal | float) -> str:
 async def get_portfolio(context: Context, arguments: GetPortfolio) -> ToolAnswer:
     judged = await context.portfolio.judged()
     is_asked = arguments.profit or arguments.symbols
-    profit = await context.profit.of(judged.valued, arguments.symbols or ()) if is_asked else None
+    profit = None
+    if is_asked:
+        profit = await context.profit.of(judged.valued, arguments.symbols or ())
+        profit = await context.profit.with_stops(profit, judged.valued)
     answer = portfolio_answer(judged, arguments.limit, profit, arguments.symbols)
     below = [] if profit is None else profit_lines(profit, arguments.limit)
     return ToolAnswer(holdings_page(judged.report, judged.valued.venue, arguments.limit, answer.more, below), answer)

@@ -130,6 +130,22 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAmount:
+    """An amount that was not written as a plain number: the text, the number that is used, and how it was read.
+
+    `basis` names what the number was computed from, and `base` is the value of that.
+    """
+
+    argument: str
+    text: str
+    used: Decimal
+    asset: str
+    basis: str
+    base: Decimal | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PreviewedOrder:
     """Preview with its rounded amounts, unchecked rules, venue and time."""
 
@@ -142,6 +158,9 @@ class PreviewedOrder:
     as_of_ms: int
     reference: ReferencePrice | None = None
     """Reference price of the exchange; None if it could not be read."""
+    commission: Commission = USUAL
+    amounts: tuple[ReadAmount, ...] = ()
+    """Amounts of the request that were not plain numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,30 +7,31 @@ from pydantic import model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.amounts import Amount, AmountUse, read_amount
 from mcp_binance_server.domain.order_requests import Kind, Side
-from mcp_binance_server.surface.arguments import Arguments, DecimalText
+from mcp_binance_server.services.account.amounts import AmountReader, RequestedOrder
+from mcp_binance_server.surface.arguments import Arguments, PriceText, SpentText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.market.prices import SymbolArgument
-from mcp_binance_server.surface.tools.rows import ClientOrderId, optional
+from mcp_binance_server.surface.tools.rows import ClientOrderId, omitted, optional
 from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant
 from mcp_binance_server.surface.views.orders.preview import CHECKED, NO_KEY, preview_notes, preview_page, short
-from mcp_binance_server.trading.judgement.intent import OrderIntent
-from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
+from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, ReadAmount, written
 
 # Accepted but not listed, because models that know Binance's API send these.
 TimeInForce = Literal["GTC", "IOC", "FOK"]
+READ_PLACES = 8
 
 
 class PreviewOrder(Arguments):
     symbol: SymbolArgument
     side: Side
     type: Kind = "LIMIT"
-    quantity: DecimalText | None = optional("Of the base asset, decimal text")
-    quote_quantity: DecimalText | None = optional("MARKET only: spend or receive this")
-    price: DecimalText | None = optional("Every type but MARKET")
-    stop_price: DecimalText | None = optional("STOP_LOSS_LIMIT and TAKE_PROFIT_LIMIT")
+    quantity: SpentText | None = optional("Of the base asset, decimal text")
+    quote_quantity: SpentText | None = optional("MARKET only: spend or receive this")
+    price: PriceText | None = optional("Every type but MARKET")
+    stop_price: PriceText | None = optional("STOP_LOSS_LIMIT and TAKE_PROFIT_LIMIT")
     time_in_force: SkipJsonSchema[TimeInForce | None] = None
     client_order_id: SkipJsonSchema[ClientOrderId | None] = None
 
@@ -51,6 +52,7 @@ class PreviewAnswer(Answer):
     sent: bool = False
     symbol: str
     order: dict[str, str]
+    read: SkipJsonSchema[list[dict[str, str]] | None] = omitted()
     changes: list[dict[str, str]]
     behaviour: str
     best_bid: str | None
@@ -83,6 +85,7 @@ def preview_answer(tried: PreviewedOrder) -> PreviewAnswer:
             }
             for each in tried.changes
         ],
+        read=[read_member(each) for each in tried.amounts] or None,
         behaviour=shown.behaviour,
         best_bid=_text(shown.touch.bid),
         best_ask=_text(shown.touch.ask),
@@ -105,6 +108,19 @@ def preview_answer(tried: PreviewedOrder) -> PreviewAnswer:
         as_of=instant(tried.as_of_ms),
         notes=preview_notes(tried),
     )
+
+
+def read_member(each: ReadAmount) -> dict[str, str]:
+    said = {
+        "argument": each.argument,
+        "received": each.text,
+        "used": short(each.used, READ_PLACES),
+        "asset": each.asset,
+        "basis": each.basis,
+        "base": "" if each.base is None else short(each.base, READ_PLACES),
+        "note": each.note,
+    }
+    return {name: value for name, value in said.items() if value}
 
 
 def _fill(shown: Preview) -> dict[str, str | int | bool | None] | None:
@@ -137,24 +153,26 @@ def _bps(value: Decimal | None) -> str | None:
     return None if value is None else short(value, bps_places(value, 4))
 
 
-def intent_of(arguments: PreviewOrder) -> OrderIntent:
-    def given(text: str | None) -> Decimal | None:
-        return None if text is None else Decimal(text)
-
-    quantity, quote_quantity = given(arguments.quantity), given(arguments.quote_quantity)
-    price, stop_price = given(arguments.price), given(arguments.stop_price)
-    return OrderIntent(
+def requested(arguments: PreviewOrder) -> RequestedOrder:
+    """Return the order with its amounts as they were written."""
+    return RequestedOrder(
         side=arguments.side,
         kind=arguments.type,
-        quantity=None if quantity is None else Quantity(quantity),
-        quote_quantity=None if quote_quantity is None else Quantity(quote_quantity),
-        price=None if price is None else Price(price),
-        stop_price=None if stop_price is None else Price(stop_price),
+        quantity=amount(arguments.quantity, "spent"),
+        quote_quantity=amount(arguments.quote_quantity, "spent"),
+        price=amount(arguments.price, "price"),
+        stop_price=amount(arguments.stop_price, "price"),
     )
 
 
+def amount(text: str | None, use: AmountUse) -> Amount | None:
+    return None if text is None else read_amount(text, use)
+
+
 async def preview_order(context: Context, arguments: PreviewOrder) -> ToolAnswer:
-    tried = await context.preview.preview(arguments.symbol, intent_of(arguments))
+    reader = AmountReader(context.preview, context.profit.average_cost)
+    read = await reader.read(arguments.symbol, requested(arguments))
+    tried = await context.preview.preview(arguments.symbol, read.intent, look=read.look, amounts=read.amounts)
     touch = tried.preview.touch
     return ToolAnswer(preview_page(tried), preview_answer(tried), quiet=touch.bid is None or touch.ask is None)
 

@@ -8,27 +8,29 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from mcp_binance_server.domain.money import Price, percent_of
+from mcp_binance_server.domain.money import decimals_of, percent_of
 from mcp_binance_server.domain.order_requests import TermsKind
+from mcp_binance_server.services.account.amounts import RequestedOrder
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.services.trading.planning import OrderOptions
-from mcp_binance_server.services.trading.reserved import whole_of
-from mcp_binance_server.services.trading.service import TradingService
-from mcp_binance_server.surface.arguments import DECIMAL, DecimalText
+from mcp_binance_server.surface.arguments import DECIMAL, PriceText, RiskText, SpentText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.orders.preview import (
     PreviewAnswer,
     PreviewOrder,
     TimeInForce,
-    intent_of,
+    amount,
     preview_answer,
+    requested,
 )
 from mcp_binance_server.surface.tools.rows import ClientOrderId, omitted, optional
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
-from mcp_binance_server.surface.views.markdown import exact, instant
+from mcp_binance_server.surface.views.markdown import average_places, exact, instant
+from mcp_binance_server.surface.views.orders.preview import short
 from mcp_binance_server.surface.views.trading.preview import (
     EXIT,
+    R_PLACES,
     denied_words,
     preview_step,
     preview_summary,
@@ -36,7 +38,6 @@ from mcp_binance_server.surface.views.trading.preview import (
     tradable_page,
 )
 from mcp_binance_server.surface.views.trading.terms import CONFIRMATION, plan_steps
-from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.judgement.terms import Terms
@@ -46,22 +47,25 @@ def _without_sign(value: object) -> object:
     return value.strip().removesuffix("%").rstrip() if isinstance(value, str) else value
 
 
-ALL, OCO = "all", "OCO"
+OCO = "OCO"
 STOP: TermsKind = "STOP_LOSS_LIMIT"
+MONEY_PLACES = 2
 Percent = Annotated[str, BeforeValidator(_without_sign), DECIMAL, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,8})?$")]
 # Binance's own argument, in basis points.
 BasisPoints = Annotated[int, Field(ge=1, le=9_999)]
 ReplacedId = Annotated[ClientOrderId, Field(description="client_order_id of an open order to replace")]
-AmountOrAll = Annotated[str, DECIMAL, Field(pattern=r"^((?i:all)|[0-9]{1,20}(\.[0-9]{1,20})?)$")]
 
 
 class PreviewTradableOrder(PreviewOrder):
     type: TermsKind = "LIMIT"  # type: ignore[assignment] # wider: a pair is not a single order
-    quantity: AmountOrAll | None = optional("Of the base asset, decimal text; 'all': everything held")
-    stop_price: DecimalText | None = optional("Of stops and OCO")
+    quantity: SpentText | None = optional("Of the base asset; SELL: also 50%, half, all")
+    quote_quantity: SpentText | None = optional("MARKET only: spend or receive this; BUY: also 50%, all")
+    price: PriceText | None = optional("Not of MARKET; +1%: of the best price; entry+1%: of the average cost")
+    stop_price: PriceText | None = optional("Of stops and OCO, like price")
     time_in_force: TimeInForce | None = optional("Default GTC")
-    take_profit: DecimalText | None = optional("BUY: take-profit price")
-    stop_loss: DecimalText | None = optional("BUY: stop-loss price")
+    take_profit: PriceText | None = optional("BUY: price, or +4% of the entry")
+    stop_loss: PriceText | None = optional("BUY: price, or -2% of the entry")
+    risk: RiskText | None = optional("BUY with stop_loss, instead of quantity: most to lose, 1% of equity or 100")
     trailing: Percent | None = optional("Trailing stop, percent below the highest price; no stop price or limit")
     trailing_delta: SkipJsonSchema[BasisPoints | None] = None
     replaces: ReplacedId | None = None
@@ -94,21 +98,9 @@ class PreviewTradableOrder(PreviewOrder):
             return self
         if None in (self.quantity, self.price) or (self.stop_price is None and self.percent is None):
             raise PydanticCustomError("pair", "OCO needs quantity, price (take profit), and stop_price or trailing")
-        if self.quote_quantity is not None or self.take_profit is not None or self.stop_loss is not None:
+        if any(each is not None for each in (self.quote_quantity, self.take_profit, self.stop_loss, self.risk)):
             raise PydanticCustomError("pair", "OCO takes only quantity, price, and stop_price or trailing")
         return self
-
-    @property
-    def is_all(self) -> bool:
-        return self.quantity is not None and self.quantity.lower() == ALL
-
-    @property
-    def wish(self) -> OrderOptions:
-        """Return the options of an order: a pair (OCO), exits, and an order that it replaces."""
-        is_pair = self.type == OCO
-        stop = self.stop_price if is_pair else self.stop_loss
-        trailing = None if self.kind == STOP else self.percent
-        return OrderOptions(is_pair, _price(self.take_profit), _price(stop), self.replaces, trailing)
 
     @property
     def kind(self) -> TermsKind:
@@ -124,11 +116,23 @@ class PreviewTradableOrder(PreviewOrder):
         return None if self.trailing is None else Decimal(self.trailing)
 
     @property
-    def plain(self) -> "PreviewTradableOrder":
-        """Return the order without its options. For an OCO pair this is the LIMIT_MAKER order."""
+    def exit_trailing(self) -> Decimal | None:
+        """Return the distance of a trailing stop that is an exit of the order or of a pair."""
+        return None if self.kind == STOP else self.percent
+
+    @property
+    def requested(self) -> RequestedOrder:
+        """Return the order with its amounts as they were written. A pair (OCO) is its LIMIT_MAKER order with a stop."""
         if self.type == OCO:
-            return self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None})
-        return self.model_copy(update={"type": self.kind})
+            pair = self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None})
+            return replace(requested(pair), stop_loss=amount(self.stop_price, "price"), is_pair=True)
+        return replace(
+            requested(self.model_copy(update={"type": self.kind})),
+            take_profit=amount(self.take_profit, "price"),
+            stop_loss=amount(self.stop_loss, "price"),
+            risk=amount(self.risk, "risk"),
+            trailing=self.percent if self.kind == STOP else None,
+        )
 
 
 class TradablePreviewAnswer(PreviewAnswer):
@@ -145,6 +149,7 @@ class TradablePreviewAnswer(PreviewAnswer):
     expires: str | None
     worst_price: str | None = omitted()
     steps: SkipJsonSchema[list[str] | None] = omitted()
+    result: SkipJsonSchema[dict[str, str] | None] = omitted()
     confirmation: Literal["none", "client", "apart"] | None = omitted()
     counts: SkipJsonSchema[str]
     limits_left: dict[str, str]
@@ -154,22 +159,16 @@ class TradablePreviewAnswer(PreviewAnswer):
 
 async def preview_tradable_order(context: Context, arguments: PreviewTradableOrder) -> ToolAnswer:
     trading = await trading_of(context)
-    intent = await _intent(trading, arguments.plain)
-    shown = await trading.preview(arguments.symbol, intent, arguments.time_in_force or "GTC", arguments.wish)
+    wanted, cost = arguments.requested, context.profit.average_cost
+    read = await trading.read(arguments.symbol, wanted, cost)
+    wish = OrderOptions(wanted.is_pair, read.take_profit, read.stop_loss, arguments.replaces, arguments.exit_trailing)
+    stays = arguments.time_in_force or "GTC"
+    shown = await trading.preview(arguments.symbol, read.intent, stays, wish, read, cost)
     summary = preview_summary(shown)
     touch = shown.tried.preview.touch
     is_quiet = touch.bid is None or touch.ask is None
     is_refused = shown.kept is None
     return ToolAnswer(tradable_page(shown, summary), _answer(shown, summary), quiet=is_quiet, is_refused=is_refused)
-
-
-async def _intent(trading: TradingService, arguments: PreviewTradableOrder) -> OrderIntent:
-    trailing = arguments.percent if arguments.type == STOP else None
-    if not arguments.is_all:
-        return replace(intent_of(arguments), trailing=trailing)
-    whole = whole_of(await trading.held(arguments.symbol), arguments.side)
-    intent = intent_of(arguments.model_copy(update={"quantity": None}))
-    return replace(intent, quantity=whole, trailing=trailing)
 
 
 def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
@@ -191,6 +190,7 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
         expires=None if shown.kept is None else instant(terms.expires_ms),
         worst_price=exact(terms.price) if terms.is_market else None,
         steps=plan_steps(terms, shown.tried.preview.rules.base) or None,
+        result=_result(shown),
         confirmation=None if shown.kept is None else CONFIRMATION[shown.way],
         counts=f"{cents_text(terms.taken)} {shown.counting_asset}" if shown.purpose == "entry" else f"exit: {EXIT}",
         limits_left=dict(shown.limits_left),
@@ -201,24 +201,36 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
 
 def _beside(terms: Terms) -> dict[str, str]:
     exits = terms.exits
-    told: dict[str, Decimal | None] = {}
-    if exits is not None:
-        told = {
+    amounts = (
+        {}
+        if exits is None
+        else {
             "take_profit": exits.take_profit,
             "stop": exits.stop,
             "stop_limit": exits.stop_limit,
             "exit_quantity": exits.quantity,
             "trailing": None if exits.trailing_bps is None else percent_of(exits.trailing_bps),
         }
+    )
     listed = {} if exits is None else {"list": exits.shape}
     replaced = {} if terms.replaces is None else {"amends" if terms.amends else "replaces": terms.replaces}
     cancelled = {"cancels": ", ".join(each.client_order_id for each in terms.releases)} if terms.releases else {}
-    amounts = {name: written(amount) for name, amount in told.items() if amount is not None}
-    return {**amounts, **listed, **replaced, **cancelled}
+    known = {name: written(amount) for name, amount in amounts.items() if amount is not None}
+    return {**known, **listed, **replaced, **cancelled}
 
 
-def _price(text: str | None) -> Price | None:
-    return None if text is None else Price(Decimal(text))
+def _result(shown: TradablePreview) -> dict[str, str] | None:
+    found = shown.result
+    if found is None:
+        return None
+    rules = shown.tried.preview.rules
+    places = max(MONEY_PLACES, decimals_of(rules.tick))
+    amounts = {"loss_at_stop": found.loss, "loss_at_worst_price": found.worst_loss, "gain_at_target": found.gain}
+    known = {name: short(value, places) for name, value in amounts.items() if value is not None}
+    ratio = {} if found.ratio is None else {"r": short(found.ratio, R_PLACES)}
+    even = {} if found.break_even is None else {"break_even": written(found.break_even)}
+    from_price = short(found.cost, average_places(rules.tick, found.cost))
+    return {**known, **ratio, **even, "asset": rules.quote, "measured_from": found.source, "from_price": from_price}
 
 
 PREVIEW_TRADABLE_ORDER = ToolSpec(

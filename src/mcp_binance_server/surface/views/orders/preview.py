@@ -3,9 +3,10 @@
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant, money, plain, price
 from mcp_binance_server.trading.judgement.intent import DIGITS
-from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
+from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, ReadAmount, written
 
 BEHAVIOURS = {
     "takes": "trade at once",
@@ -32,6 +33,7 @@ def _lines(tried: PreviewedOrder) -> list[str]:
     return [
         f"# Preview, nothing sent: {_order(shown)}",
         "",
+        *(f"**Read**: {read_words(each, shown.rules)}" for each in tried.amounts),
         *(
             f"**Changed**: {each.argument} {written(each.received)} -> {written(each.used)} ({each.rule})"
             for each in tried.changes
@@ -76,6 +78,19 @@ def _range(shown: Preview) -> list[str]:
     ends = (("below", shown.within.least), ("above", shown.within.most))
     limits = " or ".join(f"{word} {_price(shown, each)}" for word, each in ends if each is not None)
     return [f"Price range of Binance: an order that would trade {limits} expires"]
+
+
+def read_words(each: ReadAmount, rules: SymbolRules) -> str:
+    """Return how an amount was read: `quantity "50%" as 0.125 BTC: 50% of the held BTC, 0.25`."""
+
+    def figure(value: Decimal) -> str:
+        is_price = each.asset == rules.quote
+        return f"{round_to_places(value, average_places(rules.tick, value)):,f}" if is_price else written(value)
+
+    unit = f" {plain(each.asset)}" if each.asset else ""
+    base = "" if each.base is None else f", {figure(each.base)}"
+    note = f"; {plain(each.note)}" if each.note else ""
+    return f'{each.argument} "{plain(each.text)}" as {figure(each.used)}{unit}: {plain(each.basis)}{base}{note}'
 
 
 def short(value: Decimal, places: int = 8) -> str:

@@ -1,9 +1,9 @@
 """Cost and profit of holdings, computed from the account's trades, as Markdown and as sentences."""
 
 from collections.abc import Callable, Iterable
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 
-from mcp_binance_server.analytics.portfolio.profit import AccountProfit, AssetProfit, Gain, total
+from mcp_binance_server.analytics.portfolio.profit import AccountProfit, AssetProfit, Gain, OpenStop, total
 from mcp_binance_server.analytics.portfolio.valuation import DOLLAR
 from mcp_binance_server.surface.views.markdown import exact, instant, money, plain
 
@@ -11,8 +11,13 @@ CENT = Decimal("0.01")
 NOT_KNOWN = "n/a"
 ALL = "All"
 FIFO_COLUMNS = ("Asset", "Quantity", "Lots", "Cost", "Realised", "Unrealised")
-AVERAGE_COLUMNS = ("Asset", "Quantity", "Average Price", "Cost", "Realised", "Unrealised")
+AVERAGE_COLUMNS = ("Asset", "Average Price", "Break-Even", "Cost", "Realised", "Unrealised")
 UNEXPLAINED_COLUMNS = ("Asset", "Held", "Sold", "Proceeds", "Gone")
+STOP_COLUMNS = ("Pair", "Quantity", "Stop", "Limit", "Loss", "Loss From Now")
+STOPS = (
+    "Loss: from the average cost to a sale at the limit price, fees included.",
+    "A negative loss is a gain.",
+)
 SMALLEST = Decimal("1e-8")
 HOW = (
     "FIFO sells the oldest lot first. Amounts are in USDT, stablecoins count at par.",
@@ -39,6 +44,7 @@ def profit_notes(profit: AccountProfit) -> list[str]:
         *empty,
         *unread,
         " ".join(HOW),
+        *([" ".join(STOPS)] if profit.stops else []),
         *([" ".join(UNEXPLAINED)] if has_unexplained(profit) else []),
         NOT_TAX_ADVICE,
     ]
@@ -56,10 +62,11 @@ def profit_lines(profit: AccountProfit, limit: int) -> list[str]:
         "",
         "## Profit, Average Cost",
         "",
-        *_table(AVERAGE_COLUMNS, [_average_row(each) for each in shown], _all(profit, _average)),
+        *_table(AVERAGE_COLUMNS, [_average_row(each, profit.fee) for each in shown], _all(profit, _average)),
     ]
     return [
         *(both if shown else ["", "## Profit"]),
+        *_stop_lines(profit.stops),
         *(["", "## Unexplained", "", *_unexplained_table(unexplained), "", *UNEXPLAINED] if unexplained else []),
         "",
         *_read_lines(profit),
@@ -68,6 +75,28 @@ def profit_lines(profit: AccountProfit, limit: int) -> list[str]:
         *HOW,
         NOT_TAX_ADVICE,
     ]
+
+
+def _stop_lines(stops: tuple[OpenStop, ...]) -> list[str]:
+    if not stops:
+        return []
+    rows = [
+        (
+            plain(each.symbol),
+            exact(each.quantity),
+            unit_price(each.trigger),
+            unit_price(each.limit),
+            dollars(each.loss),
+            dollars(each.fall),
+        )
+        for each in stops
+    ]
+    sums = [dollars(_sum(each.loss for each in stops)), dollars(_sum(each.fall for each in stops))]
+    return ["", "## Loss if Open Stops Are Hit", "", *_table(STOP_COLUMNS, rows, (ALL, "", "", "", *sums)), "", *STOPS]
+
+
+def _sum(values: Iterable[Decimal | None]) -> Decimal:
+    return sum((each for each in values if each is not None), Decimal(0))
 
 
 def has_unexplained(profit: AccountProfit) -> bool:
@@ -119,13 +148,25 @@ def _fifo_row(each: AssetProfit) -> tuple[str, ...]:
     return plain(each.asset), exact(each.quantity), str(len(each.lots)), *_gain(each.fifo)
 
 
-def _average_row(each: AssetProfit) -> tuple[str, ...]:
-    return plain(each.asset), exact(each.quantity), average_price(each), *_gain(each.average)
+def _average_row(each: AssetProfit, fee: Decimal | None) -> tuple[str, ...]:
+    return plain(each.asset), average_price(each), break_even(each, fee), *_gain(each.average)
 
 
 def average_price(each: AssetProfit) -> str:
-    """Format the average cost per unit. Below a dollar it has all decimals of the exchange's prices."""
-    value = each.average_price
+    """Format the average cost per unit; below a dollar, with all decimals that prices of the exchange have."""
+    return unit_price(each.average_price)
+
+
+def break_even(each: AssetProfit, fee: Decimal | None) -> str:
+    """Format the break-even price of an asset, rounded up as in a preview."""
+    value = None if fee is None else each.break_even(fee)
+    if value is None:
+        return NOT_KNOWN
+    return unit_price(value.quantize(CENT if value >= 1 else SMALLEST, ROUND_CEILING))
+
+
+def unit_price(value: Decimal | None) -> str:
+    """Format a price of one unit that was computed; below a dollar, with all decimals that prices can have."""
     return NOT_KNOWN if value is None else money(value, DOLLAR, CENT if value >= 1 else SMALLEST)
 
 

@@ -1,11 +1,20 @@
 """Preview of an order that can be placed: its worst cost, its confirmation, its expiry."""
 
+from decimal import Decimal
+
 from mcp_binance_server.services.trading.answers import TradablePreview
-from mcp_binance_server.surface.views.markdown import instant, next_step, plain
-from mcp_binance_server.surface.views.orders.preview import BNB_DISCOUNT, SIMULATED_MARKET, preview_notes, preview_page
+from mcp_binance_server.surface.views.markdown import instant, money, next_step, plain
+from mcp_binance_server.surface.views.orders.preview import (
+    BNB_DISCOUNT,
+    SIMULATED_MARKET,
+    preview_notes,
+    preview_page,
+    short,
+)
 from mcp_binance_server.surface.views.trading.terms import (
     AFTERWARDS,
     CONFIRMATION,
+    averaged,
     exit_notes,
     mode_word,
     money_notes,
@@ -20,6 +29,8 @@ from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
 from mcp_binance_server.words import word
 
+# Decimals of a gain in multiples of the loss.
+R_PLACES = 2
 HEADING = "# Preview, nothing sent: "
 EXIT = "it does not raise your largest loss, so limits on the number and the amount of orders do not refuse it"
 
@@ -74,6 +85,7 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
         f"**Order**: {_order(shown, heading.removeprefix(HEADING))}",
         *([] if not steps else ["**Steps**:", *(f"{number}. {each}" for number, each in enumerate(steps, 1))]),
         *facts,
+        *result_lines(shown),
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
         _counts(shown),
         *([f"**Limits left**: {left}"] if left else []),
@@ -85,6 +97,32 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
         page[-1],
     ]
     return "\n".join(lines)
+
+
+def result_lines(shown: TradablePreview) -> list[str]:
+    """Return the loss at the stop, the gain at the target and the break-even price, with the fees."""
+    found, rules = shown.result, shown.tried.preview.rules
+    if found is None:
+        return []
+
+    def worth(value: Decimal) -> str:
+        return money(abs(value), rules.quote, rules.tick)
+
+    cost = f"{averaged(found.cost, rules)} {plain(rules.quote)}"
+    source = {"entry": f"the entry at {cost}", "average cost": f"the average cost, {cost}"}
+    basis = source.get(found.source, f"the best bid, {cost}; no trade on {plain(rules.symbol)} says the cost")
+    lines: list[str] = []
+    if found.loss is not None:
+        worst = "" if found.worst_loss is None else f"; {worth(found.worst_loss)} if bought at the worst price"
+        name = "Loss" if found.loss > 0 else "Gain"
+        lines.append(f"**{name} at the stop**: {worth(found.loss)} if sold at its limit price{worst}")
+    if found.gain is not None:
+        name = "Gain" if found.gain > 0 else "Loss"
+        ratio = "" if found.ratio is None else f", {short(found.ratio, R_PLACES)}R (R is the loss at the stop)"
+        lines.append(f"**{name} at the target**: {worth(found.gain)}{ratio}")
+    if found.break_even is not None:
+        lines.append(f"**Break-even**: {priced(found.break_even, rules.tick)} {plain(rules.quote)}")
+    return [*lines, f"**Measured from**: {basis}, with the fees"]
 
 
 def _counts(shown: TradablePreview) -> str:
