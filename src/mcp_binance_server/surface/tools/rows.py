@@ -18,9 +18,7 @@ from mcp_binance_server.surface.views.measures import (
     threshold_words,
 )
 
-SymbolArgument = Annotated[
-    str, Field(description="Trading pair without separator, e.g. BTCUSDT; lower case is fine", max_length=200)
-]
+SymbolArgument = Annotated[str, Field(description="Trading pair, e.g. BTCUSDT; btc is fine", max_length=200)]
 Pair = Annotated[str, Field(description="Trading pair, e.g. BTCUSDT", max_length=200)]
 ClientOrderId = Annotated[
     str, Field(description="The id the order was placed with", pattern=r"^[.A-Z:/a-z0-9_-]{1,36}$")
