@@ -43,10 +43,11 @@ def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic's own Field
 
 def omitted(description: str | None = None) -> Any:  # noqa: ANN401 - as pydantic's own Field
     """Declare a member of an answer that is left out if it is None."""
-    return Field(None, description=description, exclude_if=_is_none, json_schema_extra=_without_null)
+    return Field(None, description=description, exclude_if=is_none, json_schema_extra=_without_null)
 
 
-def _is_none(value: object) -> bool:
+def is_none(value: object) -> bool:
+    """Return True for a member that is left out of an answer."""
     return value is None
 
 
