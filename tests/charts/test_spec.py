@@ -67,7 +67,7 @@ def test_a_study_we_cannot_draw_is_left_out_and_said() -> None:
 
     chart = local(config)
 
-    assert [each.name for each in chart.spec.studies] == ["Relative Strength Index", "Volume"]
+    assert [each.name for each in chart.spec.studies] == ["Relative Strength Index"]
     assert list(chart.warnings) == [
         f"study_not_local: {name} is drawn by chart-img.com only; it was left out" for name in undrawn
     ]
@@ -85,7 +85,7 @@ def test_a_study_gets_its_inputs_by_public_key(name: str) -> None:
     study, *volume = local({**CHART, "studies": [{"name": name, "override": {}}]}).spec.studies
 
     assert dict(study.inputs) == {k: v for k, v in indicator.defaults().items() if k in STUDIES[name].inputs}
-    assert volume == ([] if name == "Volume" else [StudySpec("Volume")])
+    assert volume == ([StudySpec("Volume")] if STUDIES[name].overlay else [])
 
 
 def test_what_only_the_service_refuses_is_drawn_here() -> None:

@@ -101,8 +101,8 @@ def test_names_are_taken_with_dashes_and_in_any_case(ask: Asker) -> None:
 
 
 def test_a_refusal_is_an_exit_code_of_one_and_is_no_answer(ask: Asker, served: ServedExchange) -> None:
-    for_people = ask("get_ticker", "bitcoin", served=served)
-    for_scripts = ask("get_ticker", "bitcoin", "--json", served=served)
+    for_people = ask("get_ticker", "BTC/USD", served=served)
+    for_scripts = ask("get_ticker", "BTC/USD", "--json", served=served)
 
     assert (for_people.returncode, for_people.stdout) == (1, b"")
     assert b"Did you mean BTCUSDT" in for_people.stderr

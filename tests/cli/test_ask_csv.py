@@ -4,6 +4,8 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -134,9 +136,70 @@ def test_without_trades_there_is_a_header_and_no_rows(ask: Asker, served: Served
 
 
 @pytest.mark.parametrize(
+    ("words", "header", "rows"),
+    [
+        (("get_klines", "btc", "interval=1h", "limit=30"), "open_time,open,high,low,close,volume", 30),
+        (("get_order_book", "btc", "limit=5"), "side,price,quantity", 10),
+        (("get_orderbook_depth", "btc", "levels=20"), "side,price,quantity", 40),
+        (("get_recent_trades", "btc", "limit=7"), "time,price,quantity,aggressor", 7),
+        (
+            ("get_indicators", "btc", "indicators=rsi", "last_n=3"),
+            "open_time,is_final,close,rsi(14),warming,seed_weight",
+            3,
+        ),
+        (("get_ticker", "symbols=btc,eth"), "symbol,status,last_price,change,", 2),
+        (("scan_market",), "list,symbol,price,change_24h,quote_volume_24h", 20),
+    ],
+)
+def test_every_answer_with_rows_is_a_table(
+    ask: Asker, tmp_path: Path, words: tuple[str, ...], header: str, rows: int
+) -> None:
+    file = tmp_path / "rows.csv"
+
+    done = ask("--demo", *words, "--csv", str(file))
+
+    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    assert (done.returncode, first[: len(header)], len(lines)) == (0, header, rows)
+    assert all(len(each) == len(next(csv.reader([first]))) for each in csv.reader(lines))
+
+
+@pytest.mark.parametrize(("interval", "step"), [("1h", 3_600), ("1d", 86_400), ("1w", 604_800)])
+def test_each_candle_has_its_opening_time(ask: Asker, tmp_path: Path, interval: str, step: int) -> None:
+    file = tmp_path / "candles.csv"
+
+    ask("--demo", "get_klines", "btcusdt", f"interval={interval}", "limit=40", "--csv", str(file))
+
+    opens = [datetime.fromisoformat(row["open_time"]).timestamp() for row in read(file)]
+    assert [later - one for one, later in pairwise(opens)] == [step] * 39
+
+
+def test_monthly_candles_open_on_the_first(ask: Asker, tmp_path: Path) -> None:
+    file = tmp_path / "months.csv"
+
+    ask("--demo", "get_klines", "btcusdt", "interval=1M", "limit=15", "--csv", str(file))
+
+    opens = [row["open_time"] for row in read(file)]
+    assert len({each[:7] for each in opens}) == 15
+    assert {each[7:] for each in opens} == {"-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize("live", ["=1+1", "+1x", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1"])  # noqa: RUF001
+def test_no_cell_and_no_column_is_a_formula(live: str) -> None:
+    table = AnswerTable(("rows",), ())
+
+    text = table.text([{"rows": [{"symbol": live, live: "-0.5", "nested": {"inner": live}}]}])
+
+    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+    assert f"'{live}" in cells
+    assert not [each for each in cells if each.startswith(tuple("=+@\t\r\n＝")) or each == live]  # noqa: RUF001
+    assert "-0.5" in cells
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("get_ticker", "btcusdt", "--csv", "x.csv"), b"the answer of get_ticker has no rows"),
+        (("get_ticker", "btcusdt", "--csv", "x.csv"), b"this answer has no rows"),
+        (("get_server_time", "--csv", "x.csv"), b"the answer of get_server_time has no rows"),
         (("get_account_trades", "btcusdt", "--csv", "/nonexistent/x.csv"), b"No such file or directory"),
     ],
 )

@@ -345,7 +345,7 @@ RULINGS: Final = contract(
             "Paper in a fleet is kept by the lease holder, in its journal and a typed, sealed snapshot in the engine.",
             "Data model knows one process; a fleet needs an owner for each paper account.",
         ),
-        planned(
+        covered(
             "ruling/53",
             "Tools take a loose spelling of a symbol where exactly one pair fits, and say which; pages refuse it.",
             "Resources refuses every other spelling; models write what people say.",

@@ -105,7 +105,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
 
 # Calls that fail for a reason a model can act on.
 FAILURES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("get_ticker", {"symbol": "BTC/USDT"}),
+    ("get_ticker", {"symbol": "BTC/USD"}),
     ("get_ticker", {"symbol": "NOSUCHPAIR"}),
     ("get_ticker", {}),
     ("get_klines", {"symbol": "BTCUSDT", "interval": "7h"}),

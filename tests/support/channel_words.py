@@ -3,9 +3,9 @@
 # Words between the facts: labels, and what joins them. A word that tells something new does not belong here.
 WORDS = """
 account after aggressive answered assets before best book buyers changed data differs each enabled estimated
-false filled first format found from history last levels maker market measure minute minutes more most needed newest
-none nothing once open order orig over placed plan plans portfolio preview priced prices quantity recorded role scale
-sellers session shown
+false filled first format found from history last level levels maker measure minute minutes more most needed newest
+market none nothing once open order orig over placed plan plans portfolio preview priced prices quantity recorded role
+scale sellers session shown
 side taker this towards trading true under unknown updated value wait withdrawal without would year your
 """
 GLOSSARY = frozenset(WORDS.split())
@@ -32,6 +32,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "first_open_time": ("open_time",),
     "from": ("window", "as of"),
     "have_ms": ("have",),
+    "levels": ("level",),
     "max": ("..",),
     "min": ("..",),
     "ms": ("window", "as of"),

@@ -32,7 +32,8 @@ _ON: Final = {"showSymbolWatermark": "symbol watermark", "showInvertScale": "inv
 def sentence_of(config: Mapping[str, object], catalogue: ChartCatalogue) -> str:
     """Say a configuration in one sentence; parts joined by commas, each as a person could have typed it."""
     parts = [
-        f"{config['symbol']} interval {config['interval']}",
+        f"{' vs '.join([str(config['symbol']), *_pairs(config.get('compare'))])} interval {config['interval']}",
+        "my orders" if config.get("myOrders") else "",
         _range(config.get("range")),
         *(_study(each, catalogue) for each in _objects(config.get("studies"))),
         *(_drawing(each) for each in _objects(config.get("drawings"))),
@@ -50,6 +51,10 @@ def sentence_of(config: Mapping[str, object], catalogue: ChartCatalogue) -> str:
 
 def _objects(value: object) -> list[Mapping[str, object]]:
     return [each for each in value if is_object(each)] if is_list(value) else []
+
+
+def _pairs(value: object) -> list[str]:
+    return [str(each) for each in value] if is_list(value) else []
 
 
 def _range(value: object) -> str:
@@ -80,6 +85,8 @@ def _drawing(drawing: Mapping[str, object]) -> str:
     if drawing["type"] in {"longPosition", "shortPosition"}:
         side = str(drawing["type"]).removesuffix("Position")
         return f"{side} entry {_number(at['entry'])} target {_number(at['target'])} stop {_number(at['stop'])}"
+    if drawing["type"] == "fibRetracement" and "swing" in at:
+        return "fib of the last swing"
     if drawing["type"] == "fibRetracement":
         return f"fib from {_number(at['start'])} to {_number(at['end'])}"
     return f"{at.get('text', 'line')} at {_number(at['price'])}"

@@ -44,7 +44,7 @@ async def test_get_ticker_answers_text_and_the_same_numbers_as_data(
 @requirement("ruling/08")
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [({"symbol": "BTC/USDT"}, -32003), ({}, -32602), ({"symbol": "BTCUSDT", "x": 1}, -32602), ({"symbol": 5}, -32602)],
+    [({"symbol": "BTC/USD"}, -32003), ({}, -32602), ({"symbol": "BTCUSDT", "x": 1}, -32602), ({"symbol": 5}, -32602)],
 )
 async def test_a_failed_tool_says_so_in_structure_and_flag(
     client: Client, arguments: dict[str, Any], code: int

@@ -557,3 +557,9 @@ def test_with_a_reference_price_an_empty_book_leaves_only_the_trigger_unchecked(
 
     assert unchecked(BTC, stop, EMPTY, has_account=True)[:2] == (BY_SIDE, "STOP_PRICE")
     assert unchecked(BTC, stop, replace(EMPTY, official=price("1")), has_account=True)[0] == "STOP_PRICE"
+
+
+def test_paper_has_no_limit_on_the_number_of_orders() -> None:
+    limit = order("BUY", price="999999", quantity="1")
+
+    assert unchecked(TESTB, limit, TOUCH, has_account=True, on_paper=True) == ()

@@ -108,7 +108,7 @@ async def test_bad_arguments_are_said_alike(transport: AnyTransport) -> None:
 
 
 async def test_a_tool_says_what_the_model_can_mend(transport: AnyTransport) -> None:
-    called = await transport.call("get_ticker", {"symbol": "BTC/USDT"})
+    called = await transport.call("get_ticker", {"symbol": "BTC/USD"})
 
     assert called.is_error
     assert called.structured["code"] == -32003

@@ -14,6 +14,8 @@ from mcp_binance_server.domain.symbols import (
     SymbolTable,
     fold,
     is_plausible,
+    is_spelled,
+    spelled_pair,
     suggest,
 )
 from support.requirement import requirement
@@ -103,3 +105,59 @@ def test_a_near_miss_is_answered_with_symbols_that_exist(text: str, meant: tuple
 )
 def test_before_the_table_is_known_the_text_alone_must_make_it_likely(text: str, meant: tuple[str, ...]) -> None:
     assert suggest(text, None) == meant
+
+
+def pair_of(text: str) -> str | None:
+    trading = [each for each in TABLE.rules.values() if each.is_trading]
+    found = spelled_pair(text, trading) if is_spelled(text) else None
+    return found.symbol if found else None
+
+
+@requirement("ruling/53")
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("btc", "BTCUSDT"),
+        ("Bitcoin", "BTCUSDT"),
+        (" BTC / USDT ", "BTCUSDT"),
+        ("BTC-USDT", "BTCUSDT"),
+        ("btc_usdc", "BTCUSDC"),
+        ("btc usdc", "BTCUSDC"),
+        ("bitcoin/tether", "BTCUSDT"),
+        ("binance:btcusdt", "BTCUSDT"),
+        ("BINANCE:BTC/EUR", "BTCEUR"),
+        ("ether", "ETHBTC"),  # its only pair
+        ("1inch", "1INCHUSDT"),
+        ("luna", None),  # does not trade
+        ("USDT", None),
+        ("BTC/USD", None),
+        ("USDT/BTC", None),
+        ("B-TCUSDT", None),
+        ("BTCUS", None),
+        ("KRAKEN:BTCUSDT", None),
+        ("BTCUSDT.P", None),
+        ("BTC/", None),
+        ("", None),
+        ("btc" * 40, None),
+        ("ﬅc", None),
+    ],
+)
+def test_another_spelling_means_a_pair_only_where_one_fits(text: str, meant: str | None) -> None:
+    assert pair_of(text) == meant
+
+
+@requirement("ruling/53")
+def test_an_asset_with_two_pairs_and_none_in_usdt_means_neither() -> None:
+    pairs = [rules("ETHBTC", "ETH", "BTC"), rules("ETHEUR", "ETH", "EUR")]
+
+    assert spelled_pair("eth", pairs) is None
+    assert spelled_pair("eth", [*pairs, rules("ETHUSDT", "ETH", "USDT")]) is not None
+
+
+@requirement("ruling/53")
+@given(st.text(max_size=50))
+def test_a_pair_is_never_guessed(text: str) -> None:
+    meant = pair_of(text)
+
+    said = "".join(each for each in fold(text) if each.isalnum())
+    assert meant is None or any(name in said for name in ("BTC", "ETH", "1INCH", "BITCOIN", "ETHER"))

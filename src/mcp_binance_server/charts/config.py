@@ -12,9 +12,10 @@ Severity = Literal["error", "warning"]
 # Keys of a body in order. At this level both dialects have the same keys.
 CHART_KEYS: Final = (
     "symbol", "interval", "range", "width", "height", "style", "theme", "scale", "session", "timezone", "format",
-    "override", "studies", "drawings", "compare", "shiftLeft", "shiftRight", "watermark", "watermarkSize",
+    "override", "studies", "drawings", "compare", "myOrders", "shiftLeft", "shiftRight", "watermark", "watermarkSize",
     "watermarkOpacity",
 )  # fmt: skip
+MY_ORDERS: Final = "myOrders"
 STUDY_KEYS: Final = ("name", "inputs", "input", "override", "forceOverlay")
 DRAWING_KEYS: Final = ("type", "coordinates", "style", "name", "input", "override", "zOrder")
 

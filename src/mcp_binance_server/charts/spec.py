@@ -70,6 +70,7 @@ class Coordinates(msgspec.Struct, frozen=True, rename="camel"):
     stop_price: float | None = None
     text: str = ""
     quantity: str = ""
+    swing: str = ""
 
 
 class BodyDrawing(msgspec.Struct, frozen=True, rename="camel"):
@@ -202,15 +203,17 @@ def _studies(studies: tuple[BodyStudy, ...], catalogue: ChartCatalogue, warnings
 
 
 def _with_volume(studies: tuple[StudySpec, ...], looks: Looks) -> tuple[StudySpec, ...]:
-    """Add the volume, like trading terminals do. Skip it if the chart already has it or switches it off."""
-    if not looks.volume or any(each.name == VOLUME for each in studies):
+    """Add the volume if nothing else is below the price. Skip it if the chart has it or switches it off."""
+    if not looks.volume or any(each.name == VOLUME or not STUDIES[each.name].overlay for each in studies):
         return studies
     return (*studies, StudySpec(VOLUME))
 
 
 def _drawing(drawing: BodyDrawing, warnings: list[str]) -> DrawingSpec:
     given = drawing.input
-    if given.entry_price is not None:
+    if given.swing:
+        points: list[Anchor] = []
+    elif given.entry_price is not None:
         points = [Anchor(_ms(given.start_datetime), given.entry_price)]
         points += [] if given.end_datetime is None else [Anchor(_ms(given.end_datetime))]
     elif given.start_datetime is not None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue, Rule
-from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, Finding, Findings, is_object
+from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, MY_ORDERS, Finding, Findings, is_object, shown
 from mcp_binance_server.charts.dialect.drawings import ChartMoments, read_drawings, write_drawings
 from mcp_binance_server.charts.dialect.studies import read_studies, write_studies
 from mcp_binance_server.charts.dialect.symbol import read_compare, read_symbol
@@ -95,8 +95,19 @@ def read_chart(
         read_drawings(config.get("drawings"), catalogue, _moment(read.get("range"), now, interval), findings) or None
     )
     read["compare"] = read_compare(config.get("compare"), findings)
+    read[MY_ORDERS] = _my_orders(config.get(MY_ORDERS), findings)
     body = {key: read[key] for key in CHART_KEYS if read.get(key) is not None}
     return ReadChart(body, tuple(findings.items))
+
+
+def _my_orders(value: object, findings: Findings) -> bool | None:
+    if value is None or value is False:
+        return None
+    if value is not True:
+        findings.error(MY_ORDERS, f"{MY_ORDERS} must be true or false, not {shown(value)}")
+        return None
+    findings.error(MY_ORDERS, f"{MY_ORDERS} is drawn locally only: orders are not sent to others", remote_only=True)
+    return True
 
 
 def _sendable(body: dict[str, object]) -> dict[str, object]:

@@ -243,6 +243,8 @@ def deliver_rows(results: Sequence[types.CallToolResult], table: AnswerTable, fi
     """
     last = results[-1]
     answers: list[dict[str, Any]] = [each.structured_content for each in results if not each.is_error]
+    if answers and not table.has_rows(answers):
+        raise _no_rows("this answer")
     if answers:
         save(file, table.text(answers), replaces=replaces)
         where = "standard output" if file == STANDARD_OUTPUT else str(Path(file).expanduser().absolute())
@@ -338,9 +340,13 @@ def _run(options: argparse.Namespace, settings: Settings) -> int:
 def _table(tool: ToolSpec[Any], options: argparse.Namespace) -> AnswerTable:
     table = AnswerTable.of(tool.wire.output_schema)
     if table is None:
-        raise SettingsError(problems=(f"--csv: the answer of {tool.name} has no rows; --json prints the whole answer",))
+        raise _no_rows(f"the answer of {tool.name}")
     refuse_existing(options.csv, replaces=options.replace)
     return table
+
+
+def _no_rows(what: str) -> SettingsError:
+    return SettingsError(problems=(f"--csv: {what} has no rows; --json prints the whole answer",))
 
 
 async def _ask(

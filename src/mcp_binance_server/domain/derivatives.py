@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.symbols import Symbol, fold
+from mcp_binance_server.domain.symbols import Symbol, fold, is_spelled, spelled_pair
 
 Underlying = Literal["crypto", "tradfi"]
 IntervalSource = Literal["exchange", "settlements", "assumed"]
@@ -72,6 +72,11 @@ class ContractTable:
         """Return the contract named by a text, or None. BTCUSDT.P and BTCUSDTPERP name the perpetual BTCUSDT."""
         folded = fold(text)
         return self.contracts.get(Symbol(folded)) or self.contracts.get(Symbol(_AS_PERPETUAL.sub("", folded)))
+
+    def spelled(self, text: str) -> Contract | None:
+        """Return the one trading perpetual that another spelling means, such as `btc`, `BTC/USDT` or `BTC-PERP`."""
+        bare = _AS_PERPETUAL.sub("", fold(text))
+        return spelled_pair(bare, map(self.contracts.__getitem__, self.perpetuals)) if is_spelled(bare) else None
 
     @cached_property
     def perpetuals(self) -> tuple[Symbol, ...]:

@@ -163,6 +163,14 @@ def _iso(text: str, _now_ms: int, edge: Edge) -> int | None:
     return begins + DAY_MS - 1 if edge == "end" and _DATE.fullmatch(text) else begins
 
 
+def candle_opens(first_ms: int, interval: str, count: int) -> list[int]:
+    """Return the opening times of consecutive candles."""
+    if interval == "1M":
+        return [_months_before(first_ms, -place) for place in range(count)]
+    step_ms = int(interval[:-1]) * _UNIT_MS[interval[-1]]
+    return [first_ms + place * step_ms for place in range(count)]
+
+
 def moment_of(time_ms: int) -> datetime:
     """Convert milliseconds since 1970 to a UTC time."""
     return EPOCH + timedelta(milliseconds=time_ms)

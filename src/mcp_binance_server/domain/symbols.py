@@ -1,10 +1,11 @@
 """Symbols as people write them, and suggestions for unknown symbols."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal, NewType
+from typing import Literal, NewType, Protocol, TypeVar
 
 from mcp_binance_server.domain.money import ASSET_NAMES, Price, Quantity
 
@@ -19,6 +20,9 @@ MOST = 3
 LEAST_LIKENESS_PERCENT = 80
 _WITHOUT_SEPARATORS = {ord(separator): None for separator in "/-_: ."}
 _COMMON_QUOTES = ("USDT", "USDC", "FDUSD", "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
+# Two assets are separated by one of these, with or without spaces around it.
+_PAIRED = re.compile(r"\s*[/_-]\s*|\s+")
+_VENUE = "BINANCE:"
 # Further common names of assets.
 _ALSO_CALLED = {"ETHER": "ETH", "RIPPLE": "XRP"}
 
@@ -90,6 +94,20 @@ class SymbolRules:
         return self.status == "TRADING"
 
 
+class Pair(Protocol):
+    """A spot pair or a perpetual contract, by its two assets."""
+
+    @property
+    def symbol(self) -> Symbol: ...
+    @property
+    def base(self) -> str: ...
+    @property
+    def quote(self) -> str: ...
+
+
+PairT = TypeVar("PairT", bound=Pair)
+
+
 @dataclass(frozen=True, slots=True)
 class OrderLimit:
     """Maximum number of new orders of an account within a time span of the exchange."""
@@ -146,6 +164,43 @@ def suggest(text: str, table: SymbolTable | None) -> tuple[str, ...]:
         return _unchecked(bare, asset)
     exact = [guess for guess in (bare, *(f"{asset}{quote}" for quote in _COMMON_QUOTES)) if table.find(guess)]
     return tuple(dict.fromkeys([*exact, *_alike(bare, table)]))[:MOST]
+
+
+def is_spelled(text: str) -> bool:
+    """Return True if a text has the form of an asset, or of assets with separators. Other texts cost no request."""
+    parts = _PAIRED.split(fold(text).removeprefix(_VENUE))
+    return len(text) <= LONGEST_SYMBOL and all(map(is_plausible, parts))
+
+
+def is_like_pair(text: str) -> bool:
+    """Return True if a text ends with a usual quote asset, as BTCUSDT does."""
+    folded = fold(text)
+    return _unchecked(folded, folded) == (folded,)
+
+
+def spelled_pair(text: str, rules: Iterable[PairT]) -> PairT | None:
+    """Return the one pair that a spelling means, or None: `btc`, `bitcoin`, `BTC/USDT`, `BTC-USDT`, `BINANCE:BTCUSDT`.
+
+    `rules` are the trading pairs. An asset means its pair with USDT, or its only pair.
+    """
+    folded = fold(text).removeprefix(_VENUE)
+    alone = {folded, _asset(folded)}
+    # "bitcoin cash/usdt" has two separators: each of them can be the one between the assets.
+    both = {(_asset(folded[: cut.start()]), _asset(folded[cut.end() :])) for cut in _PAIRED.finditer(folded)}
+    fits: dict[Symbol, PairT] = {}
+    of_asset: list[PairT] = []
+    for each in rules:
+        if each.symbol == folded or (each.base, each.quote) in both:
+            fits[each.symbol] = each
+        elif each.base in alone:
+            of_asset.append(each)
+    preferred = [each for each in of_asset if each.quote == "USDT"] or of_asset
+    found = [*fits.values(), *preferred]
+    return found[0] if len(found) == 1 else None
+
+
+def _asset(name: str) -> str:
+    return _BY_NAME.get(name.translate(_WITHOUT_SEPARATORS), name)
 
 
 def _unchecked(bare: str, asset: str) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from mcp_binance_server.surface.errors import (
 )
 from mcp_binance_server.surface.resources import ANY_SYMBOL, JOURNAL, OPEN_ORDERS
 from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, scope_of
+from mcp_binance_server.surface.spellings import exact_pairs, with_pairs_named
 from mcp_binance_server.surface.tools.essential import RUN_TOOL, CallTool, not_runnable
 from mcp_binance_server.surface.uris import MARKET, ORDERS, parse
 
@@ -138,6 +139,11 @@ class Dispatcher:
         scope = spec.scope_of(given)
         if scope != spec.scope:
             context = self.context_for(caller, scope)
+        try:
+            given, taken = await exact_pairs(context, spec, given)
+        except AppError as error:
+            forget_origin(error)
+            return self._failure(error, scope)
         watch = LoopWatch()
         if spec.shared and self.shared is not None:
             answer = await self._shared_answer(self.shared, spec, given, report)
@@ -148,6 +154,7 @@ class Dispatcher:
                 answer = await self._answer(lambda: self._run(spec, own, given), scope)
             except AnswerNeeded as needed:
                 return needed.result
+        answer = with_pairs_named(answer, taken, mode=self._mode_words(scope)[0])
         # Encoding a long answer takes longer than making it, so let other tasks run first.
         if watch.has_gone_round() or is_long(answer):
             await self.context.pace.step()

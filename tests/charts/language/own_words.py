@@ -29,7 +29,7 @@ OWN = {
     "BTC 4h with support at 62k and resistance at 71.5k": Heard(
         "BINANCE:BTCUSDT", "4h", drawings=("horizontalLine 62000 support", "horizontalLine 71500 resistance")
     ),
-    "sol daily with fib retracement": Heard("BINANCE:SOLUSDT", "1D", warnings=frozenset({"drawing_needs_points"})),
+    "sol daily with fib retracement": Heard("BINANCE:SOLUSDT", "1D", drawings=("fibRetracement last",)),
     "long ETH at 3,150 tp 3,400 sl 3,050 on the 1h": Heard(
         "BINANCE:ETHUSDT", "1h", drawings=("longPosition 3150 3400 3050",)
     ),
@@ -106,7 +106,7 @@ OWN = {
     "hbar 4h": Heard("BINANCE:HBARUSDT", "4h", warnings=frozenset({"symbol_unverified"})),
     "monero daily": Heard("BINANCE:XMRUSDT", "1D", warnings=frozenset({"symbol_unverified"})),
     "compare sol vs eth last month": Heard(
-        "BINANCE:SOLUSDT BINANCE:ETHUSDT", "4h", range="1M", warnings=frozenset({"multiple_symbols"})
+        "BINANCE:SOLUSDT BINANCE:ETHUSDT", "4h", range="1M", looks={"compare": ["BINANCE:ETHUSDT"]}
     ),
     "btc, eth and sol daily": Heard(
         "BINANCE:BTCUSDT BINANCE:ETHUSDT BINANCE:SOLUSDT", "1D", warnings=frozenset({"multiple_symbols"})
@@ -166,7 +166,7 @@ OWN = {
     "BTC H4 RSI MACD BB": Heard("BINANCE:BTCUSDT", "4h", studies=("RSI 14", "MACD 12 26 9", "BollingerBands 20 2")),
     "xauusd h1": Heard("OANDA:XAUUSD", "1h"),
     "price of solana in btc last 30 days": Heard("BINANCE:SOLBTC", "4h", range="1M"),
-    "ETH vs SOL": Heard("BINANCE:ETHUSDT BINANCE:SOLUSDT", "1D", warnings=frozenset({"multiple_symbols"})),
+    "ETH vs SOL": Heard("BINANCE:ETHUSDT BINANCE:SOLUSDT", "1D", looks={"compare": ["BINANCE:SOLUSDT"]}),
     "compare btc against gold this year": Heard(
         "BINANCE:BTCUSDT OANDA:XAUUSD", "1D", range="YTD", warnings=frozenset({"multiple_symbols", "symbol_assumed"})
     ),
@@ -579,7 +579,17 @@ OWN = {
         "BINANCE:BTCUSDT",
         "4h",
         range=("2026-10-01T00:00:00Z", "2026-11-01T23:59:59Z"),
-        warnings=frozenset({"drawing_needs_points"}),
+        drawings=("fibRetracement last",),
+    ),
+    "btc vs eth last year": Heard(
+        "BINANCE:BTCUSDT BINANCE:ETHUSDT", "1D", range="1Y", looks={"compare": ["BINANCE:ETHUSDT"]}
+    ),
+    "btc 4h fibonacci of the last swing": Heard("BINANCE:BTCUSDT", "4h", drawings=("fibRetracement last",)),
+    "btc 1h with my orders and average price": Heard("BINANCE:BTCUSDT", "1h", looks={"myOrders": True}),
+    "btc 1h, my entry and stop": Heard("BINANCE:BTCUSDT", "1h", looks={"myOrders": True}),
+    "btc 1h without my orders": Heard("BINANCE:BTCUSDT", "1h"),
+    "btc 1h support at 62000 and 60000": Heard(
+        "BINANCE:BTCUSDT", "1h", drawings=("horizontalLine 62000 support", "horizontalLine 60000 support")
     ),
     "draw support at 0.32 for ada 4h": Heard("BINANCE:ADAUSDT", "4h", drawings=("horizontalLine 0.32 support",)),
     "shib resistance at 0.00001234": Heard("BINANCE:SHIBUSDT", "1D", drawings=("horizontalLine 1.234e-05 resistance",)),

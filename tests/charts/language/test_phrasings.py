@@ -15,6 +15,8 @@ ROWS = shared_phrasings()
 READ_OTHERWISE: dict[int, dict[str, Any]] = {
     # Volume is shown by itself: who does not want it must be able to say so.
     105: {"expect": {"override": {"showVolume": False}}},
+    # Pairs of Binance are compared in one chart.
+    124: {"expect": {"compare": ["BINANCE:ETHUSDT"]}, "warnings": []},
     # German is understood.
     195: {"expect": {"interval": "4h", "intervalExplicit": True}, "warnings": []},
     # Two prices are enough for a retracement.

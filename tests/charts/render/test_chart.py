@@ -15,8 +15,12 @@ from charts.render.market import DAY_MS, END_MS, HOUR_MS, candle, market
 from charts.render.pixels import size_of
 from mcp_binance_server.charts.render.canvas import font_files
 from mcp_binance_server.charts.render.chart import Scene, compose, rasterise_apart, render, render_apart
+from mcp_binance_server.charts.render.crosses import crosses
+from mcp_binance_server.charts.render.layout import lay_out, panes_that_fit
+from mcp_binance_server.charts.render.legend import drawing_rows
 from mcp_binance_server.charts.render.look import THEMES
 from mcp_binance_server.charts.render.png import rasterise
+from mcp_binance_server.charts.render.request import prepare
 from mcp_binance_server.charts.render.scale import moment
 from mcp_binance_server.charts.render.spec import (
     Anchor,
@@ -167,9 +171,8 @@ def test_studies_that_find_no_room_are_named() -> None:
 
     scene = compose(market(), replace(CHART, height=1000, studies=tuple(study(name) for name in names)))
 
-    assert scene.meta.panes == 5
+    assert scene.meta.panes == 6
     assert [warning for warning in scene.warnings if "too_many_panes" in warning] == [
-        "too_many_panes: ATR 14 had no room; use a taller picture or fewer studies.",
         "too_many_panes: MFI 14 had no room; use a taller picture or fewer studies.",
     ]
 
@@ -384,3 +387,83 @@ def test_bars_that_share_a_column_become_one_and_that_is_said() -> None:
           for x in re.findall(r"M([\d.]+) ", path)]  # fmt: skip
     assert warned(scene) == ["dense_bars"]
     assert len(xs) == len(set(xs)) < 400
+
+
+def said_of(scene: Scene) -> dict[str, str]:
+    return {row.name: row.words for row in scene.meta.legend}
+
+
+def test_every_value_of_the_legend_has_its_name_in_the_order_of_get_indicators() -> None:
+    names = ("MACD", "Bollinger Bands", "Stochastic", "Directional Movement")
+
+    scene = compose(market(), replace(CHART, studies=tuple(study(name) for name in names)))
+
+    told = said_of(scene)
+    number = r"\N{MINUS SIGN}?[0-9,.]+"
+    for label, parts in {
+        "MACD 12 26 9": ("macd", "signal", "histogram"),
+        "BB 20 2": ("lower", "middle", "upper"),
+        "Stoch 14 1 3": ("k", "d"),
+        "DMI 14 14": ("adx", "plus_di", "minus_di"),
+    }.items():
+        assert re.fullmatch(" ".join(f"{part} {number}" for part in parts), told[label]), told[label]
+
+
+@pytest.mark.parametrize("panes", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("height", [300, 450, 675, 1152])
+def test_the_price_keeps_two_fifths_of_the_height(height: int, panes: int) -> None:
+    fit = panes_that_fit(height - 26, panes)
+    layout = lay_out(1200, height, axis_width=80, axis_height=26, bars=100, future=0, panes=fit)
+
+    assert layout.panes[0].height >= 0.4 * (height - 26) - 1
+
+
+def test_texts_grow_with_the_width() -> None:
+    small, usual, large = (
+        max(text.box.height for text in compose(market(), replace(CHART, width=width, height=600)).canvas.texts)
+        for width in (600, 1200, 2048)
+    )
+
+    assert small == usual
+    assert large == pytest.approx(usual * 2048 / 1200)
+
+
+def test_levels_of_drawings_are_in_words() -> None:
+    first, last = market()[10], market()[-5]
+    fib = DrawingSpec(
+        "Fib Retracement", (Anchor(first.open_time_ms, 100.0), Anchor(last.open_time_ms, 200.0)), on_top=True
+    )
+    position = DrawingSpec("Long Position", (Anchor(price=100.0),), target=120.0, stop=90.0)
+
+    told = {row.name: row.values for row in drawing_rows(prepare(market(), replace(CHART, drawings=(fib, position))))}
+
+    assert told["Fib Retracement"].startswith("0 (200.00), 0.236 (176.40), 0.382 (161.80), 0.5 (150.00)")
+    assert re.fullmatch(r"Entry 100.00 .*, Target 120.00 \(\+20.00%\), Stop 90.00 \(.10.00%\)", told["Long Position"])
+
+
+def test_the_last_swing_is_between_the_highest_high_and_the_lowest_low_shown() -> None:
+    candles = market()
+    shown = candles[-50:]
+
+    request = prepare(candles, replace(CHART, bars=50, drawings=(DrawingSpec("Fib Retracement"),)))
+
+    start, end = request.spec.drawings[0].points
+    assert {start.price, end.price} == {max(float(e.high) for e in shown), min(float(e.low) for e in shown)}
+    assert (start.time_ms or 0) < (end.time_ms or 0)
+
+
+def test_golden_and_death_crosses_are_marked_where_the_averages_change_sides() -> None:
+    candles = market(bars=1000, volatility=0.03, seed=8)
+    spec = replace(CHART, bars=700, studies=(study("Moving Average", length=50), study("Moving Average", length=200)))
+
+    request, scene = prepare(candles, spec), compose(candles, spec)
+
+    short, long = (next(iter(view.lines.values())) for view in request.overlays)
+    above = [(a or 0.0) > (b or 0.0) for a, b in zip(short, long, strict=True)]
+    found = crosses(request)
+    assert found
+    assert [(each.bar, each.kind == "golden cross") for each in found] == [
+        (bar, above[bar]) for bar in range(1, len(above)) if above[bar] is not above[bar - 1]
+    ]
+    assert sum(text in ("golden cross", "death cross") for text in texts(scene)) >= 1
+    assert len([row for row in scene.meta.legend if row.name.endswith(" cross")]) == len(found)

@@ -85,9 +85,10 @@ async def test_a_failure_draws_a_pair_here_and_names_itself_for_a_stock(
 
     metadata = pair["metadata"]
     assert (metadata["renderer"], metadata["format"], metadata["resolution"]) == ("local", "PNG", "400x300")
-    assert codes(pair) == ["drawn_locally"]
-    assert metadata["warnings"][0].startswith("drawn_locally: chart-img.com did not draw it: ")
-    assert said in metadata["warnings"][0]
+    assert codes(pair) == []
+    (note,) = pair["notes"]
+    assert note.startswith("Drawn by this server: chart-img.com did not draw it: ")
+    assert said.rstrip(".") in note
     assert pair["apiResponse"] == {"statusCode": status}
     assert (stock["success"], stock["error_type"]) == (False, named)
     assert ("retryAfter" in stock) is (named == "chart_limit_reached")
@@ -118,7 +119,7 @@ async def test_silence_ends_and_the_pair_is_drawn_here(
     ):
         answer = await generate(client, PAIR, storage=True)
 
-    assert codes(answer) == ["drawn_locally", "kept_here"]
+    assert codes(answer) == ["kept_here"]
     assert answer["imageUrl"].startswith("chart://")
 
 
@@ -152,9 +153,7 @@ async def test_a_pair_that_the_service_does_not_know_is_drawn_here(client: Clien
 
     answer = await generate(client, PAIR)
 
-    assert answer["metadata"]["warnings"] == [
-        "drawn_locally: chart-img.com did not draw it: symbol: Invalid Symbol",
-    ]
+    assert answer["notes"] == ["Drawn by this server: chart-img.com did not draw it: symbol: Invalid Symbol."]
     assert answer["apiResponse"] == {"statusCode": 422}
 
 
@@ -187,7 +186,7 @@ async def test_what_only_we_can_draw_is_drawn_here_without_asking(
     answer = await generate(client, {**PAIR, **changed})
 
     assert answer["metadata"]["renderer"] == "local"
-    assert "drawn locally only" in answer["metadata"]["warnings"][0]
+    assert "drawn locally only" in answer["notes"][0]
     assert exchange.charts.bodies == []
 
 
@@ -206,9 +205,7 @@ async def test_a_known_plan_that_is_too_small_spares_the_question(
         stock = await generate(client, {**many, "symbol": STOCK["symbol"]})
         usual = await generate(client, {"symbol": "BINANCE:BTCUSDT", "interval": "1h"})
 
-    assert pair["metadata"]["warnings"][0] == (
-        "drawn_locally: 400x300 with 4 studies and drawings exceeds the BASIC plan"
-    )
+    assert pair["notes"] == ["Drawn by this server: 400x300 with 4 studies and drawings exceeds the BASIC plan."]
     assert "Parameter Limit (3)" in stock["error"]
     assert (usual["metadata"]["renderer"], usual["metadata"]["resolution"]) == ("chart-img", "800x450")
 

@@ -21,6 +21,7 @@ from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
+from mcp_binance_server.surface.tools.charts.image import GENERATE_CHART_IMAGE, GenerateChartImage
 from support.charts import ENVIRONMENT, answer_of, fitting, paths, with_a_key
 from support.clock import FakeClock
 from support.contracts import read_contract
@@ -33,7 +34,7 @@ TOOL = "generate_chart_image"
 HOUR_MS = 60 * 60 * 1000
 CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
 SMALL = {**CHART, "range": "2D", "width": 400, "height": 300}
-NO_KEY = "drawn_locally: no CHART_IMG_API_KEY is set"
+NO_KEY = "Drawn by this server: no CHART_IMG_API_KEY is set."
 
 
 @pytest.fixture
@@ -188,8 +189,9 @@ async def test_without_a_key_a_binance_pair_is_drawn_here_and_the_answer_says_so
         "renderer": "local",
         "bars": 49,
         "lastBarClosed": False,
-        "warnings": [NO_KEY],
+        "warnings": [],
     }
+    assert answer["notes"] == [NO_KEY]
     assert answer["apiResponse"] == {"statusCode": 0}
     assert not [path for path in paths(exchange) if not path.startswith("/api/v3/")]
 
@@ -206,7 +208,7 @@ async def test_a_long_warm_up_beyond_one_request_is_loaded_in_two_and_nothing_is
     asked = [request.params for request in exchange.requests if request.path.endswith("/klines")]
     assert [int(params["limit"]) for params in asked] == [1000, 1000]
     metadata = answer_of(result)["metadata"]
-    assert (metadata["bars"], metadata["warnings"]) == (481, [NO_KEY])
+    assert (metadata["bars"], metadata["warnings"]) == (481, [])
 
 
 async def test_a_range_of_the_past_ends_where_it_was_asked_to(place: Place, exchange: SimulatedExchange) -> None:
@@ -257,7 +259,6 @@ async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: 
     assert "imageData" not in answer
     assert answer["metadata"]["expiresAt"] == "2026-07-21T01:02:03.456Z"
     assert [each.partition(":")[0] for each in answer["metadata"]["warnings"]] == [
-        "drawn_locally",
         "kept_here",
     ]
     assert not [uri for uri in listed if uri.startswith("chart:")]
@@ -444,3 +445,11 @@ async def test_a_chart_can_be_found_by_looking_around(client: Client, exchange: 
     assert judged["valid"] is True
     assert answer_of(result)["metadata"]["renderer"] == "chart-img"
     assert exchange.charts.bodies[-1]["symbol"] == "NASDAQ:AAPL"
+
+
+def test_a_chart_with_orders_needs_the_scope_of_the_account_for_that_call_alone() -> None:
+    def scope(**more: object) -> str:
+        return GENERATE_CHART_IMAGE.scope_of(GenerateChartImage.model_validate({"config": {**CHART, **more}}))
+
+    assert scope(myOrders=True) == "account:read"
+    assert scope() == scope(myOrders=False) == "market:read"

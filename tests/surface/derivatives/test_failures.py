@@ -6,6 +6,7 @@ from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.futures.quirks import Quirk
 from support.channels import Structure, Text
 from support.futures import PLAIN, FuturesPlace, warmed
+from support.requirement import requirement
 from support.served import Place, text_of
 
 
@@ -144,3 +145,12 @@ async def test_without_an_address_the_refusal_names_the_setting(place: FuturesPl
 
     assert result.is_error
     assert "BINANCE_FUTURES_REST_URL" in result.structured_content["error"]
+
+
+@requirement("ruling/53")
+@pytest.mark.parametrize("text", ["btc", "BTC/USDT", "BTC-PERP", "BINANCE:BTCUSDT.P"])
+async def test_another_spelling_is_looked_up_among_the_perpetuals(place: FuturesPlace, text: str) -> None:
+    result = await place.client.call_tool("get_derivatives", {"symbol": text})
+
+    assert result.structured_content["symbol"] == "BTCUSDT"
+    assert text_of(result).startswith(f"Read {text} as BTCUSDT.")

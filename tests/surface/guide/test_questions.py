@@ -88,7 +88,7 @@ async def test_get_content_opens_an_address_as_it_stands(client: Client, uri: st
 
 
 async def test_get_content_opens_what_an_error_names(client: Client) -> None:
-    refused = await client.call_tool("get_ticker", {"symbol": "BTC-USDT"})
+    refused = await client.call_tool("get_ticker", {"symbol": "BTC-USD"})
     assert refused.structured_content is not None
 
     opened = await client.call_tool("get_content", {"context": refused.structured_content["guide"]})

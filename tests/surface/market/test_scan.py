@@ -26,6 +26,7 @@ from mcp_binance_server.services.market.scan import MOST_MOVERS
 from mcp_binance_server.services.market.scan_columns import open_columns, pack_columns
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.surface.views.scan import scan_page
 from support.clock import FakeClock
 from support.desk import raw
 from support.served import text_of
@@ -562,3 +563,12 @@ def test_a_series_is_kept_in_an_eighth_of_a_kilobyte_and_read_unchanged() -> Non
 
     assert open_columns(packed) == columns
     assert len(packed) <= 150
+
+
+async def test_a_screen_with_unread_pairs_says_so_and_not_that_there_is_none(whole: WholeMarket) -> None:
+    report = await whole.app.context.screener.scan(screen(["price < 0.0000000001"]))
+
+    assert "\nNone.\n" in scan_page(report, None)
+    early = scan_page(replace(report, waiting=13), None)
+    assert "None.\n" not in early
+    assert f"\nNone yet: 13 of {report.listed} pairs are still unread.\n" in early

@@ -53,13 +53,13 @@ CALLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "get_indicators": ("get_indicators", {"symbol": "BTCUSDT", "indicators": INDICATORS}, ["klines"]),
 }
 REFUSED: dict[str, dict[str, Any]] = {
-    "get_ticker": {"symbols": ["BTCUSDT", "BTC/USDT"]},
+    "get_ticker": {"symbols": ["BTCUSDT", "BTC/USD"]},
     "search_symbols": {"query": "BTC", "limit": 101},
     "get_exchange_info": {"symbol": "nothing"},
     "get_klines": {"symbol": "BTCUSDT", "interval": "1h", "start": "soon"},
     "get_order_book": {"symbol": "BTCUSDT", "limit": 4},
     "get_recent_trades": {"symbol": "BTCUSDT", "limit": 1001},
-    "get_average_price": {"symbol": "BTC-USDT"},
+    "get_average_price": {"symbol": "BTC-USD"},
     "get_server_time": {"symbol": "BTCUSDT"},
     "get_indicators": {"symbol": "BTCUSDT", "indicators": ["magic"]},
 }

@@ -267,7 +267,7 @@ async def test_a_limit_that_crosses_takes_and_rests(client: Client) -> None:
     assert data["behaviour"] in {"takes", "takes_then_rests"}
     assert "**Fill**:" in text
     assert (waiting["behaviour"], waiting["fill"]) == ("waits_for_trigger", None)
-    assert "stop 49500" in stop
+    assert "stop $49,500.00" in stop
 
 
 async def test_a_silent_market_gives_no_price_and_says_which_rules_that_leaves_open(

@@ -219,10 +219,10 @@ async def test_an_order_that_does_not_exist_is_a_definite_answer(
 
 @pytest.mark.parametrize("name", ["get_open_orders", "get_all_orders", "get_account_trades"])
 async def test_a_near_miss_of_a_symbol_tells_what_to_ask_for(client: Client, name: str) -> None:
-    result = await client.call_tool(name, {"symbol": "BTC/USDT"})
+    result = await client.call_tool(name, {"symbol": "BTC/USD"})
 
     assert result.structured_content["code"] == -32003
-    assert result.structured_content["provided_symbol"] == "BTC/USDT"
+    assert result.structured_content["provided_symbol"] == "BTC/USD"
 
 
 async def test_a_symbol_that_vanished_since_the_table_was_fetched_is_invalid(

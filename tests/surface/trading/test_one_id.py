@@ -10,6 +10,7 @@ import pytest
 
 from support.asking import EVERYWHERE
 from support.paper import ASKS_ALWAYS, AT_ONCE, LOW, RESTING, SYMBOL, PaperTrader, Told, paper_trader
+from support.requirement import requirement
 from support.spot import spot_trader
 from surface.trading.test_brackets import ENTRY, PAIR
 from surface.trading.test_placing import STOP, willing
@@ -196,3 +197,21 @@ async def test_the_status_on_paper_shows_the_opening_the_value_and_the_profit(tm
     assert realised < 0 < fees
     assert abs(value - 10_000 - realised - unrealised) <= Decimal("0.01")
     assert "## Result\n**Opening balance**: 10000 USDT\n**Value now**: " in sold.text
+
+
+@requirement("ruling/53")
+async def test_a_preview_says_what_it_took_and_a_cancel_takes_the_exact_pair(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader:
+        shown = await trader.call("preview_order", **RESTING | {"symbol": "bitcoin"})
+        placed = await trader.placed(**RESTING)
+        named = {"symbol": "bitcoin", "client_order_id": placed.data["client_order_id"]}
+        found = await trader.call("get_order", **named)
+        refused = await trader.call("cancel_order", **named)
+
+    first, second, *_ = shown.text.splitlines()
+    assert first.startswith("PAPER: preview, nothing sent.")
+    assert second == "Read bitcoin as BTCUSDT."
+    assert found.text.splitlines()[1] == second
+    assert shown.data["symbol"] == "BTCUSDT"
+    assert refused.is_error
+    assert refused.data["did_you_mean"][0] == "BTCUSDT"

@@ -76,7 +76,7 @@ async def test_a_picture_comes_as_bytes_and_a_stored_one_as_an_address_that_can_
     assert (await provider.read(svg)).contents[0].text.startswith("<svg")
 
 
-@pytest.mark.parametrize("arguments", [{"symbol": "BTC/USDT"}, {}, {"symbol": 5}])
+@pytest.mark.parametrize("arguments", [{"symbol": "BTC/USD"}, {}, {"symbol": 5}])
 async def test_a_tool_that_failed_answers_so_and_not_by_a_status(
     app: App, provider: Provider, arguments: dict[str, Any]
 ) -> None:

@@ -33,6 +33,7 @@ _BY_WORD: Final = {word: name for name, words in _CALLED.items() for word in wor
 RETRACEMENT: Final = "Fib Retracement"
 USUAL_BARS: Final = 200  # bars in a chart without a range
 POSITIONS: Final = frozenset({"Long Position", "Short Position"})
+LAST_SWING: Final[Mapping[str, object]] = {"swing": "last"}
 _COLOUR: Final = {
     "Arrow Marker": "arrowColor",
     "Arrow Mark Up": "arrowColor",
@@ -42,6 +43,11 @@ _COLOUR: Final = {
 }
 # Assumed numbers: the documentation gives only their minimum and maximum.
 _DASHES: Final = {"solid": 0, "dotted": 1, "dashed": 2}
+
+
+def is_last_swing(value: object) -> bool:
+    """Return True if coordinates ask for the last swing instead of two points."""
+    return is_object(value) and dict(value) == LAST_SWING
 
 
 def flatten(value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object] | None:
@@ -227,6 +233,9 @@ def _input(
 ) -> dict[str, object]:
     key = "input" if value.get("input") is not None else "coordinates"
     at = f"{where}.{key}"
+    if drawing.api_name == RETRACEMENT and is_last_swing(value.get(key)):
+        findings.error(at, "the last swing is found locally only; chart-img.com needs two points", remote_only=True)
+        return dict(LAST_SWING)
     given = flatten(value.get(key), drawing, at, findings)
     if given is None:
         return {}

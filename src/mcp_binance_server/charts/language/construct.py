@@ -1,11 +1,15 @@
 """Entry point of the language package: text, time and known names in, chart configuration out."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from mcp_binance_server.charts.config import MY_ORDERS
+from mcp_binance_server.charts.dialect.symbol import MOST as MOST_COMPARED
+from mcp_binance_server.charts.dialect.symbol import is_binance_spot
 from mcp_binance_server.charts.dialect.times import bars_before
-from mcp_binance_server.charts.language.drawings import WantedDrawing
+from mcp_binance_server.charts.language.drawings import LAST_SWING_SAID, WantedDrawing
 from mcp_binance_server.charts.language.explicit import settle_size
 from mcp_binance_server.charts.language.preferences import Preferences, apply_preferences
 from mcp_binance_server.charts.language.reading import LONGEST, SentenceReader, normalise, quoted
@@ -26,6 +30,7 @@ from mcp_binance_server.charts.plans import Plan
 from mcp_binance_server.errors import InvalidArguments
 
 DEFAULT_THEME: Final = "dark"
+_COMPARES: Final = re.compile(r"\b(?:vs|versus|compar(?:e|ed|ing|ison))\b", re.IGNORECASE)
 _EXAMPLE: Final = "for example 'BTC 4h with RSI' or 'NASDAQ:AAPL daily'"
 
 
@@ -63,6 +68,8 @@ def construct(
     reading = open_reading(_accepted(text), now.astimezone(UTC).replace(microsecond=0), vocabulary)
     said, notes = apply_preferences(reading, understand(reading, knowledge), preferences or Preferences(), knowledge)
     symbols = _symbols(reading, said, knowledge)
+    compared = _compared(reading, symbols)
+    drawings = _possible(reading, said.drawings, symbols[0])
     report_leftovers(reading)
     interval, explicit = _interval(reading, said)
     count_bars(reading, said.span, interval)
@@ -73,6 +80,7 @@ def construct(
     looks = said.looks
     config: dict[str, object] = {
         "symbol": symbols[0],
+        "compare": compared,
         "interval": interval,
         "range": _range(said.span, interval, reading.now),
         "theme": looks.theme or default_theme,
@@ -84,15 +92,18 @@ def construct(
         "timezone": looks.timezone,
         "format": looks.format,
         "studies": [_study(each) for each in said.studies],
-        "drawings": [_drawing(each) for each in said.drawings],
+        "drawings": [_drawing(each) for each in drawings],
         "override": looks.override,
+        MY_ORDERS: True if said.my_orders else None,
     }
     reasons = [
         market_said(symbols[0]),
+        *([f"compared with {', '.join(compared)} in percent"] if compared else []),
         *range_said(said.span, said.span.name if said.span else None),
         interval_said(interval, explicit=explicit, has_range=said.span is not None),
         *studies_said(said.studies),
-        *drawings_said(said.drawings),
+        *drawings_said(drawings),
+        *(["added lines of your open orders and your average price, drawn locally"] if said.my_orders else []),
         *notes,
         *reading.notes,
     ]
@@ -129,13 +140,31 @@ def _symbols(reading: SentenceReader, said: Understood, knowledge: Knowledge) ->
         symbol_of(reading, each, knowledge.listing, said.exchange, perpetual=said.perpetual) for each in said.markets
     ]
     symbols = list(dict.fromkeys(written))
-    if len(symbols) > 1:
+    if len(symbols) > 1 and not _compared(reading, symbols):
         reading.warn(
             "multiple_symbols",
             f"a chart shows one market: {symbols[0]} is drawn, not {', '.join(symbols[1:])}; `compare` in the"
             " configuration adds spot pairs of Binance in percent",
         )
     return symbols
+
+
+def _possible(reading: SentenceReader, drawings: list[WantedDrawing], symbol: str) -> list[WantedDrawing]:
+    """Return the drawings without a retracement of the last swing if no candles are known to find it in."""
+    if is_binance_spot(symbol):
+        return drawings
+    kept = [each for each in drawings if "swing" not in each.coordinates]
+    if len(kept) < len(drawings):
+        reading.warn("drawing_needs_points", "a fib retracement needs times and prices here; it is not drawn")
+        reading.notes[:] = [each for each in reading.notes if each != LAST_SWING_SAID]
+    return kept
+
+
+def _compared(reading: SentenceReader, symbols: list[str]) -> list[str]:
+    """Return the markets to compare the first one with, if the text asks for that and all are drawn locally."""
+    others = symbols[1:]
+    is_asked = _COMPARES.search(reading.text) is not None and len(others) <= MOST_COMPARED
+    return others if others and is_asked and all(map(is_binance_spot, symbols)) else []
 
 
 def _interval(reading: SentenceReader, said: Understood) -> tuple[str, bool]:

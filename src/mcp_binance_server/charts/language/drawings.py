@@ -94,6 +94,11 @@ _NEEDS: Final = {"horizontal line": "a price", "vertical line": "a time"}
 _POINTS: Final = {
     name: re.compile(rf"(?<!\w)(?:an? |the |some )?(?:{words})(?!\w)") for name, words in _POINTED.items()
 }
+LAST_SWING_SAID: Final = "drew the Fibonacci retracement between the highest high and the lowest low of the bars shown"
+_SWING: Final = re.compile(
+    r" (?:of|on|for|over|from) (?:the |its )?(?:(?:last|latest|most recent|recent|major|big|main|whole) )*"
+    r"(?:swing|move|leg|rally|drop|swing high (?:and|to) (?:swing )?low)(?!\w)"
+)
 _FROM_TO: Final = re.compile(rf" ?(?:from|between|at) {ONE_PRICE} ?(?:to|and|-) ?{ONE_PRICE}")
 
 
@@ -152,6 +157,12 @@ def _retracements(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
             if start is not None and end is not None and start != end:
                 drawn = WantedDrawing("fibRetracement", {"start": start, "end": end})
                 yield reading.mention(drawn, match.start(), between.end())
+            continue
+        swing = _SWING.match(reading.left, match.end())
+        if not reading.negated(match.start()):
+            reading.notes.append(LAST_SWING_SAID)
+        drawn = WantedDrawing("fibRetracement", {"swing": "last"})
+        yield reading.mention(drawn, match.start(), swing.end() if swing else match.end())
 
 
 def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:

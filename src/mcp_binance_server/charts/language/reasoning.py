@@ -77,11 +77,8 @@ def studies_said(studies: Sequence[Asked]) -> list[str]:
 
 def drawings_said(drawings: Sequence[WantedDrawing]) -> list[str]:
     """Return the sentence about the added drawings."""
-    return (
-        [f"drew {len(drawings)} {'drawing' if len(drawings) == 1 else 'drawings'} at the prices given"]
-        if drawings
-        else []
-    )
+    given = sum("swing" not in each.coordinates for each in drawings)
+    return [f"drew {given} {'drawing' if given == 1 else 'drawings'} at the prices given"] if given else []
 
 
 def _study_said(asked: Asked) -> str:

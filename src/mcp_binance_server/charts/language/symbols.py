@@ -88,7 +88,8 @@ def _quote(scan: Scan, wanted: Wanted, after: int) -> tuple[str, int]:
         fits = True
     elif joined:
         inverse = code in scan.listing.quotes and scan.listing.lists(code, wanted.base)
-        known = money or listed or inverse or wanted.base in METALS or wanted.base in FIAT_CODES
+        # "eth vs btc" is the pair ETHBTC. "btc vs eth" compares: no pair has this order.
+        known = money or listed or (inverse and word == "against") or wanted.base in METALS | FIAT_CODES
         fits = word in _VERSUS and known and not scan.comparing
     else:
         fits = code in _SIDE_BY_SIDE and (money or listed) and not scan.comparing

@@ -171,6 +171,20 @@ class Understood:
     drawings: list[WantedDrawing]
     looks: WantedLooks
     size: tuple[int, int] | None
+    my_orders: bool = False
+
+
+_OWNED: Final = (
+    r"(?:(?:own|open|live|pending|resting|average|avg|mean) )*"
+    r"(?:orders?|entry|entries|stops?(?:[ -]loss(?:es)?)?|position|average|avg|cost)(?: prices?| levels?| lines?)?"
+)
+_MY: Final = re.compile(rf"(?<!\w)my {_OWNED}(?:(?: ?, ?(?:and )?| and | & | \+ )(?:my |the )?{_OWNED})*(?!\w)")
+
+
+def wants_own_orders(reading: SentenceReader) -> bool:
+    """Extract the words for the caller's own orders. Return True if the text asks for them."""
+    found = [reading.mention(None, *match.span()) for match in _MY.finditer(reading.left)]
+    return bool(reading.wanted(found))
 
 
 def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> SentenceReader:
@@ -193,6 +207,7 @@ def understand(reading: SentenceReader, knowledge: Knowledge) -> Understood:
     markets += find_tickers_with_digits(reading, listing)
     markets += _numbered_names(reading, vocabulary)
     size = find_size(reading)
+    my_orders = wants_own_orders(reading)
     drawings = find_drawings(reading, vocabulary.studies)
     refuse_studies(reading, vocabulary)
     spans = find_dated_ranges(reading)
@@ -219,6 +234,7 @@ def understand(reading: SentenceReader, knowledge: Knowledge) -> Understood:
         drawings=[each.value for each in reading.wanted(drawings)],
         looks=looks,
         size=size,
+        my_orders=my_orders,
     )
 
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC
 from decimal import Decimal
 from typing import Any, Final
@@ -60,7 +60,7 @@ def live_members(request: Request, since_ms: int | None) -> Members:
         "symbol": spec.symbol,
         "interval": spec.interval,
         "step_ms": bars.step_ms,
-        "legend": [asdict(row) for row in legend_rows(request)],
+        "legend": [{"name": row.name, "values": row.values} for row in legend_rows(request)],
         "rows": _rows(request, first),
         **{name: member for name, member in told.items() if member},
     }

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_binance_server.charts.render.canvas import Canvas, font_files
-from mcp_binance_server.charts.render.legend import legend_rows
+from mcp_binance_server.charts.render.legend import drawing_rows, legend_rows
 from mcp_binance_server.charts.render.painter import Painter
 from mcp_binance_server.charts.render.png import rasterise
 from mcp_binance_server.charts.render.request import prepare
@@ -66,7 +66,7 @@ def compose(candles: Sequence[Candle], spec: ChartSpec) -> Scene:
         last_bar_closed=spec.as_of_ms is None or last.close_time_ms < spec.as_of_ms,
         panes=1 + len(request.panes),
         studies=tuple(view.settled.label for view in (*request.views, *([request.profile] if request.profile else []))),
-        legend=legend_rows(request),
+        legend=(*legend_rows(request), *drawing_rows(request)),
         as_of_ms=spec.as_of_ms,
     )
     return Scene(painter.canvas, meta, (*request.warnings, *painter.warnings))

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import atan, ceil, floor, pi
 
+TEXT_WIDTH = 1200  # up to this width in pixels texts have their usual size
 EDGE = 4  # pixels left of the first bar
 LEAST_AXIS = 66
 OWN_PANE = 0.24
 ALL_PANES = 0.6
-MOST_PANES = 4
+MOST_PANES = 5
 SMALLEST_PANE, SMALLEST_MAIN = 40, 100
 TWO, THREE, WIDEST = 2.0, 3.0, 41
 NARROWED = 0.2
@@ -156,9 +157,15 @@ def lay_out(
     return Layout(right, bottom, boxes, _columns(right, bars, future))
 
 
+def text_scale(width: float) -> float:
+    """Return the factor of all texts. A wide picture is shown smaller, so its texts grow with its width."""
+    return max(1.0, width / TEXT_WIDTH)
+
+
 def panes_that_fit(height: int, wanted: int) -> int:
     """Return how many of the wanted study panes fit into a height."""
-    return min(wanted, MOST_PANES, max(0, (height - SMALLEST_MAIN) // SMALLEST_PANE))
+    room = min(height - SMALLEST_MAIN, floor(height * ALL_PANES))
+    return min(wanted, MOST_PANES, max(0, room // SMALLEST_PANE))
 
 
 def body_width(slot: float) -> int:

@@ -1,14 +1,19 @@
 """Legend of a chart, with the same wording in the picture, in text and in structured data."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
+from types import MappingProxyType
 
 from mcp_binance_server.charts.render.canvas import Canvas, width_of
-from mcp_binance_server.charts.render.layout import Box
+from mcp_binance_server.charts.render.crosses import crosses
+from mcp_binance_server.charts.render.drawings.plans import levels_in_words
+from mcp_binance_server.charts.render.layout import Box, text_scale
 from mcp_binance_server.charts.render.look import Colour
 from mcp_binance_server.charts.render.request import Request
-from mcp_binance_server.charts.render.scale import fixed, percent, signed
-from mcp_binance_server.charts.render.scaling import study_writer
+from mcp_binance_server.charts.render.scale import fixed, moment_words, percent, signed, zone_of
+from mcp_binance_server.charts.render.scaling import price_writer, study_writer
 from mcp_binance_server.charts.render.series.volume_profile import UP, ProfileView
 from mcp_binance_server.charts.render.spec import LegendRow
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
@@ -31,10 +36,27 @@ class LegendValue:
     text: str
     ink: Colour
     name: str = ""
+    is_of_plot: bool = False
+    place: int = 0
+    """Position among the plots, which are drawn in another order than their values are read."""
 
     @property
     def said(self) -> str:
         return f"{self.name} {self.text}" if self.name else self.text
+
+
+CHANGE, OVERALL = "change", "in view"
+# Names and order of values as in get_indicators. Other plots are named by their keys.
+VALUE_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
+    "MACD": {"MACD": "macd", "Signal": "signal", "Histogram": "histogram"},
+    "Bollinger Bands": {"Lower": "lower", "Median": "middle", "Upper": "upper"},
+    "Stochastic": {"%K": "k", "%D": "d"},
+    "Stochastic RSI": {"%K": "k", "%D": "d"},
+    "Directional Movement": {"ADX": "adx", "+DI": "plus_di", "-DI": "minus_di"},
+    "Super Trend": {"SuperTrend.0": "rising", "SuperTrend.1": "falling"},
+    "MA Cross": {"PlotShort": "fast", "PlotLong": "slow"},
+})  # fmt: skip
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +112,12 @@ def cut(groups: Sequence[Group], room: float) -> Row:
     return tuple(kept)
 
 
-def shortened(rows: Sequence[Row], most: int, ink: Colour) -> list[Row]:
+def shortened(rows: Sequence[Row], most: int, ink: Colour, size: float = 12) -> list[Row]:
     """Keep the first rows and add a row with the number of hidden rows."""
     if len(rows) <= most:
         return list(rows)
     left_out = len(rows) - most + 1
-    return [*rows[: most - 1], ((Word(f"+{left_out} more", ink),),)]
+    return [*rows[: most - 1], ((Word(f"+{left_out} more", ink, size),),)]
 
 
 def draw_legend(canvas: Canvas, rows: Sequence[Row], top: float, room: float) -> list[Box]:
@@ -104,7 +126,7 @@ def draw_legend(canvas: Canvas, rows: Sequence[Row], top: float, room: float) ->
     baseline = top + 2
     for row in rows:
         tallest = max(word.size for group in row for word in group)
-        baseline += TITLE_ROW if tallest > 13 else ROW
+        baseline += row_height(row)
         x = float(LEFT)
         for group in row:
             for word in group:
@@ -118,8 +140,13 @@ def draw_legend(canvas: Canvas, rows: Sequence[Row], top: float, room: float) ->
 
 def height_of(rows: Sequence[Row]) -> float:
     """Return the height of the rows and of the space below them."""
-    tall = sum(TITLE_ROW if max(word.size for group in row for word in group) > 13 else ROW for row in rows)
-    return tall + 16 if rows else 14
+    return sum(map(row_height, rows)) + 16 if rows else 14
+
+
+def row_height(row: Row) -> float:
+    """Return the height of a row: that of its largest text, and the space between rows."""
+    tallest = max(word.size for group in row for word in group)
+    return tallest * (TITLE_ROW / 15 if any(word.bold for group in row for word in group) else ROW / 12)
 
 
 def width_of_group(group: Group) -> float:
@@ -141,7 +168,22 @@ def legend_rows(request: Request) -> tuple[LegendRow, ...]:
     entries = [price_entry(request), *(study_entry(request, view) for view in request.views)]
     if request.profile:
         entries.append(profile_entry(request, request.profile))
-    return tuple(LegendRow(entry.name, " ".join(each.said for each in entry.values)) for entry in entries[:MOST_ROWS])
+    return tuple(map(_legend_row, entries[:MOST_ROWS]))
+
+
+def _legend_row(entry: LegendEntry) -> LegendRow:
+    in_order = sorted(entry.values, key=lambda each: each.place)
+    plain = " ".join(each.text if each.is_of_plot or each.name == CHANGE else each.said for each in in_order)
+    return LegendRow(entry.name, plain, " ".join(each.said for each in entry.values))
+
+
+def drawing_rows(request: Request) -> tuple[LegendRow, ...]:
+    """Return the levels of the Fibonacci retracements and positions, and the prices and times of the other drawings."""
+    write, zone = price_writer(request), zone_of(request.spec.timezone) or UTC
+    rows = [LegendRow(each.name, levels_in_words(each, write, zone)) for each in request.spec.drawings]
+    times = request.bars.times
+    rows += [LegendRow(each.kind.capitalize(), moment_words(times[each.bar], zone)) for each in crosses(request)]
+    return tuple(rows)
 
 
 def price_entry(request: Request) -> LegendEntry:
@@ -154,7 +196,10 @@ def price_entry(request: Request) -> LegendEntry:
     if len(real) > 1 and real.closes[-2]:
         change = real.closes[-1] - real.closes[-2]
         text = f"{signed(change, places)} ({percent(change / real.closes[-2] * 100)})"
-        values.append(LegendValue(text, request.price.body[change < 0]))
+        values.append(LegendValue(text, request.price.body[change < 0], CHANGE))
+    if request.compared and real.closes[0]:
+        overall = (real.closes[-1] / real.closes[0] - 1) * 100
+        values.append(LegendValue(percent(overall), request.price.body[overall < 0], OVERALL))
     return LegendEntry(name, tuple(values))
 
 
@@ -162,8 +207,30 @@ def study_entry(request: Request, view: StudyView) -> LegendEntry:
     """Return the legend entry of a study: its name and the last value of each visible plot."""
     write = study_writer(request, view)
     last = [(look, last_value(view, look, len(request.bars))) for look in view.plots if look.visible]
-    values = [LegendValue(write(value), _ink(request, view, look)) for look, value in last if value is not None]
-    return LegendEntry(view.settled.label, tuple(values))
+    known = [(look, value) for look, value in last if value is not None]
+    names = _value_names(request, view)
+    values = [
+        LegendValue(write(value), _ink(request, view, look), names.get(look.plot.key, ""), is_of_plot=True, place=place)
+        for place, (look, value) in enumerate(known)
+    ]
+    order = list(names)
+    ordered = sorted(zip(known, values, strict=True), key=lambda each: order.index(each[0][0].plot.key))
+    return LegendEntry(view.settled.label, tuple(value for _, value in ordered))
+
+
+def _value_names(request: Request, view: StudyView) -> Mapping[str, str]:
+    """Return the name of each plot's value in the order of the legend. A single value is named by its study."""
+    study = view.settled.study
+    keys = [look.plot.key for look in view.plots]
+    if any(view is each for each in request.compared):
+        return dict.fromkeys(keys, OVERALL)
+    if len(keys) < 2:
+        return dict.fromkeys(keys, "")
+    if named := VALUE_NAMES.get(study.name):
+        return named
+    if keys[0] == "Upper":  # bands are read from below, as in get_indicators
+        keys.reverse()
+    return {key: " ".join(_WORD.findall(key)).lower() for key in keys}
 
 
 def profile_entry(request: Request, view: ProfileView) -> LegendEntry:
@@ -189,7 +256,8 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     looks, theme = request.spec.looks, request.theme
     if not looks.legend:
         return [], []
-    room, most = pane.width - SIDE, max(1, int(pane.height * MOST_OF_PANE / ROW))
+    scale = text_scale(request.spec.width)
+    room, most = pane.width - SIDE, max(1, int(pane.height * MOST_OF_PANE / (ROW * scale)))
     title, last_bar = _title(request), _last_bar(request)
     head = wrapped([title, *last_bar], room)
     if len(head) > 1:
@@ -204,7 +272,7 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
         volume = []
         head = head[: max(1, most - len(studies))]
     rows = [*head, *studies, *volume]
-    shown = shortened(rows, most, theme.text)
+    shown = shortened(rows, most, theme.text, 12 * scale)
     missing = len(rows) - len(shown) + 1 if len(shown) < len(rows) else 0
     names = [
         view.settled.label
@@ -219,28 +287,33 @@ def study_row(request: Request, view: StudyView, room: float) -> Row:
 
 
 def _row(request: Request, entry: LegendEntry, room: float) -> Row:
-    groups: list[Group] = [(Word(entry.name, request.theme.text),)]
+    groups: list[Group] = [(_word(request, entry.name, request.theme.text),)]
     if request.spec.looks.legend_values:
         groups += [_group(request, value) for value in entry.values]
     return cut(groups, room)
 
 
 def _group(request: Request, value: LegendValue) -> Group:
-    named = (Word(value.name, request.theme.text),) if value.name else ()
-    return (*named, Word(value.text, value.ink))
+    named = (_word(request, value.name, request.theme.text),) if value.name not in ("", CHANGE) else ()
+    return (*named, _word(request, value.text, value.ink))
+
+
+def _word(request: Request, text: str, ink: Colour, size: float = 12, *, bold: bool = False) -> Word:
+    return Word(text, ink, size * text_scale(request.spec.width), bold=bold)
 
 
 def _title(request: Request) -> Group:
     symbol, space, rest = price_entry(request).name.partition(" ")
     theme = request.theme
-    return Word(symbol, theme.strong, 15, bold=True), Word(space + rest, theme.text, 13)
+    return _word(request, symbol, theme.strong, 15, bold=True), _word(request, space + rest, theme.text, 13)
 
 
 def _last_bar(request: Request) -> list[Group]:
     looks = request.spec.looks
     if not looks.legend_values:
         return []
-    shown = [each for each in price_entry(request).values if (looks.series_ohlc if each.name else looks.bar_change)]
+    entry = price_entry(request)
+    shown = [each for each in entry.values if (looks.bar_change if each.name == CHANGE else looks.series_ohlc)]
     return [_group(request, value) for value in shown]
 
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, tzinfo
 
 from mcp_binance_server.charts.render.canvas import Canvas, width_of
+from mcp_binance_server.charts.render.crosses import cross_sketch
 from mcp_binance_server.charts.render.drawings.plans import draw, out_of_view
-from mcp_binance_server.charts.render.layout import Box, Layout, lay_out
+from mcp_binance_server.charts.render.layout import Box, Layout, lay_out, text_scale
 from mcp_binance_server.charts.render.legend import Row, draw_legend, height_of, last_value, price_legend, study_row
 from mcp_binance_server.charts.render.marks import (
     Strip,
@@ -38,6 +39,7 @@ from mcp_binance_server.charts.render.study_look import StudyView
 
 PRICE_LINE = "2 3"
 TIME_SPACING = 8.0  # multiple of the font size
+FONT_SIZE = 12  # of the scales, unless another one is asked for
 MOST_LACKING = 20  # characters named in a warning
 
 
@@ -49,7 +51,8 @@ class Painter:
         self.warnings: list[str] = []
         spec = request.spec
         self.canvas = Canvas(spec.width, spec.height)
-        self._size = float(spec.looks.font_size)
+        self._scale = text_scale(spec.width)
+        self._size = spec.looks.font_size * (self._scale if spec.looks.font_size == FONT_SIZE else 1.0)
         self._span = price_span(request)
         self._study_spans = [study_span(view, request.decimals) for view in request.panes]
         self._layout = self._laid_out()
@@ -121,6 +124,7 @@ class Painter:
         draw_price(stage, request.spec.style, request.price)
         for view in (*request.overlays, *request.compared):
             draw_study(stage, view)
+        crossed = cross_sketch(stage, request)
         last = request.real.closes[-1]
         tone = request.price.body[not request.real.rose(-1)]
         if looks.price_line:
@@ -129,7 +133,7 @@ class Painter:
         more, remarks = draw(stage, above, self._span.write)
         canvas.unclip()
         self.warnings += remarks
-        sketches += more
+        sketches += [*more, crossed]
         tags = [tag for sketch in sketches for tag in sketch.tags]
         if looks.series_last_value:
             tags.append(Tag(axis.y(last), self._span.write(last), tone, rank=0))
@@ -158,7 +162,7 @@ class Painter:
 
     def _legend(self, pane: Box, rows: Sequence[Row]) -> tuple[Box, list[Box]]:
         boxes = draw_legend(self.canvas, rows, pane.top, pane.width - 24)
-        top = pane.top + height_of(rows) if pane is self._layout.panes[0] else pane.top + 24 * bool(rows)
+        top = pane.top + height_of(rows) if pane is self._layout.panes[0] else pane.top + 24 * self._scale * bool(rows)
         return Box(pane.left, top, pane.right, pane.bottom), boxes
 
     def _grid(self, pane: Box, stage: Stage, ticks: Sequence[float], boxes: Sequence[Box]) -> None:
@@ -206,7 +210,7 @@ class Painter:
         last = self.request.bars.times[-1]
         corner = Box(layout.plot_right, layout.axis_top + 1, spec.width, spec.height)
         text = f"{moment(last, self._zone).year} · {zone_label(self._zone, last)}"
-        draw_corner(Strip(self.canvas, theme, corner, min(self._size, 11.0)), text)
+        draw_corner(Strip(self.canvas, theme, corner, min(self._size, 11.0 * self._scale)), text)
 
     def _notes(self, sketches: Sequence[Sketch]) -> None:
         for sketch in sketches:

@@ -26,6 +26,7 @@ from mcp_binance_server.charts.render.spec import (
     LARGEST,
     MOST_BARS,
     SMALLEST,
+    Anchor,
     ChartSpec,
     DrawingSpec,
     Looks,
@@ -69,7 +70,7 @@ class Request:
 
 def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
     """Compute everything that is drawn. An impossible value becomes the nearest possible one, with a warning."""
-    spec, warnings = _within_limits(spec)
+    spec, warnings = _within_limits(_with_swings(spec, candles[-max(spec.bars, 1) :]))
     theme = THEMES[spec.theme]
     whole = columns_of(candles)
     shown = min(spec.bars, len(candles))
@@ -113,6 +114,21 @@ def _room_ahead(spec: ChartSpec, bars: Columns) -> int:
             ends = begins + most if end is None else place_of(bars.times, bars.step_ms, end)
             needed = max(needed, ceil(ends) + 1 - len(bars))
     return min(needed, most)
+
+
+def _with_swings(spec: ChartSpec, shown: Sequence[Candle]) -> ChartSpec:
+    """Set the points of each retracement of the last swing.
+
+    They are the highest high and the lowest low of the bars shown, the earlier one first.
+    """
+    high, low = max(shown, key=lambda each: each.high), min(shown, key=lambda each: each.low)
+    ends = sorted((Anchor(high.open_time_ms, float(high.high)), Anchor(low.open_time_ms, float(low.low))), key=_opens)
+    drawings = tuple(each if each.points else replace(each, points=tuple(ends)) for each in spec.drawings)
+    return replace(spec, drawings=drawings)
+
+
+def _opens(point: Anchor) -> int:
+    return point.time_ms or 0
 
 
 def _within_limits(spec: ChartSpec) -> tuple[ChartSpec, list[str]]:

@@ -133,10 +133,13 @@ class LegendRow:
 
     name: str
     values: str
+    words: str = ""
+    """The values with the name of each, in the order of `get_indicators`."""
 
     @property
     def said(self) -> str:
-        return f"{self.name}: {self.values}" if self.values else self.name
+        told = self.words or self.values
+        return f"{self.name}: {told}" if told else self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from mcp_binance_server.charts.render.canvas import Canvas, Point, width_of
-from mcp_binance_server.charts.render.layout import Box, Grid
+from mcp_binance_server.charts.render.layout import Box, Grid, text_scale
 from mcp_binance_server.charts.render.look import Colour, OverrideReader, Theme
 from mcp_binance_server.charts.render.marks import Note, Tag
 from mcp_binance_server.charts.render.scale import Axis
@@ -138,7 +138,7 @@ class Sketch:
         self, text: str, around: Sequence[Point], *, ink: Colour, plate: Colour | None = None, in_order: bool = False
     ) -> None:
         """Request a label. Its middle is placed at one of the points `around`."""
-        size = words_size(self.options)
+        size = words_size(self.options, text_scale(self.stage.canvas.width))
         half = width_of(text, size) / 2
         places = tuple((x - half, y + size * 0.36) for x, y in around)
         border = None if plate else ink.faded(0.5)
@@ -147,9 +147,9 @@ class Sketch:
         )
 
 
-def words_size(options: OverrideReader) -> float:
+def words_size(options: OverrideReader, scale: float = 1.0) -> float:
     """Return the font size of a drawing's text."""
-    return options.number("fontSize", FONT, 8, 60)
+    return options.number("fontSize", FONT * scale, 8, 60)
 
 
 def place_of(times: Sequence[int], step_ms: int, time_ms: int) -> float:

@@ -117,6 +117,14 @@ class ContractList:
             status=None if contract is None or contract.is_trading else contract.status,
         )
 
+    async def spelled(self, text: str) -> Symbol | None:
+        """Return the one perpetual that another spelling means, or None; an exact name is not another spelling."""
+        if len(text) > LONGEST_SYMBOL or not fold(text):
+            return None
+        table = await self.table()
+        found = None if table.find(text) else table.spelled(text)
+        return found.symbol if found else None
+
     @property
     def loaded(self) -> ContractTable | None:
         """The list if it is already loaded, without a request."""

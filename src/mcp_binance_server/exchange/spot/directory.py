@@ -12,7 +12,18 @@ import anyio.to_thread
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.symbols import OrderLimit, Symbol, SymbolRules, SymbolTable, fold, is_plausible, suggest
+from mcp_binance_server.domain.symbols import (
+    OrderLimit,
+    Symbol,
+    SymbolRules,
+    SymbolTable,
+    fold,
+    is_like_pair,
+    is_plausible,
+    is_spelled,
+    spelled_pair,
+    suggest,
+)
 from mcp_binance_server.errors import EngineUnavailable, ExchangeUnavailable, InvalidSymbol, RateLimited
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
@@ -91,6 +102,20 @@ class Directory:
         if self.is_arriving and is_plausible(folded):
             return Symbol(folded)
         return (await self.find(text)).symbol
+
+    async def spelled(self, text: str) -> Symbol | None:
+        """Return the one trading pair that another spelling means: `btc`, `bitcoin`, `BTC/USDT`, `BINANCE:BTCUSDT`.
+
+        Return None for an exact symbol, and for a text that means no pair or several. A text that ends like a pair does
+        not wait for the first table.
+        """
+        if (self._table is None and is_like_pair(text)) or not is_spelled(text):
+            return None
+        table = await self.table()
+        if table.find(fold(text)):
+            return None
+        found = spelled_pair(text, (each for each in table.rules.values() if each.is_trading))
+        return found.symbol if found else None
 
     def begin(self) -> None:
         """Start loading the first table in the background."""

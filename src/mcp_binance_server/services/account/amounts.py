@@ -29,6 +29,8 @@ from mcp_binance_server.trading.judgement.sizing import away_from, largest_withi
 
 CostReader = Callable[[SymbolRules, Quantity], Awaitable[AverageCost | None]]
 """Reader of the average cost of a held quantity; None if no trade of the pair explains it."""
+ForSaleReader = Callable[[SymbolRules], Awaitable[Quantity]]
+"""Reader of the quantity that a sale can take, with the coins that open sales placed here reserve."""
 
 # Larger distances need a sign: "98%" can mean 98% of a price.
 MOST_UNSIGNED = Decimal(50)
@@ -128,6 +130,7 @@ class AmountReader:
     trying: PreviewService
     cost: CostReader
     policy: Policy | None = None
+    for_sale: ForSaleReader | None = None
 
     async def read(self, text: str, wanted: RequestedOrder) -> ReadOrder:
         """Return the order with numbers alone.
@@ -196,7 +199,7 @@ class _Reading:
         price = await self._price("price", wanted.price)
         stop_price = await self._price("stop_price", wanted.stop_price)
         intent = replace(wanted.with_numbers, price=price, stop_price=stop_price)
-        intent = replace(intent, quantity=self._quantity(intent), quote_quantity=self._quote_quantity(intent))
+        intent = replace(intent, quantity=await self._quantity(intent), quote_quantity=self._quote_quantity(intent))
         if wanted.is_pair:
             return self._made(intent, None, await self._price("stop_price", wanted.stop_loss))
         if wanted.risk is not None and wanted.stop_loss is not None and self.by.policy is not None:
@@ -316,7 +319,7 @@ class _Reading:
         reference = self.look.reference or NO_REFERENCE
         return preview(self.rules, aligned, self.look.depth.value, None, reference).fill
 
-    def _quantity(self, intent: OrderIntent) -> Quantity | None:
+    async def _quantity(self, intent: OrderIntent) -> Quantity | None:
         amount = self.wanted.quantity
         if amount is None or amount.unit == "number":
             if amount is not None:
@@ -325,6 +328,9 @@ class _Reading:
         held = self._balance(self.rules.base)
         step, _ = grid_of(self.rules, intent, "quantity")
         used = floor_to_step(Quantity(held.total * amount.value / HUNDRED), Quantity(step))
+        if amount.value == HUNDRED and held.locked and self.by.for_sale is not None:
+            # Coins reserved by orders placed elsewhere stay. If nothing else is held, the preview names these orders.
+            used = await self.by.for_sale(self.rules) or used
         if not used:
             held_words = f"{_share(amount)} of the {written(held.total)} {self.rules.base} held"
             raise _refusal("quantity", f"{held_words} is less than the lot step, {written(step)}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from mcp_binance_server.domain.account import Account, Balance
-from mcp_binance_server.domain.account_reader import AccountReader
+from mcp_binance_server.domain.account_reader import AccountReader, ReaderByVisitor
 from mcp_binance_server.domain.market import BookSnapshot, Sourced
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.reference_price import NO_REFERENCE, ReferencePrice
@@ -90,7 +90,13 @@ class PreviewService:
         return PreviewedOrder(
             preview(rules, verdict.order, book.value, account, reference),
             verdict.changes,
-            unchecked(rules, intent, touch, has_account=account is not None),
+            unchecked(
+                rules,
+                intent,
+                touch,
+                has_account=account is not None,
+                on_paper=isinstance(self.account, ReaderByVisitor),
+            ),
             balances_checked=account is not None,
             may_trade=account is None or account.can_trade,
             venue=self.account.venue(book.host),

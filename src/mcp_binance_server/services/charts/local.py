@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 import anyio
 import msgspec
@@ -54,15 +55,15 @@ class LocalCharts:
         """The Binance network of the candles."""
         return self.market.client.caller.network
 
-    async def draw(self, chart: "LocalChart") -> LocalPicture:
-        """Draw a chart. Concurrent requests for an equal chart share one picture.
+    async def draw(self, chart: "LocalChart", *, is_private: bool = False) -> LocalPicture:
+        """Draw a chart. Concurrent requests for an equal chart share one picture, unless it is private.
 
         Raises:
             InvalidSymbol: the exchange does not list the pair.
             InvalidChartConfig: the range has no candles.
             ChartNotDrawn: the renderer failed, or too many charts are waiting, of this party or in total.
         """
-        name = f"{self.market.time.now_ms() // MINUTE_MS} {name_of(chart)}"
+        name = f"private {uuid4()}" if is_private else f"{self.market.time.now_ms() // MINUTE_MS} {name_of(chart)}"
         return await in_turn(
             name,
             lambda turn: self._drawn(chart, gives_way=turn.gives_way),

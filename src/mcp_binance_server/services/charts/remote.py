@@ -52,6 +52,7 @@ class ChartImage:
     height: int
     at_ms: int
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     data: bytes | None = field(default=None, repr=False)
     url: str | None = None
     svg_url: str | None = None

@@ -1,8 +1,9 @@
 """Chart images: from chart-img.com if key, plan and symbol allow it, otherwise drawn locally."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -30,6 +31,18 @@ OUR_VALUES: Final = (
     "Picture drawn by chart-img.com from TradingView's data; values computed by this server from Binance's candles."
 )
 NO_VALUES: Final = "Picture drawn by chart-img.com from TradingView's data; this server has no values for it."
+
+
+# Dashed, so that they differ from drawn levels.
+OWN_LOOKS: Final = {"lineStyle": 2, "horzLabelAlign": "left"}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLine:
+    """A price of the caller's account: an open order, its trigger, or the average price."""
+
+    price: Decimal
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,30 @@ class ChartingService:
             return await self._drawn_there(order, there, here)
         except (ChartServiceError, InvalidChartConfig) as failure:
             return await self._drawn_instead(order, here, failure)
+
+    async def with_own_lines(
+        self, config: Mapping[str, object], lines: Sequence[OwnLine], *, image_format: ImageFormat | None = None
+    ) -> ChartImage:
+        """Draw a configuration with lines of the caller's account.
+
+        The picture is drawn locally, shared with no other caller, and not stored.
+
+        Raises:
+            InvalidChartConfig: the local renderer cannot draw the configuration.
+        """
+        from mcp_binance_server.charts.render.spec import Anchor, DrawingSpec  # noqa: PLC0415 - as in `_drawable`
+
+        order = ChartOrder(config, storage=False, format=image_format, now=moment_of(self._now_ms()))
+        chart = self._drawable(order)
+        if isinstance(chart, InvalidChartConfig):
+            raise chart
+        drawn = [
+            DrawingSpec("Horizontal Line", (Anchor(price=float(each.price)),), each.text, override=OWN_LOOKS)
+            for each in lines
+        ]
+        spec = replace(chart.spec, drawings=(*chart.spec.drawings, *drawn))
+        own = "your orders are not sent to others"
+        return await self._drawn_here(order, replace(chart, spec=spec), own, is_private=True)
 
     async def picture(self, uri: str) -> bytes:
         """Return a stored picture.
@@ -144,10 +181,12 @@ class ChartingService:
         status = 422 if isinstance(failure, InvalidChartConfig) else failure.http_status
         return replace(image, status=status or 0)
 
-    async def _drawn_here(self, order: ChartOrder, chart: "LocalChart", reason: str) -> ChartImage:
+    async def _drawn_here(
+        self, order: ChartOrder, chart: "LocalChart", reason: str, *, is_private: bool = False
+    ) -> ChartImage:
         if order.wants_jpeg and self.jpeg is None:
             raise InvalidChartConfig(details=({"field": "format", "message": MISSING},))
-        picture = await self.local.draw(chart)
+        picture = await self.local.draw(chart, is_private=is_private)
         rendered, meta = picture.rendered, picture.rendered.meta
         data = rendered.png
         if order.wants_jpeg and self.jpeg is not None:
@@ -158,7 +197,8 @@ class ChartingService:
             width=meta.width,
             height=meta.height,
             at_ms=picture.at_ms,
-            warnings=(f"drawn_locally: {reason}", *chart.warnings, *rendered.warnings),
+            warnings=(*chart.warnings, *rendered.warnings),
+            notes=(f"Drawn by this server: {reason}.",),
             data=data,
             bars=meta.bars,
             last_bar_closed=meta.last_bar_closed,

@@ -89,6 +89,10 @@ class DerivativesService:
         typed = fold(prefix)
         return [each for each in (await self.side.contracts.table()).perpetuals if each.startswith(typed)]
 
+    async def spelled(self, text: str) -> Symbol | None:
+        """Return the perpetual that another spelling means, or None."""
+        return None if self.side is None else await self.side.contracts.spelled(text)
+
     async def read(self, text: str) -> DerivativesReport:
         """Return all data about a perpetual in the caller's spelling.
 

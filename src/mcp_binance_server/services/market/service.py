@@ -152,6 +152,10 @@ class MarketService:
         """Return the exchange's rules for a symbol in the caller's spelling."""
         return await self.directory.find(text)
 
+    async def spelled(self, text: str) -> Symbol | None:
+        """Return the one trading pair that another spelling means, such as `btc` or `BTC/USDT`, or None."""
+        return await self.directory.spelled(text)
+
     async def symbols(self, prefix: str) -> list[Symbol]:
         """Return the symbols that start with a prefix typed by the caller."""
         return (await self.directory.table()).starting_with(prefix)

@@ -171,7 +171,11 @@ class TradingService:
         Raises:
             InvalidArguments: an amount has no meaning in this order, or gives no order.
         """
-        return await AmountReader(self.trying, cost, self.policy).read(text, wanted)
+        return await AmountReader(self.trying, cost, self.policy, self._for_sale).read(text, wanted)
+
+    async def _for_sale(self, rules: SymbolRules) -> Quantity:
+        account = BROUGHT if self.trader.is_refused else self.trader.account
+        return (await coins_of(self.trying.account, self.desk.ledger, account, rules)).for_sale
 
     async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
         """Return the confirmation that a preview still needs. If it was placed, return the result.

@@ -18,9 +18,7 @@ from mcp_binance_server.surface.views.measures import (
     threshold_words,
 )
 
-SymbolArgument = Annotated[
-    str, Field(description="Trading pair without separator, e.g. BTCUSDT; lower case is fine", max_length=200)
-]
+SymbolArgument = Annotated[str, Field(description="Trading pair, e.g. BTCUSDT; btc is fine", max_length=200)]
 Pair = Annotated[str, Field(description="Trading pair, e.g. BTCUSDT", max_length=200)]
 ClientOrderId = Annotated[
     str, Field(description="The id the order was placed with", pattern=r"^[.A-Z:/a-z0-9_-]{1,36}$")
@@ -45,10 +43,11 @@ def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic's own Field
 
 def omitted(description: str | None = None) -> Any:  # noqa: ANN401 - as pydantic's own Field
     """Declare a member of an answer that is left out if it is None."""
-    return Field(None, description=description, exclude_if=_is_none, json_schema_extra=_without_null)
+    return Field(None, description=description, exclude_if=is_none, json_schema_extra=_without_null)
 
 
-def _is_none(value: object) -> bool:
+def is_none(value: object) -> bool:
+    """Return True for a member that is left out of an answer."""
     return value is None
 
 

@@ -188,6 +188,11 @@ def _rounding(digits: int) -> Context:
     return Context(prec=digits, rounding=ROUND_HALF_EVEN)
 
 
+def leveled(count: int) -> str:
+    """Format a number of price levels: `1 level`, `2 levels`."""
+    return f"{count} level{'' if count == 1 else 's'}"
+
+
 def next_step(tool: str, **arguments: str | int | list[str] | None) -> str:
     """Format a tool call. Arguments of None are left out."""
     said = {name: value for name, value in arguments.items() if value is not None}

@@ -111,6 +111,8 @@ def scan_page(report: ScanReport, more: str | None) -> str:
     if asked.is_about_movers:
         lines += ["**Rose most**", "", *table(report.rows)]
         lines += ["", "**Fell most** (losers)", "", *table(report.losers)]
+    elif report.waiting and not report.rows:
+        lines.append(f"None yet: {report.waiting} of {report.listed} pairs are still unread.")
     else:
         lines += table(report.rows)
     return with_more([*lines, "", board_footer(report.view)], more)

@@ -111,11 +111,16 @@ def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal |
         return FilterVerdict(order, changes, broken, _nearest(rules, order, market) if broken else None)
 
 
-def unchecked(rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_account: bool) -> tuple[str, ...]:
-    """Return the rules that were not checked because the open orders, the account or a price is unknown."""
+def unchecked(
+    rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_account: bool, on_paper: bool = False
+) -> tuple[str, ...]:
+    """Return the rules that were not checked because the open orders, the account or a price is unknown.
+
+    Paper has no limit on the number of open orders.
+    """
     counted = {
-        "MAX_NUM_ORDERS": rules.max_num_orders > 0,
-        "MAX_NUM_ALGO_ORDERS": rules.max_num_algo_orders > 0 and intent.is_stop,
+        "MAX_NUM_ORDERS": rules.max_num_orders > 0 and not on_paper,
+        "MAX_NUM_ALGO_ORDERS": rules.max_num_algo_orders > 0 and intent.is_stop and not on_paper,
         "MAX_POSITION": rules.max_position > 0 and intent.side == "BUY" and not has_account,
     }
     priced = {

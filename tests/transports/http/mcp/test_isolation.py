@@ -36,6 +36,12 @@ ASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("prompts/get", {"name": "portfolio_risk", "arguments": {}}),
     ("prompts/get", {"name": "trading_analysis", "arguments": {"symbol": "BTCUSDT"}}),
 )
+OWN_CHART = len(ASKS)
+CONFIG = {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "range": "2D", "width": 400, "height": 300, "myOrders": True}
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    *ASKS,
+    ("tools/call", {"name": "generate_chart_image", "arguments": {"config": CONFIG, "storage": True}}),
+)
 step = st.tuples(
     st.sampled_from(("open", "open pair", "ask", "ask modern", "steal", "leave", "ask together")),
     st.integers(0, PEOPLE - 1),
@@ -87,7 +93,7 @@ class Crowd:
             case "ask" if self.sessions[who]:
                 self._check(who, await self._ask(who, self.sessions[who][-1], number))
             case "ask modern":
-                self._check(who, await self._ask_modern(who, number))
+                self._check(who, await self.ask_modern(who, number))
             case "steal" if self.sessions[whose] and who != whose:
                 stolen = await self._ask(who, self.sessions[whose][-1], number)
                 unknown = await self._ask(who, "7e57ab1e-0000-4000-8000-000000000000", number)
@@ -103,14 +109,14 @@ class Crowd:
                 pass
 
     async def _ask_and_check(self, who: int, number: int) -> None:
-        self._check(who, await self._ask_modern(who, number))
+        self._check(who, await self.ask_modern(who, number))
 
     async def _ask(self, who: int, session_id: str, number: int) -> BareAnswer:
-        method, params = ASKS[number]
+        method, params = CALLS[number]
         return await bare(self.http, "POST", "/mcp", request(method, params), mcp_session_id=session_id, **_named(who))
 
-    async def _ask_modern(self, who: int, number: int) -> BareAnswer:
-        method, params = ASKS[number]
+    async def ask_modern(self, who: int, number: int) -> BareAnswer:
+        method, params = CALLS[number]
         return await bare(
             self.http, "POST", "/mcp", request(method, {**params, "_meta": ENVELOPE}),
             mcp_protocol_version=MODERN, mcp_method=method, mcp_name=params.get("name") or params["uri"],
@@ -197,3 +203,23 @@ async def test_without_keys_of_their_own_strangers_see_no_account(
 def _own_app(clock: FakeClock, exchange: SimulatedExchange) -> Any:  # noqa: ANN401 - a context manager
     own = {"BINANCE_API_KEY": exchange.account.api_key, "BINANCE_SECRET_KEY": exchange.account.secret_key}
     return running_app(read_settings(own), clock=clock, network=NETWORK, transport=Loop(exchange))
+
+
+@requirement("data-model/session-isolation")
+async def test_a_chart_with_orders_reaches_their_owner_alone_and_is_not_kept(
+    clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    with strangers(exchange) as guests:
+        async with (
+            _own_app(clock, exchange) as app,
+            assembled(
+                app, authentication=Authentication(Names()), shares_server_key=False, session_cap=1_000
+            ) as running,
+        ):
+            crowd = Crowd(running, guests)
+            await crowd.act("ask together", 0, 0, OWN_CHART)
+            answer = await crowd.ask_modern(0, OWN_CHART)
+
+    assert crowd.own_seen == PEOPLE
+    assert b"chart://" not in answer.body
+    assert b"not_kept" in answer.body

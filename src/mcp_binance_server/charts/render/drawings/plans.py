@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from itertools import pairwise
 from math import isfinite
 from types import MappingProxyType
@@ -27,6 +28,7 @@ from mcp_binance_server.charts.render.drawings.styles import (
 from mcp_binance_server.charts.render.layout import EDGE, Box
 from mcp_binance_server.charts.render.look import Colour, OverrideReader, ink_on
 from mcp_binance_server.charts.render.marks import Tag
+from mcp_binance_server.charts.render.scale import moment_words
 from mcp_binance_server.charts.render.spec import DrawingSpec
 from mcp_binance_server.charts.render.stage import Sketch, Stage, place_of
 
@@ -142,6 +144,26 @@ KINDS = MappingProxyType({
 
 
 POSITIONS = frozenset(name for name, kind in KINDS.items() if kind.draw is position)
+
+
+def levels_in_words(drawing: DrawingSpec, write: Callable[[float], str], zone: tzinfo) -> str:
+    """Return what a drawing shows: the levels of a retracement or position, or its text, prices and times."""
+    options = OverrideReader(drawing.override)
+    if drawing.name in POSITIONS:
+        target, stop, entry = planned_prices(drawing, options, write)
+        return ", ".join(each.words for each in (entry, target, stop))
+    if drawing.name == "Fib Retracement":
+        return ", ".join(each.words for each in fib_levels(drawing, options, write))
+    points = [
+        " ".join(
+            [
+                *([] if each.price is None else [write(each.price)]),
+                *([] if each.time_ms is None else [moment_words(each.time_ms, zone)]),
+            ]
+        )
+        for each in drawing.points
+    ]
+    return ", ".join(filter(None, [drawing.text, " to ".join(points)]))
 
 
 def prices_of(drawing: DrawingSpec) -> list[float]:

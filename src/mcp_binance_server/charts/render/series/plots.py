@@ -11,6 +11,7 @@ from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
 
 VOLUME_ALPHA = 0.45
 LEVEL_ALPHA = 0.6
+LEAST_RUN = 10  # bars between two restarts of a line; with fewer, each bar gets a dash of its own
 
 
 def draw_study(stage: Stage, view: StudyView) -> None:
@@ -25,6 +26,11 @@ def draw_study(stage: Stage, view: StudyView) -> None:
             _columns(stage, look, line)
         elif look.kind == "dots":
             stage.canvas.dots([point for run in _runs(stage, line) for point in run], look.width, look.ink)
+        elif look.plot.anchored and _restarts_often(stage.bars):
+            half = stage.grid.slot / 2
+            points = [point for run in _runs(stage, line) for point in run]
+            rows = [(x - half, round(y) + 0.5, x + half, round(y) + 0.5) for x, y in points]
+            stage.canvas.lines(rows, look.ink, look.width)
         else:
             for run in _runs(stage, line, anchored=look.plot.anchored):
                 if len(run) == 1:
@@ -110,6 +116,11 @@ def _runs(stage: Stage, line: Line, *, anchored: bool = False) -> list[list[Poin
         if value is not None:
             runs[-1].append((x, stage.axis.y(value)))
     return [run for run in runs if run]
+
+
+def _restarts_often(bars: Columns) -> bool:
+    """Return True if an anchored line has so few bars in a period that its pieces look like waves of the price."""
+    return len(new_periods(bars)) * LEAST_RUN > len(bars)
 
 
 def new_periods(bars: Columns) -> set[int]:

@@ -2,11 +2,14 @@
 
 from pydantic import ConfigDict
 
+from mcp_binance_server.charts.config import MY_ORDERS
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.charts.arguments import ChartArguments
 from mcp_binance_server.surface.tools.rows import optional
 from mcp_binance_server.surface.views.markdown import instant
+
+NOT_LIVE = "not_live: your orders are in the picture only."
 
 
 class GetChartBars(ChartArguments):
@@ -35,7 +38,8 @@ async def get_chart_bars(context: Context, arguments: GetChartBars) -> ToolAnswe
     members = live_members(reading.request, arguments.since)
     if arguments.since is None:
         whole = whole_members(reading.request)
-        members |= {**whole, "is_over": reading.is_over, "warnings": [*reading.warnings, *whole["warnings"]]}
+        own = [NOT_LIVE] if arguments.configuration.get(MY_ORDERS) else []
+        members |= {**whole, "is_over": reading.is_over, "warnings": [*reading.warnings, *whole["warnings"], *own]}
     said = [LegendRow(**row).said for row in members["legend"]]
     told = f"{len(members['rows'])} bars for the chart's page as of {instant(reading.as_of_ms)}."
     answer = BarsAnswer(

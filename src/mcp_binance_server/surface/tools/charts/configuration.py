@@ -4,14 +4,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import SkipJsonSchema
 
 from mcp_binance_server.charts.chartimg.plan_memory import PlanSource
+from mcp_binance_server.charts.config import MY_ORDERS
 from mcp_binance_server.services.charts.configuration import JudgedChart
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.charts.arguments import ChartArguments
-from mcp_binance_server.surface.tools.rows import Row, omitted, optional
+from mcp_binance_server.surface.tools.rows import Row, is_none, omitted, optional
 
 if TYPE_CHECKING:
     from mcp_binance_server.charts.language.construct import Construction
@@ -63,7 +65,11 @@ class ChartDrawing(Row):
 
 
 class ChartConfig(Row):
+    model_config = ConfigDict(serialize_by_alias=True)
+
     symbol: str
+    compare: SkipJsonSchema[list[str] | None] = Field(None, exclude_if=is_none)
+    my_orders: SkipJsonSchema[bool | None] = Field(None, alias=MY_ORDERS, exclude_if=is_none)
     interval: str
     range: ChartRange | None = omitted("e.g. 7D, or from and to (default now)")
     theme: Theme | None = omitted()

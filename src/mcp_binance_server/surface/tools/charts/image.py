@@ -2,6 +2,7 @@
 
 import sys
 from base64 import b64encode
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -9,7 +10,12 @@ from mcp import types
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from mcp_binance_server.charts.config import MY_ORDERS
+from mcp_binance_server.charts.dialect.symbol import binance_pair
+from mcp_binance_server.domain.access import Scope
+from mcp_binance_server.domain.money import written
 from mcp_binance_server.services.charts.remote import ChartImage, ImageFormat
+from mcp_binance_server.services.charts.service import OwnLine
 from mcp_binance_server.surface.caller import reporting
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
@@ -17,7 +23,7 @@ from mcp_binance_server.surface.tools.charts.arguments import ChartArguments
 from mcp_binance_server.surface.tools.charts.facts import CAMEL
 from mcp_binance_server.surface.tools.rows import Row, omitted, optional
 from mcp_binance_server.surface.uris import CHART_VIEW
-from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, instant
 
 CHART_KEY = "mcp-binance-server/chart"
 MOST_META = 2_000  # bytes
@@ -65,6 +71,7 @@ class ImageAnswer(Answer):
 
 def image_answer(image: ChartImage) -> ImageAnswer:
     return ImageAnswer(
+        notes=list(image.notes),
         image_url=image.url,
         metadata=ImageMetadata(
             format=image.format.upper(),
@@ -119,15 +126,43 @@ def _size(meta: dict[str, Any]) -> int:
         return sys.maxsize
 
 
+def scope_of_chart(arguments: ChartArguments) -> Scope:
+    """Return the scope of a chart: with the caller's orders it reads an account."""
+    return "account:read" if arguments.configuration.get(MY_ORDERS) else "market:read"
+
+
+async def own_lines(context: Context, config: dict[str, Any]) -> list[OwnLine]:
+    """Return the prices of the caller's open orders, and the average price of what is held."""
+    pair = binance_pair(str(config.get("symbol")))
+    rules = await context.market.rules(pair.symbol if pair else str(config.get("symbol")))
+    orders, judged = (await context.orders.open(rules.symbol)).orders, await context.portfolio.judged()
+    profit = await context.profit.of(judged.valued, [rules.symbol])
+    lines: list[OwnLine] = []
+    for each in orders:
+        named = f"{each.side} {written(each.remaining)} {rules.base} {each.kind}"
+        lines += [OwnLine(each.price, named)] if each.price else []
+        lines += [OwnLine(each.stop_price, f"trigger of {named}")] if each.stop_price else []
+    average = next((each.average_price for each in profit.assets if each.asset == rules.base), None)
+    if average and rules.quote in DOLLAR_LIKE:
+        lines.append(OwnLine(average, f"average price of your {rules.base}"))
+    return lines
+
+
+async def _drawn(context: Context, arguments: GenerateChartImage, *, is_kept: bool) -> ChartImage:
+    config = arguments.configuration
+    if not config.get(MY_ORDERS):
+        return await context.charting.image(config, storage=is_kept, image_format=arguments.format)
+    lines = await own_lines(context, config)
+    image = await context.charting.with_own_lines(config, lines, image_format=arguments.format)
+    notes = [*image.notes, *([] if lines else ["You have no open order and no average price on this pair."])]
+    kept = ("not_kept: a picture with your orders gets no address",) if is_kept else ()
+    return replace(image, notes=tuple(notes), warnings=(*image.warnings, *kept))
+
+
 async def generate_chart_image(context: Context, arguments: GenerateChartImage) -> ToolAnswer:
     words_only = context.charting.sends_links and not arguments.include_data
-    image = await reporting(
-        context.progress,
-        "drawing the chart",
-        lambda: context.charting.image(
-            arguments.configuration, storage=arguments.storage or words_only, image_format=arguments.format
-        ),
-    )
+    is_kept = arguments.storage or words_only
+    image = await reporting(context.progress, "drawing the chart", lambda: _drawn(context, arguments, is_kept=is_kept))
     answer = image_answer(image)
     structured = None
     if arguments.include_data:
@@ -152,6 +187,7 @@ GENERATE_CHART_IMAGE = ToolSpec(
     arguments=GenerateChartImage,
     answer=None,
     run=generate_chart_image,
+    scope_of_call=scope_of_chart,
     loads=(
         "mcp_binance_server.charts.spec",
         "mcp_binance_server.charts.wire",

@@ -26,9 +26,7 @@ MOST_TICKERS = 20
 
 
 class GetTicker(Arguments):
-    symbol: Annotated[str, Field(max_length=200)] | None = optional(
-        "Trading pair without separator, e.g. BTCUSDT; lower case is fine"
-    )
+    symbol: Annotated[str, Field(max_length=200)] | None = optional("Trading pair, e.g. BTCUSDT; btc is fine")
     symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_TICKERS)] | None = optional(
         "Several pairs at once, instead of symbol"
     )

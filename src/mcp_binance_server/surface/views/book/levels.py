@@ -15,6 +15,7 @@ from mcp_binance_server.surface.views.markdown import (
     doubt_lines,
     exact,
     instant,
+    leveled,
     plain,
     price,
     with_more,
@@ -74,8 +75,8 @@ def book_page(
     lines = [
         f"# {plain(rules.symbol)} order book",
         _prices(rules, totals),
-        f"Bids {exact(totals.bid_total)} {base} in {len(book.bids)} levels, "
-        f"asks {exact(totals.ask_total)} {base} in {len(book.asks)} levels",
+        f"Bids {exact(totals.bid_total)} {base} in {leveled(len(book.bids))}, "
+        f"asks {exact(totals.ask_total)} {base} in {leveled(len(book.asks))}",
         f"{counted(max(len(book.bids), len(book.asks)), limit)} of each side; last update id {book.last_update_id}",
         footer(seen.at_ms, seen.origin, seen.host),
         "",
@@ -102,8 +103,8 @@ def order_book_page(seen: Observation[BookSnapshot], found: Iterable[str]) -> st
         f"**Best Bid**: {_best(rules, book.bids)}",
         f"**Best Ask**: {_best(rules, book.asks)}",
         *_middle(rules, totals),
-        f"**Bids**: {exact(totals.bid_total)} {base} in {len(book.bids)} levels",
-        f"**Asks**: {exact(totals.ask_total)} {base} in {len(book.asks)} levels",
+        f"**Bids**: {exact(totals.bid_total)} {base} in {leveled(len(book.bids))}",
+        f"**Asks**: {exact(totals.ask_total)} {base} in {leveled(len(book.asks))}",
         "",
         *(table if book.bids or book.asks else ["The book is empty."]),
         "",

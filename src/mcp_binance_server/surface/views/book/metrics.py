@@ -12,7 +12,7 @@ from mcp_binance_server.analytics.metric import Basis, Confidence, Metric, Unit,
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, exact, plain, price, span
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, exact, leveled, plain, price, span
 from mcp_binance_server.surface.views.measures import basis_points, number, why, written, written_average
 
 QUOTE_STEP = Decimal("0.01")
@@ -176,7 +176,7 @@ def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str
     if taken.vwap is None or taken.slip_mid_bps is None:
         return f"{order}: no price, {why(taken.why_null or report.top.why_null)}."
     slip = bps(taken.slip_mid_bps)
-    paid = f"average {_average(taken.vwap, rules)} over {taken.levels} levels, {slip} bps from the mid"
+    paid = f"average {_average(taken.vwap, rules)} over {leveled(taken.levels)}, {slip} bps from the mid"
     if taken.complete:
         return f"{order}: {paid}, fees excluded."
     step = QUOTE_STEP if taken.unit == "quote" else rules.step

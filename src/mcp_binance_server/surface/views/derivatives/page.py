@@ -85,6 +85,10 @@ def _funding_lines(told: Mapping[str, Any], interval_hours: int) -> list[str]:
     ]
 
 
+def _grouped(text: str | None) -> str:
+    return NOTHING if text is None else f"{Decimal(text):,f}"
+
+
 def _interest_lines(told: Mapping[str, Any]) -> list[str]:
     to = "" if told["change_to"] is None else f", change to {told['change_to']}"
     contracts, value = (
@@ -92,7 +96,7 @@ def _interest_lines(told: Mapping[str, Any]) -> list[str]:
         for side in ("change_contracts", "change_value")
     )
     return [
-        f"**Open interest**: contracts {told['contracts']} at {told['at']}, value {told['value']} "
+        f"**Open interest**: contracts {_grouped(told['contracts'])} at {told['at']}, value {_grouped(told['value'])} "
         f"by the mark at {told['mark_at']}, {_rank_words(told)}",
         f"Open interest change contracts {contracts}; change value {value}{to}; 24h change percentile "
         f"{_shown(told['change_percentile'])} (change n {told['change_n']})",

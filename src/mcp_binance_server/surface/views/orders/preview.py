@@ -4,7 +4,16 @@ from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant, money, plain, price
+from mcp_binance_server.surface.views.markdown import (
+    average,
+    average_places,
+    bps_places,
+    instant,
+    leveled,
+    money,
+    plain,
+    price,
+)
 from mcp_binance_server.trading.judgement.intent import DIGITS
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, ReadAmount, written
 
@@ -35,7 +44,7 @@ def _lines(tried: PreviewedOrder) -> list[str]:
         "",
         *(f"**Read**: {read_words(each, shown.rules)}" for each in tried.amounts),
         *(
-            f"**Changed**: {each.argument} {written(each.received)} -> {written(each.used)} ({each.rule})"
+            f"**Changed**: {each.argument} {grouped(each.received)} -> {grouped(each.used)} ({each.rule})"
             for each in tried.changes
         ),
         f"**Would**: {BEHAVIOURS[shown.behaviour]} ({_touch(shown)})",
@@ -99,16 +108,22 @@ def short(value: Decimal, places: int = 8) -> str:
         return written(round_to_places(value, places))
 
 
+def grouped(value: Decimal) -> str:
+    """Format an amount with thousands separators and at most eight decimals."""
+    with localcontext(prec=DIGITS):
+        return f"{Decimal(short(value)):,f}"
+
+
 def _order(shown: Preview) -> str:
     order, rules = shown.order, shown.rules
     if order.quantity is not None:
-        what = f"{written(order.quantity)} {plain(rules.base)}"
+        what = f"{grouped(order.quantity)} {plain(rules.base)}"
     else:
-        what = f"{plain(rules.base)} for {written(order.quote_quantity or Decimal(0))} {plain(rules.quote)}"
-    at = f" at {written(order.price)}" if order.price is not None else ""
-    stop = f", stop {written(order.stop_price)}" if order.stop_price is not None else ""
+        what = f"{plain(rules.base)} for {_money(shown, order.quote_quantity or Decimal(0))}"
+    at = f" at {_price(shown, order.price)}" if order.price is not None else ""
+    stop = f", stop {_price(shown, order.stop_price)}" if order.stop_price is not None else ""
     if order.trailing is not None and order.stop_price is not None:
-        stop = f", trailing {written(order.trailing)}% (first trigger {written(order.stop_price)})"
+        stop = f", trailing {written(order.trailing)}% (first trigger {_price(shown, order.stop_price)})"
     return f"{order.side} {what} {order.kind}{at}{stop} ({plain(rules.symbol)})"
 
 
@@ -131,14 +146,14 @@ def _fill(shown: Preview) -> list[str]:
         )
         if bps is not None
     ]
-    average = short(fill.average, average_places(shown.rules.tick, fill.average))
+    mean = average(fill.average, shown.rules.quote, shown.rules.tick)
     asset = shown.rules.base if order.quantity is not None else shown.rules.quote
-    worst = "" if fill.worst is None else f", worst price {written(fill.worst)}"
+    worst = "" if fill.worst is None else f", worst price {_price(shown, fill.worst)}"
     return [
-        f"**Fill**: quantity {short(fill.base)} {plain(shown.rules.base)}, value {short(fill.quote)} "
-        f"{plain(shown.rules.quote)}, average price {average}{worst}, {', '.join(against)}",
-        f"**Complete**: {'yes' if fill.complete else 'no'}, {fill.levels} levels, "
-        f"unfilled {short(fill.unfilled)} {plain(asset)}",
+        f"**Fill**: quantity {grouped(fill.base)} {plain(shown.rules.base)}, value {_money(shown, fill.quote)}, "
+        f"average price {mean}{worst}, {', '.join(against)}",
+        f"**Complete**: {'yes' if fill.complete else 'no'}, {leveled(fill.levels)}, "
+        f"unfilled {grouped(fill.unfilled)} {plain(asset)}",
     ]
 
 
@@ -152,7 +167,7 @@ def _balances(tried: PreviewedOrder) -> list[str]:
     if not tried.balances_checked:
         return [f"**Balances**: {NO_KEY}"]
     lines = [
-        f"**{plain(each.asset)}**: {short(each.free)} free -> {short(each.after)} once filled"
+        f"**{plain(each.asset)}**: {grouped(each.free)} free -> {grouped(each.after)} once filled"
         for each in tried.preview.holdings
     ]
     return [
