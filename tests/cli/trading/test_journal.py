@@ -158,6 +158,7 @@ def test_a_table_has_every_field_of_every_order(folder: Path, capsys: Output) ->
         "quantity": "0.001",
         "price": "60000",
         "stop_price": "",
+        "trailing_bps": "",
         "state": "ACKED",
         "status": "FILLED",
         "executed": "0.001",
