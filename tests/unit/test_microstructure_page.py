@@ -118,7 +118,7 @@ def test_a_usual_market_is_called_so_and_its_capacity_never_rounded_up() -> None
         ),
         (
             replace(health(), now=None, unknown=Unknown("stale_book")),
-            "No judgement, the book is too old.",
+            "No judgement, the book has not changed for too long.",
         ),
     ],
 )

@@ -25,7 +25,7 @@ from mcp_binance_server.analytics.market.profile import (
     profile_of_candles,
     profile_of_trades,
 )
-from mcp_binance_server.analytics.metric import Source, Window
+from mcp_binance_server.analytics.metric import Source, Unknown, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
 from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import STABLECOINS, Price
@@ -196,10 +196,9 @@ class LiquidityService:
         return _TradedNow(profile, path, window, coverage, len(trades), source, flow)
 
     def _judge(self, watch: Watch, traded: _TradedNow, quoted: Quoted) -> ThinRanges:
-        """Compare a window with random shuffles of it, or return the cached result.
-
-        This is the most expensive step here.
-        """
+        """Compare a window with its shuffles, or return the cached result. This is the most expensive step here."""
+        if watch.is_frozen:
+            return ThinRanges(found=None, why_null="stale_book")
         key = watch.rules.symbol, traded.window, traded.source, quoted.spread
         made = self._judged.get(key)
         if made is not None:
@@ -276,8 +275,8 @@ def _stop(
 def _standing(watch: Watch, now_ms: int) -> StandingReport:
     """Return the feed's verdict on the last whole minute, if that minute ended less than two minutes ago."""
     feed = watch.feed
-    if feed is None:
-        return StandingReport(unknown=watch.unknown)
+    if feed is None or watch.is_frozen:
+        return StandingReport(unknown=watch.unknown if feed is None else Unknown("stale_book"))
     past = feed.pasts.scores["standing_size"]
     newest = feed.minutes.ended[-1] if feed.minutes.ended else None
     if newest is None or newest.end_ms <= now_ms - 2 * MINUTE_MS:

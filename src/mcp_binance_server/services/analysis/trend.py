@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_binance_server.analytics.book.report import QUIET_GAPS
 from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST, closed_window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
 from mcp_binance_server.analytics.trend.outlook import TradingReport, judge
-from mcp_binance_server.domain.market import Sourced
-from mcp_binance_server.domain.periods import Candle, Interval
+from mcp_binance_server.domain.market import MarketView, Sourced
+from mcp_binance_server.domain.periods import DAY_MS, Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.size import SizeService
@@ -17,6 +18,8 @@ from mcp_binance_server.services.market.service import MarketService
 # A day of 3-minute bars takes one call. A day of 1-minute bars would take two.
 PROFILE_INTERVAL: Interval = "3m"
 PROFILE_BARS = 480
+# The exchange sends a ticker every second. After ten times that, its data are too old to be judged.
+QUIET_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class AnalysisService:
             strategy=strategy,
             risk=risk,
             thresholds=self.thresholds,
+            is_stale=self._is_stale(view, hourly.value),
         )
         missing = _missing({"hourly candles": hourly, "candles of the day": day, "order book": sizing})
         newest = hourly.value.value[-1].close if hourly.value and hourly.value.value else None
@@ -57,6 +61,16 @@ class AnalysisService:
 
     async def _bars(self, symbol: Symbol, interval: Interval, limit: int) -> Sourced[tuple[Candle, ...]]:
         return await self.client.candles(symbol, interval, limit)
+
+    def _is_stale(self, view: MarketView, hourly: Sourced[tuple[Candle, ...]] | None) -> bool:
+        """Return whether the ticker or the running hourly candle ended too long ago to be judged."""
+        trades = view.ticker.trade_count
+        if not trades:
+            return False
+        ended_ms = hourly.value[-1].close_time_ms if hourly and hourly.value else None
+        over_ms = 0 if ended_ms is None else self.market.time.now_ms() - ended_ms
+        # Without a trade, the candle of a new hour can be missing.
+        return view.age_ms > QUIET_MS or over_ms > max(QUIET_MS, QUIET_GAPS * DAY_MS // trades)
 
     def _closed(self, bars: Sourced[tuple[Candle, ...]] | None) -> tuple[Candle, ...] | None:
         return None if bars is None else tuple(closed_window(bars.value, self.market.time.now_ms()))

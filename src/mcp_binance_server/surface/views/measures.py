@@ -34,7 +34,7 @@ UNKNOWN = "unknown"
 WHY: dict[str, str] = {
     "one_sided_book": "one side of the book is empty",
     "crossed_book": "the book is crossed and cannot be trusted",
-    "stale_book": "the book is too old",
+    "stale_book": "the book has not changed for too long",
     "no_events": "nothing has happened yet",
     "no_trades": "nothing was traded",
     "insufficient_events": "too few events",
@@ -75,7 +75,7 @@ def context_member(basis: Basis, rules: SymbolRules) -> dict[str, Any]:
         "quote": rules.quote,
     }
     if basis.stale:
-        context["stale"] = True
+        context |= {"stale": True, "unchanged_for_ms": basis.age_ms}
     if basis.depth_levels is not None:
         bids, asks = basis.depth_levels
         context["depth_levels"] = {"bids": bids, "asks": asks}
@@ -223,7 +223,7 @@ def basis_line(context: Mapping[str, Any], network: str, thresholds: str) -> str
     if "depth_levels" in context:
         parts.append(f"depth levels {_pairs(context['depth_levels'])}")
     if context.get("stale"):
-        parts.append("stale yes")
+        parts.append(f"stale yes, unchanged for {context['unchanged_for_ms']} ms")
     return f"*{'; '.join([*parts, f'thresholds: {thresholds}'])}*"
 
 

@@ -17,6 +17,7 @@ MOMENTUM = {
     "positive": "positive momentum with a {size} gain",
     "negative": "negative momentum with a {size} loss",
     "little": "little net movement ({signed}, {strength})",
+    "stale": "a net change of {signed}, not judged because the data are old,",
     "not_judged": "a net change of {signed}, not judged without a week of hourly bars,",
 }
 AGAINST = {"usual_day": "{strength:.1f} of a normal day's move", "own_noise": "{strength:.1f} of the day's own noise"}
@@ -52,8 +53,10 @@ def _sentiment(day: DaySummary) -> str:
     return SENTIMENT[day.sentiment].format(where=where)
 
 
-def bias_line(bias: Bias) -> str:
-    """Return the direction of the week, and how often a direction appears by chance."""
+def bias_line(bias: Bias, *, is_stale: bool = False) -> str:
+    """Return the direction of the week, and how often chance alone would give a direction."""
+    if is_stale:
+        return "**Bias**: not judged: the data are old"
     if bias.direction is None or bias.t is None:
         return f"**Bias**: not judged: {bias.n} of {bias.needed} hourly returns"
     return (
