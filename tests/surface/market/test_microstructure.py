@@ -92,7 +92,7 @@ async def test_without_streams_nothing_is_claimed_of_a_window(client: Client) ->
     found = (await measures(client, "detect_market_anomalies"))["metrics"]
     health = (await measures(client, "get_microstructure_health"))["metrics"]
 
-    assert found["events"]["value"] == []
+    assert found["events"]["value"] is None
     assert {each["why"] for each in found["not_judged"]["value"]} == {"upstream_unavailable"}
     assert len(found["not_judged"]["value"]) == 5
     assert found["stress"]["value"] is None
@@ -207,7 +207,7 @@ async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_
     waiting = {each["event"]: (each["have"], each["need"]) for each in answer["metrics"]["not_judged"]["value"]}
     assert waiting["hidden_size"] == (13, 49)
     assert len(waiting) == 5
-    assert answer["metrics"]["events"]["value"] == []
+    assert answer["metrics"]["events"]["value"] is None
     assert "not judged: 13 of 49 minutes" in answer["summary"]
 
 
@@ -230,7 +230,7 @@ async def test_what_is_usual_for_markets_alike_is_said_in_both_channels_and_on_t
     alike = "tick under 0.1 bps, 60 to 600 trades a minute"
     assert (waiting["hidden_size"]["usual_of_class"], waiting["hidden_size"]["reference_class"]) == (True, alike)
     assert "usual_of_class" not in waiting["absorption"], "nothing was measured yet"
-    assert metrics["events"]["value"] == []
+    assert metrics["events"]["value"] is None
     assert f"usual for similar markets ({alike})" in section(text, "Market Anomalies")
     assert "not judged: 12 of 49 minutes" in section(text, "Market Anomalies")
     assert Text(text_of(result)).missing(result.structured_content) == []

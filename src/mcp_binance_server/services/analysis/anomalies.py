@@ -77,6 +77,7 @@ def _basis(feed: SymbolFeed, view: BookView, ends: list[int], now_ms: int, windo
         age_ms=feed.age_ms(now_ms) if feed.book_ms else view.age_ms,
         depth_levels=(len(view.snapshot.bids), len(view.snapshot.asks)),
         gaps=feed.counts.gaps + feed.counts.lost,
+        stale=view.is_stale,
     )
 
 
