@@ -15,13 +15,13 @@ _ONE = Quantity(Decimal(1))
 
 
 def hours_of(symbol: str) -> list[Candle]:
-    """Return the hourly candles of BTCUSDT or ETHUSDT, oldest first, one an hour."""
+    """Return the hourly candles of BTCUSDT or ETHUSDT, oldest first, one an hour, each with a hundred trades."""
     (path,) = _folder().glob(f"{symbol}-1h-*.csv.gz")
     rows: dict[int, Candle] = {}
     for row in _rows(path):
         opened_ms = int(row["open_ms"])
         opened, high, low, close = (Price(Decimal(row[name])) for name in ("open", "high", "low", "close"))
-        candle = Candle(opened_ms, opened_ms + HOUR_MS - 1, opened, high, low, close, _ONE, _ONE, 1, _ONE)
+        candle = Candle(opened_ms, opened_ms + HOUR_MS - 1, opened, high, low, close, _ONE, _ONE, 100, _ONE)
         rows.setdefault(opened_ms, candle)
     return [rows[opened_ms] for opened_ms in sorted(rows)]
 

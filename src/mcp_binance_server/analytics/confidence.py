@@ -47,7 +47,7 @@ def wilson(successes: int, trials: int) -> Interval | None:
     return Interval(share, min(low, share), max(high, share), trials, "wilson_lower_bound_on_uncertainty")
 
 
-def shrunk_share(successes: int, trials: int, long_run: float, worth: float = 10.0) -> float:
+def shrunk_share(successes: float, trials: int, long_run: float, worth: float = 10.0) -> float:
     """Shrink a share towards its long-run rate (Efron and Morris 1975). The rate weighs as much as `worth` trials."""
     return (successes + worth * long_run) / (trials + worth)
 

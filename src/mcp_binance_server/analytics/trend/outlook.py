@@ -7,6 +7,7 @@ from decimal import Decimal
 from mcp_binance_server.analytics.indicators.basic import atr, closes, ema, latest, rsi
 from mcp_binance_server.analytics.indicators.table import INDICATORS, SETTLED
 from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
+from mcp_binance_server.analytics.liquidity.stops import Noise
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles
 from mcp_binance_server.analytics.market.volatility import (
     RealisedVolatility,
@@ -75,6 +76,8 @@ class Outlook:
     risk_fraction: Decimal
     is_stale: bool = False
     """Whether the data are too old to be judged. Then no word is given for them."""
+    noise: Noise | None = None
+    """Usual move of the pair, or None if it could not be measured."""
 
     @property
     def entry_level(self) -> Cluster | None:
@@ -150,6 +153,7 @@ def judge(
     risk: RiskTolerance,
     thresholds: Thresholds = DEFAULTS,
     is_stale: bool = False,
+    noise: Noise | None = None,
 ) -> Outlook:
     """Judge a symbol by its ticker, its hourly bars and finer bars of the day. None means that a read failed.
 
@@ -192,4 +196,5 @@ def judge(
         by_atr=by_atr,
         risk_fraction=thresholds.risk_fraction[risk],
         is_stale=is_stale,
+        noise=noise,
     )

@@ -16,7 +16,7 @@ from mcp_binance_server.analytics.liquidity.report import (
     ThinRangeReport,
     costs_of,
 )
-from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, noise_of, stop_price
+from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, stop_price
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRanges, thin_ranges
 from mcp_binance_server.analytics.market.glance import TakerFlow, flow_of_bars, flow_of_tape, touch_of
 from mcp_binance_server.analytics.market.profile import (
@@ -34,6 +34,7 @@ from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.cost import order_cost
+from mcp_binance_server.services.analysis.noise import read_noise
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
     INTERVAL_MS,
@@ -84,7 +85,14 @@ class LiquidityService:
     _judged: RecentResults[ThinRanges] = field(default_factory=lambda: RecentResults[ThinRanges](MOST_KEPT), repr=False)
 
     async def thin_ranges(
-        self, text: str, minutes: int, percentile: int | None, *, side: StopSide = "long", horizon_ms: int = DAY_MS
+        self,
+        text: str,
+        minutes: int,
+        percentile: int | None,
+        *,
+        side: StopSide = "long",
+        horizon_ms: int = DAY_MS,
+        chance: float | None = None,
     ) -> ThinRangeReport:
         """Find price ranges with little past trading.
 
@@ -97,7 +105,7 @@ class LiquidityService:
             now = quoted.required()
             standing = _standing(watch, self.live.time.now_ms())
             found = self._judge(watch, traded.required(), now)
-            stop = _stop(watch, now, noise, found, standing, side=side, horizon_ms=horizon_ms)
+            stop = _stop(watch, now, noise, found, standing, side=side, horizon_ms=horizon_ms, chance=chance)
             return self._report(
                 watch,
                 traded.required(),
@@ -147,9 +155,7 @@ class LiquidityService:
             )
 
     async def _noise(self, watch: Watch) -> Noise | None:
-        """Measure the usual price move from the bars of one day. Return None if there is hardly any trading."""
-        to_ms = settled_ms(self.live.time.now_ms(), INTERVAL_MS["5m"])
-        return noise_of(await closed_candles(self.client, watch.rules.symbol, "5m", to_ms - DAY_MS, to_ms))
+        return await read_noise(self.client, watch.rules.symbol, self.live.time.now_ms())
 
     async def _traded(self, watch: Watch, minutes: int) -> _TradedNow:
         """Use every trade if a few calls suffice. Otherwise use the finest bars that the window allows."""
@@ -252,6 +258,7 @@ def _stop(
     *,
     side: StopSide = "long",
     horizon_ms: int = DAY_MS,
+    chance: float | None = None,
 ) -> StopReport:
     if quoted.price is None:
         return StopReport(stop=None, noise=noise.value, why_null="no_trades")
@@ -268,6 +275,7 @@ def _stop(
         standing=standing.prices,
         side=side,
         horizon_ms=horizon_ms,
+        chance=chance,
     )
     return StopReport(stop=stop, noise=noise.value)
 

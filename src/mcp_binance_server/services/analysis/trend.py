@@ -5,12 +5,14 @@ from typing import Any
 
 from mcp_binance_server.analytics.book.report import QUIET_GAPS
 from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST, closed_window
+from mcp_binance_server.analytics.liquidity.stops import noise_of
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
 from mcp_binance_server.analytics.trend.outlook import TradingReport, judge
 from mcp_binance_server.domain.market import MarketView, Sourced
 from mcp_binance_server.domain.periods import DAY_MS, Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.services.analysis.noise import read_day
 from mcp_binance_server.services.analysis.size import SizeService
 from mcp_binance_server.services.gathering import Part, gather
 from mcp_binance_server.services.market.service import MarketService
@@ -34,11 +36,12 @@ class AnalysisService:
     async def trading(self, text: str, strategy: Strategy, risk: RiskTolerance) -> TradingReport:
         """Judge a symbol for one long trade. Without candles, only the day is judged, and the page says so."""
         symbol = await self.market.directory.expect(text)
-        ticker, hourly, day, sizing = await gather(
+        ticker, hourly, day, sizing, bars = await gather(
             lambda: self.market.priced(text),
             lambda: self._bars(symbol, "1h", ONE_REQUEST),
             lambda: self._bars(symbol, PROFILE_INTERVAL, PROFILE_BARS),
             lambda: self.size.read(symbol),
+            lambda: read_day(self.client, symbol, self.market.time.now_ms()),
         )
         view = ticker.required()
         await self.client.pace.step()
@@ -51,6 +54,7 @@ class AnalysisService:
             risk=risk,
             thresholds=self.thresholds,
             is_stale=self._is_stale(view, hourly.value),
+            noise=noise_of(bars.value or (), self._closed(hourly.value) or ()),
         )
         missing = _missing({"hourly candles": hourly, "candles of the day": day, "order book": sizing})
         newest = hourly.value.value[-1].close if hourly.value and hourly.value.value else None

@@ -84,7 +84,7 @@ def _added(report: TradingReport) -> list[str]:
         if trend is not None
         else []
     )
-    return [*lines, *rule_lines(view, outlook), "", *size_lines(report), _data(report), *unavailable]
+    return [*lines, *rule_lines(report), "", *size_lines(report), _data(report), *unavailable]
 
 
 def _trend(view: MarketView, trend: Trend, *, is_stale: bool) -> list[str]:
