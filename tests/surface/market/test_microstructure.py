@@ -155,7 +155,7 @@ async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) 
 
     assert re.search(r"^## Market Health: (Usual|Thin|Strained|Broken) \(\d+\)$", text, re.MULTILINE)
     assert re.search(r"^\| Hidden size \| nothing unusual \(6\d min of own past\) \|", text, re.MULTILINE)
-    assert re.search(r"seen in \d+ of the last 6\d minutes \(\d+\.\d %\)", text)
+    assert re.search(r"seen in \d+ of 6\d minutes as busy \(\d+\.\d %\)", text)
     assert "judged unusual; by chance alone, about" in text
     assert text.splitlines()[1].startswith("**Spread**: 1 tick, at its minimum")
     assert [line.split("**")[1] for line in text.splitlines()[1:6]] == ["Spread", "Depth", "Flow", "Cost", "Health"]
@@ -277,7 +277,7 @@ async def test_equal_refills_in_the_stream_are_told_with_their_base_rate_and_nob
     assert found["p"] == pytest.approx(1 / (found["base_rate"]["n"] + 1), abs=1e-4)
     assert found["text"].startswith("consistent with hidden size at $")
     assert "| Hidden size | unusual: consistent with hidden size at $" in text
-    assert re.search(r"seen in 0 of the last 6\d minutes \(0\.0 %\)", section(text, "Market Anomalies"))
+    assert re.search(r"seen in 0 of 6\d minutes as busy \(0\.0 %\)", section(text, "Market Anomalies"))
     assert not INTENT.search(text)
 
 
