@@ -67,14 +67,16 @@ class AnalysisService:
         return await self.client.candles(symbol, interval, limit)
 
     def _is_stale(self, view: MarketView, hourly: Sourced[tuple[Candle, ...]] | None) -> bool:
-        """Return whether the ticker or the running hourly candle ended too long ago to be judged."""
+        """Return whether the market has stopped: its running hourly candle ended too long ago to be judged.
+
+        Without candles the close time of the ticker counts.
+        """
         trades = view.ticker.trade_count
-        if not trades:
-            return False
-        ended_ms = hourly.value[-1].close_time_ms if hourly and hourly.value else None
-        over_ms = 0 if ended_ms is None else self.market.time.now_ms() - ended_ms
+        if not trades or hourly is None or not hourly.value:
+            return bool(trades) and view.age_ms > QUIET_MS
         # Without a trade, the candle of a new hour can be missing.
-        return view.age_ms > QUIET_MS or over_ms > max(QUIET_MS, QUIET_GAPS * DAY_MS // trades)
+        over_ms = self.market.time.now_ms() - hourly.value[-1].close_time_ms
+        return over_ms > max(QUIET_MS, QUIET_GAPS * DAY_MS // trades)
 
     def _closed(self, bars: Sourced[tuple[Candle, ...]] | None) -> tuple[Candle, ...] | None:
         return None if bars is None else tuple(closed_window(bars.value, self.market.time.now_ms()))
