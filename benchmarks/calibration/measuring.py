@@ -12,6 +12,7 @@ from calibration.injections import EFFECTS
 from calibration.rates import Table
 from calibration.records import HealthAt, Minute, Said, Second, Tape, TrendWords, Truth
 from calibration.tapes import signed, walked
+from calibration.turns import LEVEL, Turns, turning
 from calibration.zero_intelligence import REGIMES, Market, Regime
 
 HISTORY = 60
@@ -43,6 +44,7 @@ CHANGES = {"x3": 3.0, "x1/3": 1 / 3}
 # A day from half to twice the usual, after a weekend day of half its activity.
 SEASON = "weekly season"
 WEEKEND = 0.5
+LEAST_TURNS = 8
 
 
 class BookJudge(Protocol):
@@ -59,6 +61,7 @@ Learn = Callable[[Sequence[Minute]], BookJudge]
 FlowWord = Callable[[Sequence[Tape], Tape, int], int | None]
 ThinRanges = Callable[[Tape], list[tuple[float, float]] | None]
 Trend = Callable[[Floats], TrendWords]
+StandingOut = Callable[[Turns], list[tuple[float, float]]]
 
 
 def books(learn: Learn, size: Size, seed: int, regimes: Sequence[Regime] = REGIMES) -> Table:
@@ -238,6 +241,18 @@ def series(trend: Trend, size: Size, seed: int) -> Table:
                 word = said.sentiment if what == "sentiment" else said.bias
                 table.add("Drifting series: found", f"{what}: {label}", word == 1)
     table.notes.append(f"Strength of a level and its distance from the middle: rank correlation {lean(leaning):+.2f}")
+    return table
+
+
+def levels(standing_out: StandingOut, size: Size, seed: int) -> Table:
+    """Count levels that stand out on walks with and without a level that turns four of five approaches."""
+    table = Table()
+    for at in range(size.series):
+        table.add("Walks without a level", "a level stands out", bool(standing_out(turning(1_000 * seed + at, None))))
+        walk = turning(1_000 * seed + at, 0.8)
+        if walk.approaches >= LEAST_TURNS:
+            found = any(abs(price - LEVEL) <= reach for price, reach in standing_out(walk))
+            table.add("Walks with a level: found", "turns 80 % of eight or more approaches", found)
     return table
 
 

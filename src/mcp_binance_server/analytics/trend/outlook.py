@@ -29,6 +29,8 @@ from mcp_binance_server.domain.symbols import SymbolRules
 HOUR_MS = 3_600_000
 # Bars that a page reports on. Earlier bars only warm up the averages.
 BARS = 200
+# Bars in which levels are looked for and tested.
+LEVEL_BARS = 1_000
 LEAST_BARS = 15
 FAST, SLOW, LONG, WILDER = 20, 50, 200, 14
 
@@ -173,7 +175,7 @@ def judge(
     levels = by_atr = None
     if measured is not None:
         levels = support_and_resistance(
-            bars[-BARS:], price, measured.atr, high_24h=ticker.high, low_24h=ticker.low,
+            bars[-LEVEL_BARS:], price, measured.atr, high_24h=ticker.high, low_24h=ticker.low,
             profile=profile, tick=rules.tick, thresholds=thresholds,
         )  # fmt: skip
         by_atr = atr_levels(

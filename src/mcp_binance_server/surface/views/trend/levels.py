@@ -13,6 +13,7 @@ from mcp_binance_server.surface.views.trend.words import band, code_words, entry
 
 # Number of reasons shown for a level.
 MOST_REASONS = 3
+MOST_LEVELS = 4
 # Binance's taker fee without a discount, if no account is known.
 USUAL_FEE = Decimal(TAKER_FEE_BPS) / 10_000
 
@@ -41,29 +42,37 @@ def level_lines(view: MarketView, outlook: Outlook) -> list[str]:
     named: dict[Cluster, str] = {}
     for name, level in (
         ("R1", levels.resistance),
-        *(("At the price", each) for each in levels.at_price),
         ("S1", levels.support),
         ("At the target", outlook.target_level),
         ("At the entry", outlook.entry_level if outlook.buys else None),
+        *(("At the price", each) for each in levels.at_price),
     ):
         if level is not None:
             named.setdefault(level, name)
     if not named:
         return [heading, "_None by rule (no level near the price)_"]
+    shown = sorted([*named][:MOST_LEVELS], key=lambda each: each.price, reverse=True)
+    # Without a level that stands out there is nothing to say of any, so the column is left out.
+    judged = any(level.stands_out for level in shown)
+    head = ["Level", "Price", "From", *(["When the price came back"] if judged else [])]
     rows = [
-        f"| {named[level]} | {shown_price(view, level.price)} | {_origins(level)} | {_held(level, levels.usual)} |"
-        for level in sorted(named, key=lambda each: each.price, reverse=True)
+        [
+            named[level],
+            shown_price(view, level.price),
+            _origins(level),
+            *([_held(level, levels.usual)] if judged else []),
+        ]
+        for level in shown
     ]
-    return [heading, "| Level | Price | From | When the price came back |", "|-|-|-|-|", *rows]
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return [heading, lines[0], f"|{'-|' * len(head)}", *lines[1:]]
 
 
 def _held(level: Cluster, usual: float) -> str:
     held, n = level.approaches
-    random = f"a random level holds {usual * 100:.0f} % of the time"
-    if not n:
-        return f"not tested since; {random}"
-    judged = "significant" if level.stands_out else "not significant"
-    return f"held {held} of {n} {'test' if n == 1 else 'tests'} ({random}: {judged}, strength {level.strength:+.2f})"
+    if not level.stands_out:
+        return "does not stand out"
+    return f"held {held} of {n} tests (a random level holds {usual * 100:.0f} % of the time: significant)"
 
 
 def _origins(level: Cluster) -> str:
