@@ -86,7 +86,7 @@ async def _minute(market: LiveMarket, symbol: str, heard: Heard) -> None:
     for _ in range(60 // EVERY_S):
         await market.run(EVERY_S)
         said = await _asked(market, "detect_market_anomalies", symbol)
-        events = said["events"]["value"]
+        events = said["events"]["value"] or []
         if (now := said["stress"].get("value")) is not None and "not_judged" not in said["stress"]:
             stress.append(now["unusual"])
         health = await _asked(market, "get_microstructure_health", symbol)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import pi, sin
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from calibration.injections import EFFECTS
 from calibration.rates import Table
 from calibration.records import HealthAt, Minute, Said, Second, Tape, TrendWords, Truth
 from calibration.tapes import signed, walked
+from calibration.turns import LEVEL, Turns, turning
 from calibration.zero_intelligence import REGIMES, Market, Regime
 
 HISTORY = 60
@@ -18,16 +20,31 @@ BAD = ("Strained", "Broken")
 
 
 class Size(NamedTuple):
-    """How much is generated: calm minutes and injected ones of each effect per regime, tapes, walks, series."""
+    """How much is generated: calm minutes and injected ones of each effect per regime, tapes, walks, series.
+
+    `changed` minutes follow a change of activity; a day of a season is thinned out to `day` minutes.
+    """
 
     calm: int
     injected: int
     tapes: int
     walks: int
     series: int
+    changed: int
+    day: int
 
 
-SIZES = {"quick": Size(20, 3, 60, 20, 30), "default": Size(45, 5, 80, 50, 60), "full": Size(300, 40, 1000, 300, 600)}
+SIZES = {
+    "quick": Size(20, 3, 60, 20, 30, 30, 120),
+    "default": Size(45, 5, 80, 50, 60, 45, 120),
+    "full": Size(300, 40, 1000, 300, 600, 60, 360),
+}
+# Changes of activity without an event: every rate times this, after a calm past.
+CHANGES = {"x3": 3.0, "x1/3": 1 / 3}
+# A day from half to twice the usual, after a weekend day of half its activity.
+SEASON = "weekly season"
+WEEKEND = 0.5
+LEAST_TURNS = 8
 
 
 class BookJudge(Protocol):
@@ -44,6 +61,7 @@ Learn = Callable[[Sequence[Minute]], BookJudge]
 FlowWord = Callable[[Sequence[Tape], Tape, int], int | None]
 ThinRanges = Callable[[Tape], list[tuple[float, float]] | None]
 Trend = Callable[[Floats], TrendWords]
+StandingOut = Callable[[Turns], list[tuple[float, float]]]
 
 
 def books(learn: Learn, size: Size, seed: int, regimes: Sequence[Regime] = REGIMES) -> Table:
@@ -52,6 +70,45 @@ def books(learn: Learn, size: Size, seed: int, regimes: Sequence[Regime] = REGIM
     for regime in regimes:
         _one_book(learn, size, seed, regime, table)
     return table
+
+
+def changed_books(learn: Learn, size: Size, seed: int, regimes: Sequence[Regime] = REGIMES) -> Table:
+    """Count what is said of minutes in which nothing but the activity of the market has changed."""
+    table = Table()
+    for regime in regimes:
+        market = Market(regime, seed)
+        for _ in range(2):
+            market.minute()
+        past = [market.minute() for _ in range(2 * HISTORY)]
+        for name, times in CHANGES.items():
+            fork = market.fork()
+            fork.regime = _times(regime, times)
+            _said_of(table, name, learn(past), [fork.minute() for _ in range(size.changed)])
+        season = Market(regime, seed + 1)
+        weekend, monday = ([_of_day(season, regime, at, size.day, day) for at in range(size.day)] for day in (0, 1))
+        _said_of(table, SEASON, learn(weekend), monday)
+    return table
+
+
+def _of_day(market: Market, regime: Regime, at: int, day: int, week: int) -> Minute:
+    market.regime = _times(regime, (WEEKEND, 1.0)[week] * 2 ** sin(2 * pi * at / day))
+    return market.minute()
+
+
+def _times(regime: Regime, times: float) -> Regime:
+    return regime._replace(
+        limit_rate=regime.limit_rate * times,
+        market_rate=regime.market_rate * times,
+        cancel_rate=regime.cancel_rate * times,
+    )
+
+
+def _said_of(table: Table, name: str, judge: BookJudge, minutes: Sequence[Minute]) -> None:
+    for minute in minutes:
+        for kind, said in judge.book(minute).items():
+            table.add(f"Changed books, {name}: minutes in which it speaks", kind, said.fired)
+            table.add(f"Coverage, {name}: minutes judged", kind, said.fired is not None)
+        judge.after()
 
 
 def _one_book(learn: Learn, size: Size, seed: int, regime: Regime, table: Table) -> None:
@@ -72,6 +129,7 @@ def _one_book(learn: Learn, size: Size, seed: int, regime: Regime, table: Table)
         for kind, said in judge.book(minute).items():
             table.add("Calm books: minutes in which it speaks", kind, said.fired)
             table.add(calm, kind, said.fired)
+            table.add("Coverage, calm: minutes judged", kind, said.fired is not None)
         for row, fired in _health(judge.health(recent, minute)).items():
             table.add("Calm books: minutes in which it speaks", row, fired)
             table.add(calm, row, fired)
@@ -183,6 +241,18 @@ def series(trend: Trend, size: Size, seed: int) -> Table:
                 word = said.sentiment if what == "sentiment" else said.bias
                 table.add("Drifting series: found", f"{what}: {label}", word == 1)
     table.notes.append(f"Strength of a level and its distance from the middle: rank correlation {lean(leaning):+.2f}")
+    return table
+
+
+def levels(standing_out: StandingOut, size: Size, seed: int) -> Table:
+    """Count levels that stand out on walks with and without a level that turns four of five approaches."""
+    table = Table()
+    for at in range(size.series):
+        table.add("Walks without a level", "a level stands out", bool(standing_out(turning(1_000 * seed + at, None))))
+        walk = turning(1_000 * seed + at, 0.8)
+        if walk.approaches >= LEAST_TURNS:
+            found = any(abs(price - LEVEL) <= reach for price, reach in standing_out(walk))
+            table.add("Walks with a level: found", "turns 80 % of eight or more approaches", found)
     return table
 
 

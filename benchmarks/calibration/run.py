@@ -13,8 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from calibration.measuring import SIZES, books, pooled, series, tapes, walks
+from calibration.measuring import SIZES, books, changed_books, levels, pooled, series, tapes, walks
 from calibration.ours.books import learn
+from calibration.ours.levels import standing_out
 from calibration.ours.series import trend
 from calibration.ours.tapes import PAST_WINDOWS, flow_word
 from calibration.ours.walks import thin_ranges
@@ -29,11 +30,18 @@ def _of_regime(at: int) -> Callable[[str, int], Table]:
     return lambda size, seed: books(learn, SIZES[size], seed, [regime])
 
 
+def _changed(at: int) -> Callable[[str, int], Table]:
+    return lambda size, seed: changed_books(learn, SIZES[size], seed, [REGIMES[at]])
+
+
 PARTS: dict[str, list[Callable[[str, int], Table]]] = {
     "books": [_of_regime(at) for at in range(len(REGIMES))],
     HEAVY_PART: [_of_regime(len(REGIMES))],
+    # The regimes of few orders come first: a quick run takes only these.
+    "changes": [_changed(at) for at in (3, 2, 1, 0)],
     "tapes": [lambda size, seed: tapes(flow_word, SIZES[size], seed, PAST_WINDOWS)],
     "walks": [lambda size, seed: walks(thin_ranges, SIZES[size], seed)],
+    "levels": [lambda size, seed: levels(standing_out, SIZES[size], seed)],
     "series": [lambda size, seed: series(trend, SIZES[size], seed)],
 }
 

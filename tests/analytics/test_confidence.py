@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.confidence import Block, bootstrap_ratio, confidence_of_instant, shrunk_share, wilson
+from mcp_binance_server.analytics.confidence import Block, bootstrap_ratio, shrunk_share, wilson
 
 
 @given(
@@ -48,10 +48,6 @@ def test_wilson_stays_inside_and_around_the_share(counts: tuple[int, int]) -> No
 
     assert got is not None
     assert 0 <= got.low <= got.value <= got.high <= 1
-
-
-def test_a_measure_of_an_instant_is_exact_while_fresh() -> None:
-    assert (confidence_of_instant(2000), confidence_of_instant(2001)) == ("high", "none")
 
 
 def test_a_share_of_few_is_drawn_to_its_long_run() -> None:

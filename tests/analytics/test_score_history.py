@@ -62,6 +62,29 @@ def test_in_a_usual_minute_the_base_rate_is_that_of_the_floor() -> None:
     assert judged.base_rate.k == 3
 
 
+def test_a_score_is_ranked_among_minutes_of_like_activity() -> None:
+    calm, busy = [(0.0, 100.0)] * 200, [(5.0, 300.0)] * 100
+    past = ScoreHistory([score for score, _ in calm + busy], activity=[activity for _, activity in calm + busy])
+
+    in_calm, in_busy = (past.judge(RARE, 5.0, activity=activity) for activity in (100.0, 300.0))
+
+    assert (in_calm.is_unusual, in_busy.is_unusual) == (True, False)
+    assert in_busy.base_rate is not None
+    assert (in_busy.base_rate.k, in_busy.base_rate.n) == (100, 100)
+
+
+@pytest.mark.parametrize(("as_busy", "is_judged"), [(0, False), (4, False), (5, True)])
+def test_a_minute_busier_than_the_kept_ones_is_not_judged(as_busy: int, is_judged: bool) -> None:  # noqa: FBT001
+    past = ScoreHistory([0.0] * 100, activity=[100.0] * (100 - as_busy) + [300.0] * as_busy)
+
+    judged = past.judge(RARE, 99.0, activity=300.0)
+
+    assert (judged.not_judged is None) is is_judged
+    if judged.not_judged is not None:
+        assert not_judged_words(judged.not_judged) == "not judged: busier than any kept minute"
+        assert (judged.p, judged.is_unusual) == (None, False)
+
+
 def test_the_oldest_minute_makes_room() -> None:
     past = ScoreHistory(most=3)
     for score in (9.0, 1.0, 2.0, 3.0):
@@ -116,9 +139,9 @@ def test_exchangeable_minutes_speak_no_oftener_than_alpha(seed: int) -> None:
 def test_a_base_rate_has_wilsons_interval() -> None:
     seen = base_rate(3, 240)
 
-    assert base_rate_words(seen) == "seen in 3 of the last 240 minutes (1.3 %)"
+    assert base_rate_words(seen) == "seen in 3 of 240 minutes as busy (1.3 %)"
     assert (round(seen.low, 4), round(seen.high, 4)) == (0.0043, 0.0361)
-    assert base_rate_words(base_rate(0, 0)) == "seen in 0 of the last 0 minutes (0.0 %)"
+    assert base_rate_words(base_rate(0, 0)) == "seen in 0 of 0 minutes as busy (0.0 %)"
     assert (base_rate(0, 0).low, base_rate(0, 0).high) == (0.0, 1.0)
 
 

@@ -135,7 +135,8 @@ async def test_the_sample_day_follows_three_weeks_as_quiet_or_as_loud_as_said(
     turns = [highs[at] for at in places if highs[at] > max(highs[at - 3 : at] + highs[at + 1 : at + 4])]
     dips = [lows[at] for at in places if lows[at] < min(lows[at - 3 : at] + lows[at + 1 : at + 4])]
     assert scenario == "contract_noise" or sum(49_600 <= each <= 49_900 for each in dips) >= 2
-    assert sum(51_950 <= each <= 52_050 for each in turns) == (2 if scenario == "contract" else 0)
+    tops = sum(51_950 <= each <= 52_050 for each in turns)
+    assert tops >= 2 if scenario == "contract" else not tops
 
 
 @pytest.mark.usefixtures("contract")

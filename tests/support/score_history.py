@@ -42,7 +42,9 @@ def unusual_minute(event: EventName) -> MinuteFacts:
         "hidden_size": replace(calm, refilled=(Refilled(8.3, "bid", 98.5, 8, 0.5, 4.0, 1.5),)),
         "absorption": replace(calm, flow=-45.0, move=0.1),
         "came_and_went": replace(calm, passed=tuple(PassedSize(0.2, "ask", 101.5, 900) for _ in range(5))),
-        "flood": replace(calm, blocks=tuple(HalfBlock(400, 10) for _ in calm.blocks)),
+        "flood": replace(
+            calm, blocks=(*calm.blocks[:8], *(HalfBlock(400, calm.blocks[0].trades) for _ in calm.blocks[8:]))
+        ),
         "standing_size": replace(
             calm,
             standing=StandingBook(

@@ -28,7 +28,7 @@ RULES = SymbolRules(
 )  # fmt: skip
 NOW_MS = 1_784_592_123_000
 DIRECTION = re.compile(
-    r"LONG|SHORT|BIAS|BUYERS|SELLERS|bullish|bearish|buying pressure|selling pressure", re.IGNORECASE
+    r"LONG|SHORT|BIAS|BUYERS|SELLERS|ONE-SIDED \(|bullish|bearish|buying pressure|selling pressure", re.IGNORECASE
 )
 
 
@@ -83,10 +83,11 @@ def test_no_side_is_named_unless_the_window_is_rare_and_lopsided() -> None:
         if not rare or flow.imbalance is None or abs(flow.imbalance) < 0.10:
             silent += 1
             assert said is None, f"window {seed}: {said}"
-            assert "## Signal: NO EDGE" in order_flow_page(made)
+            word = "NOT JUDGED" if judgement is None or judgement.not_judged else "USUAL"
+            assert f"## Taker Flow: {word}" in order_flow_page(made)
         else:
             named += 1
-            assert f"## Signal: {'BUYERS' if flow.imbalance > 0 else 'SELLERS'}" in order_flow_page(made)
+            assert f"## Taker Flow: ONE-SIDED ({'bought' if flow.imbalance > 0 else 'sold'})" in order_flow_page(made)
     assert silent > 80
     assert named > 10
 

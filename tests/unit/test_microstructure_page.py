@@ -118,7 +118,7 @@ def test_a_usual_market_is_called_so_and_its_capacity_never_rounded_up() -> None
         ),
         (
             replace(health(), now=None, unknown=Unknown("stale_book")),
-            "No judgement, the book is too old.",
+            "No judgement, the book has not changed for too long.",
         ),
     ],
 )
@@ -193,7 +193,7 @@ def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(liv
     rows = "\n".join(anomaly_rows(report_of(unusual(calm), pasts=lived)))
 
     assert "| Flood of changes | unusual: flood of changes | 4.5x the usual number of changes" in rows
-    assert "| seen in 0 of the last 240 minutes (0.0 %) |" in rows
+    assert "| seen in 0 of 240 minutes as busy (0.0 %) |" in rows
     assert "| Hidden size | nothing unusual (120 min of own past) |" in rows
     assert "1 of 5 judged unusual; by chance alone, about 10% of minutes have at least one" in rows
     assert not any(word in rows for word in ("Critical", "High", "Medium", "Severity", "accumulation"))

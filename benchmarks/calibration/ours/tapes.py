@@ -28,7 +28,7 @@ def flow_word(past: Sequence[Tape], tape: Tape, seconds: int) -> int | None:
     said = flow_direction(_seconds(tape), Window(0, length_ms), before, thresholds=_QUICK)
     if said.why_null is not None:
         return None
-    return {"BUYERS": 1, "SELLERS": -1, "NO EDGE": 0}[said.signal]
+    return {"ONE-SIDED (bought)": 1, "ONE-SIDED (sold)": -1}.get(said.word, 0)
 
 
 def _minutes(tape: Tape, seconds: int, from_ms: int) -> list[Candle]:

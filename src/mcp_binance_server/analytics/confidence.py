@@ -1,4 +1,4 @@
-"""Statistical confidence: 95 % intervals, and the age of values that are exact for one instant."""
+"""Statistical confidence: 95 % intervals and shrinkage."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from math import sqrt
 from struct import iter_unpack
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.metric import Confidence
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 
 IntervalMethod = Literal["wilson_lower_bound_on_uncertainty", "block_bootstrap_by_second"]
@@ -48,7 +47,7 @@ def wilson(successes: int, trials: int) -> Interval | None:
     return Interval(share, min(low, share), max(high, share), trials, "wilson_lower_bound_on_uncertainty")
 
 
-def shrunk_share(successes: int, trials: int, long_run: float, worth: float = 10.0) -> float:
+def shrunk_share(successes: float, trials: int, long_run: float, worth: float = 10.0) -> float:
     """Shrink a share towards its long-run rate (Efron and Morris 1975). The rate weighs as much as `worth` trials."""
     return (successes + worth * long_run) / (trials + worth)
 
@@ -63,11 +62,6 @@ def bootstrap_ratio(blocks: Sequence[Block], seed: int, *, resamples: int = DEFA
     tail = resamples * _TAIL_PER_MILLE // 1000
     low, high = min(ratios[tail], value), max(ratios[-1 - tail], value)
     return Interval(value, low, high, len(used), "block_bootstrap_by_second")
-
-
-def confidence_of_instant(age_ms: int, *, stale_ms: int = DEFAULTS.stale_ms) -> Confidence:
-    """Return the confidence of a measure without an interval: `high` while it is fresh, otherwise `none`."""
-    return "high" if age_ms <= stale_ms else "none"
 
 
 def redraws(places: int, times: int, seed: int, *, resamples: int) -> Iterator[list[int]]:

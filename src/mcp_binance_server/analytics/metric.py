@@ -15,6 +15,7 @@ WhyNull = Literal[
     "one_sided_book",
     "crossed_book",
     "stale_book",
+    "busier_than_any",
     "no_events",
     "no_trades",
     "insufficient_events",

@@ -63,7 +63,7 @@ class Thresholds:
     vol_min_n: int = 30
 
     swing_side: int = 3
-    cluster_atr: Decimal = Decimal("0.25")
+    cluster_atr: Decimal = Decimal("0.4")
     level_atr: Decimal = Decimal("0.5")
     range_factors: Mapping[Strategy, RangeFactors] = field(default_factory=lambda: _RANGE)
     range_stop: Mapping[RiskTolerance, Decimal] = field(default_factory=lambda: _RANGE_STOP)

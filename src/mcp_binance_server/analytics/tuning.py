@@ -63,7 +63,7 @@ _KNOBS: dict[str, ThresholdBounds] = {
         100, 60_000, "age at which a live book is stale, so that the book is requested instead"
     ),
     "min_events": ThresholdBounds(
-        2, 4_000, "events needed for OFI, for the signal and range of an order flow, and for a baseline"
+        2, 4_000, "events needed for OFI, for the word and range of an order flow, and for a baseline"
     ),
     "min_seconds": ThresholdBounds(4, 3_600, "seconds with trades needed for the range of an order flow"),
     "resamples": ThresholdBounds(100, 5_000, "resamples of the bootstrap"),

@@ -23,6 +23,7 @@ from mcp_binance_server.feeds.book import (
     Stale,
     TooOld,
 )
+from mcp_binance_server.feeds.change_times import ChangeTimes
 from mcp_binance_server.feeds.minutes import SymbolMinutes
 from mcp_binance_server.feeds.paid import MOST_PAID, PaidTrades
 from mcp_binance_server.feeds.sampling import NO_GRID, Quotes, Second, Seconds, sample
@@ -86,7 +87,7 @@ class SymbolFeed:
     """A symbol's book with its sync state, and the recent data that the analyses read.
 
     Each `time_ms` is the exchange's time at the arrival of an event. `book_ms` is the exchange's time when the book's
-    last event was sent. Only a live book may be shown. A time window over book events must not begin before
+    last change was sent. Only a live book may be shown. A time window over book events must not begin before
     `unbroken_ms`.
     """
 
@@ -95,6 +96,7 @@ class SymbolFeed:
         self.counts = FeedCounts()
         self._room = room
         self.minutes = SymbolMinutes()
+        self.changes = ChangeTimes()
         # Shift each symbol's seconds and minutes: measuring all books at once would delay their events.
         name = symbol.encode()
         self._phase_ms = sum(name) * 100 % 1000 + 1000 * (crc32(name) % SECONDS)
@@ -160,7 +162,7 @@ class SymbolFeed:
         return self._traded_ms if self.is_finished or newest is None else newest.time_ms
 
     def age_ms(self, now_ms: int) -> int:
-        """Return the time since the exchange sent the book's last event."""
+        """Return the time since the exchange sent the book's last change."""
         return max(0, now_ms - self.book_ms)
 
     def is_late(self, most_ms: int) -> bool:
@@ -215,7 +217,11 @@ class SymbolFeed:
         if self.state != "live":
             self.state = "live"
             self.unbroken_ms = time_ms
-            self.book_ms = sent_ms(max(time_ms if as_of_ms is None else as_of_ms, newest_ms), time_ms)
+            # A snapshot of a known book is no change: a frozen exchange sends it again and again.
+            self.changes.note(
+                book.last_update_id, sent_ms(max(as_of_ms or time_ms, newest_ms), time_ms), requested=True
+            )
+            self.book_ms = self.changes.changed_ms
             self._running = _RunningSecond(second=(time_ms + self._phase_ms) // 1000)
         return outcome
 
@@ -239,7 +245,8 @@ class SymbolFeed:
             self._start_over(None)
         self.is_finished, self.state = True, "live"
         self._finished_id, self._finished = last_update_id, book
-        self.book_ms, self.lag_ms, self.heard_ms = sent_ms(as_of_ms, time_ms), lag_ms, time_ms
+        self.changes.note(last_update_id, sent_ms(as_of_ms, time_ms))
+        self.book_ms, self.lag_ms, self.heard_ms = self.changes.changed_ms, lag_ms, time_ms
         self._traded_ms = traded_ms
         return True
 
@@ -318,6 +325,7 @@ class SymbolFeed:
             return
         # Use the event's own time: on a slow stream, an event is already old when it arrives.
         self.book_ms = sent_ms(delta.event_ms, time_ms)
+        self.changes.note(delta.last_update_id, self.book_ms)
         running = self._running
         running.updates += delta.last_update_id - delta.first_update_id + 1
         running.additions_bid += len(delta.bids)
@@ -365,5 +373,6 @@ class SymbolFeed:
         self._is_refreshing = False
         self.is_finished = False
         self.unbroken_ms = None
+        self.changes.break_off()
         self.minutes.break_off()
         self.state = "syncing"

@@ -16,8 +16,8 @@ _HEAD = b"own past %d\n" % VERSION
 KEPT_MS = 7 * 24 * 60 * 60 * 1000
 # Accept a record from the near future: the clock may have been set back.
 AHEAD_MS = 60 * 60 * 1000
-# Limits far above the real size. A record has about twenty series, each with 480 minutes or an hour of seconds.
-MOST_SERIES, MOST_VALUES = 64, 4_096
+# Far above the real size: about thirty series, each with a day of minutes or an hour of seconds.
+MOST_SERIES, MOST_VALUES = 64, 8_192
 MOST_BYTES = 512 * 1024
 _MOST_UNPACKED = 1024 * 1024
 _LARGEST = 1e38

@@ -13,6 +13,7 @@ OneT = TypeVar("OneT")
 TwoT = TypeVar("TwoT")
 ThreeT = TypeVar("ThreeT")
 FourT = TypeVar("FourT")
+FiveT = TypeVar("FiveT")
 Read = Callable[[], Awaitable[ValueT]]
 
 
@@ -40,6 +41,10 @@ async def gather(
 async def gather(
     one: Read[OneT], two: Read[TwoT], three: Read[ThreeT], four: Read[FourT], /
 ) -> tuple[Part[OneT], Part[TwoT], Part[ThreeT], Part[FourT]]: ...
+@overload
+async def gather(
+    one: Read[OneT], two: Read[TwoT], three: Read[ThreeT], four: Read[FourT], five: Read[FiveT], /
+) -> tuple[Part[OneT], Part[TwoT], Part[ThreeT], Part[FourT], Part[FiveT]]: ...
 @overload
 async def gather(*reads: Read[ValueT]) -> tuple[Part[ValueT], ...]: ...
 async def gather(*reads: Read[Any]) -> tuple[Part[Any], ...]:

@@ -47,7 +47,7 @@ def words(seed: int, seconds: int, *, parent_s: float = 0.0, buy: float = 0.5, w
     for _ in range(windows):
         now = minute(chance, seconds, buy, parent_s)
         past = past_of(rows[-MOST_WINDOWS:], seconds)
-        said.append(flow_direction(now, Window(0, seconds * 1000), past, thresholds=QUICK).signal)
+        said.append(flow_direction(now, Window(0, seconds * 1000), past, thresholds=QUICK).word)
         rows.append(minute(chance, seconds, 0.5, parent_s) if buy != 0.5 else now)
     return said
 
@@ -58,7 +58,7 @@ def words(seed: int, seconds: int, *, parent_s: float = 0.0, buy: float = 0.5, w
 def test_on_tapes_that_mean_nothing_a_side_is_seldom_named(parent_s: float) -> None:
     said = [word for seed in (7, 11) for word in words(seed, 60, parent_s=parent_s)]
 
-    assert sum(word != "NO EDGE" for word in said) <= 24  # 13 of 300 are due; one in a thousand runs has more
+    assert sum(word != "USUAL" for word in said) <= 24  # 13 of 300 are due; one in a thousand runs has more
 
 
 @pytest.mark.night
@@ -67,9 +67,9 @@ def test_takers_who_lean_are_heard() -> None:
     strong = words(7, 60, buy=0.75, windows=60)
     long = words(11, 300, buy=0.60, windows=30)
 
-    assert strong.count("BUYERS") >= 54
-    assert long.count("BUYERS") >= 24
-    assert words(7, 60, buy=0.25, windows=60).count("SELLERS") >= 54
+    assert strong.count("ONE-SIDED (bought)") >= 54
+    assert long.count("ONE-SIDED (bought)") >= 24
+    assert words(7, 60, buy=0.25, windows=60).count("ONE-SIDED (sold)") >= 54
 
 
 def judged(buy: float, past: FlowScores, *, trades: int | None = None, gaps: int = 0) -> FlowDirection:
@@ -80,8 +80,8 @@ def judged(buy: float, past: FlowScores, *, trades: int | None = None, gaps: int
 def test_a_rare_lean_below_the_floor_is_not_named() -> None:
     calm = FlowScores(MINUTE_MS, 0, (0.01,) * 66)
 
-    assert (judged(0.549, calm).signal, judged(0.551, calm).signal) == ("NO EDGE", "BUYERS")
-    assert judged(0.4, calm).signal == "SELLERS"
+    assert (judged(0.549, calm).word, judged(0.551, calm).word) == ("USUAL", "ONE-SIDED (bought)")
+    assert judged(0.4, calm).word == "ONE-SIDED (sold)"
 
 
 def test_a_side_is_named_up_to_three_of_sixty_seven() -> None:
@@ -89,7 +89,7 @@ def test_a_side_is_named_up_to_three_of_sixty_seven() -> None:
 
     spoken, silent = (judged(0.75, FlowScores(MINUTE_MS, 0, scores)) for scores in (two, three))
 
-    assert (spoken.signal, silent.signal) == ("BUYERS", "NO EDGE")
+    assert (spoken.word, silent.word) == ("ONE-SIDED (bought)", "USUAL")
     assert spoken.judgement is not None
     assert spoken.judgement.p == pytest.approx(3 / 67)
     assert spoken.judgement.base_rate is not None
@@ -104,17 +104,17 @@ def test_what_cannot_be_judged_says_why_and_names_nobody() -> None:
 
     short = judged(0.9, past)
 
-    assert (short.why_null, short.signal) == ("insufficient_history", "NO EDGE")
+    assert (short.why_null, short.word) == ("insufficient_history", "NOT JUDGED")
     assert short.judgement is not None
     assert short.judgement.not_judged is not None
     assert (short.judgement.not_judged.have, short.judgement.not_judged.need) == (39, 40)
-    assert judged(0.9, enough).signal == "BUYERS"
+    assert judged(0.9, enough).word == "ONE-SIDED (bought)"
     assert judged(0.9, enough, gaps=1).why_null == "gap_in_window"
     assert judged(0.9, enough, trades=29).why_null == "insufficient_events"
     window = Window(0, MINUTE_MS)
     for rows, why in (([], "no_trades"), (few, "insufficient_events"), (thin, "insufficient_events")):
         got = flow_direction(rows, window, enough)
-        assert (got.why_null, got.signal, got.share, got.judgement) == (why, "NO EDGE", None, None)
+        assert (got.why_null, got.word, got.share, got.judgement) == (why, "NOT JUDGED", None, None)
     unasked = flow_direction([SecondFlow(at, 1, 1, 3) for at in range(60)], window, "upstream_unavailable")
     assert (unasked.why_null, unasked.judgement) == ("upstream_unavailable", None)
     assert unasked.share is not None

@@ -2,7 +2,7 @@
 
 import random
 from itertools import accumulate
-from math import exp, sqrt
+from math import exp, log, sqrt
 
 import pytest
 from hypothesis import given
@@ -139,6 +139,47 @@ def test_a_stop_is_a_price_however_wild_the_market() -> None:
     stop = stop_price(price("0.00000002"), Noise(day=3.0, bars=288, bar_ms=FIVE_MS), tick=price("0.00000001"))
 
     assert stop.price == price("0.00000001")
+
+
+def heavy(days: int = 40) -> Noise:
+    """Return noise with days of which one in eight went two usual moves away and more."""
+    far = tuple(sorted([0.5] * 21 * days + [2.5] * 3 * days))
+    return Noise(day=0.02, bars=288, bar_ms=FIVE_MS, falls=far, rises=far)
+
+
+def test_far_from_the_price_the_own_days_of_a_pair_say_how_often_noise_comes_there() -> None:
+    far, near = (heavy().chance(moves * 0.02, 24 * HOUR_MS) for moves in (2.0, 1.0))
+
+    assert near == chance_of_touch(1, 1)
+    # 40 days at one in eight, and ten at the 4.6 % of a normal walk.
+    assert far == pytest.approx((40 * 0.125 + 10 * 0.0455) / 50, abs=1e-4)
+    assert NOISE.chance(0.04, 24 * HOUR_MS) == chance_of_touch(2, 1)
+
+
+def test_the_farthest_moves_of_a_day_are_measured_in_moves_of_the_day_before() -> None:
+    hours = [_counted(candle(100, 101, 99, 100, at=at, span_ms=HOUR_MS), 100) for at in range(96)]
+    hours[60] = _counted(candle(100, 101, 80, 100, at=60, span_ms=HOUR_MS), 100)
+
+    noise = noise_of(hours[-24:], hours)
+
+    assert noise is not None
+    assert noise.days == 2
+    # Of the days, which begin every hour, twenty-four hold the crash.
+    assert sum(each > 3 for each in noise.falls) == 24
+    assert not any(each > 3 for each in noise.rises)
+
+
+@pytest.mark.parametrize("hours", [24, 72])
+@pytest.mark.parametrize("side", ["long", "short"])
+@pytest.mark.parametrize("percent", [1, 5, 10, 31, 50])
+def test_a_stop_of_a_chance_is_the_nearest_price_that_noise_reaches_as_seldom(
+    percent: int, side: StopSide, hours: int
+) -> None:
+    at = stop_price(price(100), heavy(), tick=TICK, side=side, horizon_ms=hours * HOUR_MS, chance=percent / 100)
+    nearer = abs(log(float(at.price) / 100)) - 0.0003
+
+    assert at.chance <= percent / 100
+    assert heavy().chance(nearer, hours * HOUR_MS, side) > percent / 100
 
 
 @given(

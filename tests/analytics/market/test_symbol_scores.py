@@ -171,3 +171,15 @@ def test_the_floors_are_those_that_are_documented() -> None:
     rules = {name: (each.alpha, each.least) for name, each in CRITERIA.items()}
     assert rules.pop("came_and_went") == (0.016, 62)
     assert {*rules.values()} == {(0.02, 49)}
+
+
+def test_a_record_without_activities_keeps_all_but_the_scores() -> None:
+    lived = SymbolScores()
+    live_through(lived, 70)
+    older = {name: row for name, row in lived.series().items() if not name.endswith("_activity")}
+
+    again = SymbolScores.restored(older)
+
+    assert not any(len(past) for past in again.scores.values())
+    assert again.profile.minutes == lived.profile.minutes
+    assert SymbolScores.restored(lived.series()).series() == lived.series()

@@ -61,10 +61,10 @@ def test_few_approaches_say_little_and_many_say_more() -> None:
 
 
 def test_a_claim_allows_for_how_many_levels_were_tried() -> None:
-    assert beats_chance(Approaches(5, 5), 0.5, 1)
-    assert not beats_chance(Approaches(5, 5), 0.5, 2)
-    assert beats_chance(Approaches(6, 6), 0.5, 3)
-    assert not beats_chance(Approaches(2, 2), 0.01, 1)
+    assert beats_chance(Approaches(8, 9), 0.5, 2)
+    assert not beats_chance(Approaches(8, 9), 0.5, 3)
+    assert beats_chance(Approaches(8, 8), 0.5, 3)
+    assert not beats_chance(Approaches(7, 7), 0.01, 1)
 
 
 def test_bars_without_an_approach_are_a_coin() -> None:

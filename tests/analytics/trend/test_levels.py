@@ -68,6 +68,11 @@ def test_the_entry_band_is_clipped_to_the_price(at: str, band: tuple[int, int]) 
     assert (levels.entry_low, levels.entry_high) == band
 
 
+def test_by_its_own_odds_a_plan_earns_nothing_before_fees_and_loses_them_after() -> None:
+    assert sample().expectation(0.0) == pytest.approx(0, abs=1e-12)
+    assert sample().expectation(0.001) == pytest.approx(-0.002, abs=1e-12)
+
+
 def test_a_driftless_price_meets_the_stop_first_as_the_gamblers_ruin_says() -> None:
     assert sample().stop_first == pytest.approx(1.8 / 2.8)
 

@@ -1,5 +1,6 @@
 """Swings, the levels they make, and which of them are support and resistance."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -36,6 +37,10 @@ def levels_of(
     return support_and_resistance(
         candles, price(at), atr, high_24h=price(110), low_24h=price(90), profile=profile, tick=CENT
     )
+
+
+def made_to_stand_out(levels: SupportResistance) -> SupportResistance:
+    return replace(levels, clusters=tuple(replace(each, stands_out=True) for each in levels.clusters))
 
 
 def test_a_swing_stands_out_on_both_sides() -> None:
@@ -87,14 +92,14 @@ def test_a_profile_of_nothing_gives_no_reason() -> None:
     assert origins == {"swing high", "swing low", "24h high", "24h low", "round number"}
 
 
-def test_candidates_exactly_a_quarter_of_the_atr_apart_stay_apart() -> None:
+def test_candidates_exactly_two_fifths_of_the_atr_apart_stay_apart() -> None:
     candles = [candle(85, 85, 85, 85)]
 
     apart = support_and_resistance(
-        candles, price(85), 4.0, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
+        candles, price(85), 2.5, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
     )
     merged = support_and_resistance(
-        candles, price(85), 4.1, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
+        candles, price(85), 2.6, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
     )
 
     assert [each.price for each in apart.clusters] == [90, 91]
@@ -128,7 +133,7 @@ def test_a_level_within_three_ticks_is_at_the_price_however_small_the_atr() -> N
     [("110.5", "111", True), ("110.51", "111", False), ("108", "109.5", True), ("108", "109.49", False)],
 )
 def test_near_is_a_quarter_of_the_atr(low: str, high: str, *, near: bool) -> None:
-    levels = levels_of(shaped(), 2.0)
+    levels = made_to_stand_out(levels_of(shaped(), 2.0))
 
     assert (levels.level_at(price(low), price(high)) is not None) is near
 
@@ -136,10 +141,22 @@ def test_near_is_a_quarter_of_the_atr(low: str, high: str, *, near: bool) -> Non
 def test_of_several_levels_the_one_in_the_middle_is_named() -> None:
     levels = levels_of(shaped(), 2.0)
 
-    found = levels.level_at(price(80), price(111))
+    found = made_to_stand_out(levels).level_at(price(80), price(111))
 
     assert found is not None
     assert found.price == 100
+    assert levels.level_at(price(80), price(111)) is None, "none of them stands out"
+
+
+def test_of_the_levels_with_the_most_swings_one_that_turns_every_approach_stands_out() -> None:
+    turning = [100, 104, 108, 110, 108, 104] * 12
+    candles = [candle(middle, middle + 1, middle - 1, middle, at=at) for at, middle in enumerate(turning)]
+
+    levels = levels_of(candles, 2.0)
+
+    assert [each.price for each in levels.clusters if each.stands_out] == [price("99"), price("111")]
+    assert levels.level_at(price(98), price(99)) is not None
+    assert levels.level_at(price(104), price(105)) is None
 
 
 @pytest.mark.parametrize(

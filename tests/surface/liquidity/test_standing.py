@@ -22,7 +22,7 @@ from support.served import text_of
 from support.stepped import LiveMarket, live_market
 from surface.liquidity.test_thin_ranges import RULES
 
-RARE = "seen in 0 of the last 110 minutes (0.0 %)"
+RARE = "seen in 0 of 49 minutes as busy (0.0 %)"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_the_tool_has_the_same_numbers(lived: SymbolScores) -> None:
     assert (value["unusual"], value["side"], value["price"]) == (True, "bid", "96.00")
     assert (value["size"], value["share_of_side"], value["floor"]) == ("40.00000", 0.4, 0.05)
     assert (value["like_it_traded_into"], value["like_it_left"], value["like_it_traded_into_shrunk"]) == (3, 8, 0.4097)
-    assert (found.p, found.base_rate, found.confidence) == (1 / 111, base_rate(0, 110), "medium")
+    assert (found.p, found.base_rate, found.confidence) == (1 / 50, base_rate(0, 49), "medium")
 
 
 def test_a_usual_book_says_so_in_one_line_and_moves_no_stop(lived: SymbolScores) -> None:
@@ -182,7 +182,7 @@ async def test_a_size_that_stands_is_told_by_page_and_tool_alike(market: LiveMar
     assert RARE in section
     assert found["value"]["unusual"] is True
     assert Decimal(found["value"]["price"]) == price
-    assert (found["p"], found["base_rate"]["n"]) == (round(1 / 111, 4), 110)
+    assert (found["p"], found["base_rate"]["n"]) == (round(1 / 50, 4), 49)
     assert f"Large standing size at ${price:,.2f} (bid)" in text.splitlines()[0]
 
 

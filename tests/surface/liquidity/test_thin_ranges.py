@@ -92,7 +92,7 @@ def test_a_stop_beside_one_is_moved_beyond_it_and_says_so() -> None:
         "- Stop for a holder: $58,580.00 (2.37% below; noise alone reaches it in 24 h in about 23% of cases; "
         "moved beyond the thin traded range that ends at $58,700.00)\n"
         "_Usual move in 24 h: 2.00% (Garman-Klass, 288 bars of 5 min); "
-        "the chance is an approximation: it assumes normal steps without drift_"
+        "chance: normal steps without drift_"
     ) in text
 
 

@@ -92,7 +92,7 @@ async def test_without_streams_nothing_is_claimed_of_a_window(client: Client) ->
     found = (await measures(client, "detect_market_anomalies"))["metrics"]
     health = (await measures(client, "get_microstructure_health"))["metrics"]
 
-    assert found["events"]["value"] == []
+    assert found["events"]["value"] is None
     assert {each["why"] for each in found["not_judged"]["value"]} == {"upstream_unavailable"}
     assert len(found["not_judged"]["value"]) == 5
     assert found["stress"]["value"] is None
@@ -155,7 +155,7 @@ async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) 
 
     assert re.search(r"^## Market Health: (Usual|Thin|Strained|Broken) \(\d+\)$", text, re.MULTILINE)
     assert re.search(r"^\| Hidden size \| nothing unusual \(6\d min of own past\) \|", text, re.MULTILINE)
-    assert re.search(r"seen in \d+ of the last 6\d minutes \(\d+\.\d %\)", text)
+    assert re.search(r"seen in \d+ of 6\d minutes as busy \(\d+\.\d %\)", text)
     assert "judged unusual; by chance alone, about" in text
     assert text.splitlines()[1].startswith("**Spread**: 1 tick, at its minimum")
     assert [line.split("**")[1] for line in text.splitlines()[1:6]] == ["Spread", "Depth", "Flow", "Cost", "Health"]
@@ -207,7 +207,7 @@ async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_
     waiting = {each["event"]: (each["have"], each["need"]) for each in answer["metrics"]["not_judged"]["value"]}
     assert waiting["hidden_size"] == (13, 49)
     assert len(waiting) == 5
-    assert answer["metrics"]["events"]["value"] == []
+    assert answer["metrics"]["events"]["value"] is None
     assert "not judged: 13 of 49 minutes" in answer["summary"]
 
 
@@ -230,7 +230,7 @@ async def test_what_is_usual_for_markets_alike_is_said_in_both_channels_and_on_t
     alike = "tick under 0.1 bps, 60 to 600 trades a minute"
     assert (waiting["hidden_size"]["usual_of_class"], waiting["hidden_size"]["reference_class"]) == (True, alike)
     assert "usual_of_class" not in waiting["absorption"], "nothing was measured yet"
-    assert metrics["events"]["value"] == []
+    assert metrics["events"]["value"] is None
     assert f"usual for similar markets ({alike})" in section(text, "Market Anomalies")
     assert "not judged: 12 of 49 minutes" in section(text, "Market Anomalies")
     assert Text(text_of(result)).missing(result.structured_content) == []
@@ -277,7 +277,7 @@ async def test_equal_refills_in_the_stream_are_told_with_their_base_rate_and_nob
     assert found["p"] == pytest.approx(1 / (found["base_rate"]["n"] + 1), abs=1e-4)
     assert found["text"].startswith("consistent with hidden size at $")
     assert "| Hidden size | unusual: consistent with hidden size at $" in text
-    assert re.search(r"seen in 0 of the last 6\d minutes \(0\.0 %\)", section(text, "Market Anomalies"))
+    assert re.search(r"seen in 0 of 6\d minutes as busy \(0\.0 %\)", section(text, "Market Anomalies"))
     assert not INTENT.search(text)
 
 

@@ -174,10 +174,13 @@ async def test_levels_and_risk_follow_the_stated_rule(  # noqa: PLR0917 - one ro
     assert [number(part) for part in cells[1].split("-")] == [float(entry_low), float(entry_high)]
     assert (number(cells[2]), number(cells[3])) == (float(stop), float(target))
     entry = (entry_low + entry_high) / 2
-    assert cells[4] == (
+    ratio, _, mean = cells[4].rpartition("; noise alone reaches it in 24 h in ")
+    assert ratio == (
         f"{(target - entry) / (entry - stop):.2f} reward:risk; "
         f"with no trend, the stop is hit before the target {(target - entry) / (target - stop) * 100:.0f} % of the time"
     )
+    assert mean.endswith(" %; mean result by these odds: 0 before fees, -0.20% of the position after 0.10% a side")
+    assert 0 < int(mean.partition(" %")[0]) < 100
     bounds = next(line for line in text.split("\n") if line.startswith("**Bounds (SOL)**: risk "))
     equity = Decimal(re.findall(r"of \$([0-9,.]+) equity", text)[0].replace(",", ""))
     assert number(bounds.split(": risk ")[1]) == pytest.approx(
@@ -292,7 +295,7 @@ async def test_missing_candles_leave_the_days_page_with_the_gap_marked(
     assert "## Trend" not in text
 
 
-async def test_without_a_key_the_page_costs_four_requests_and_sizes_a_round_sum(
+async def test_without_a_key_the_page_costs_six_requests_and_sizes_a_round_sum(
     clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
     async with (
@@ -304,9 +307,9 @@ async def test_without_a_key_the_page_costs_four_requests_and_sizes_a_round_sum(
         text = await page(client, symbol="BTCUSDT")
 
     assert sorted(request.path[8:] for request in exchange.requests) == [
-        "avgPrice", "depth", "klines", "klines", "ticker/24hr"
+        "avgPrice", "depth", "klines", "klines", "klines", "ticker/24hr"
     ]  # fmt: skip
-    assert sum(request.weight for request in exchange.requests) == 13
+    assert sum(request.weight for request in exchange.requests) == 15
     assert "= 1% per $10,000 equity (" in text
     assert "_Sized without an account: by risk, depth and the exchange's rules, not by balances" in text
 
@@ -323,7 +326,17 @@ async def test_with_a_key_the_size_is_counted_from_the_accounts_own_money(
     text = await page(client, symbol="SOLUSDT")
 
     paths = sorted(request.path[8:] for request in exchange.requests)
-    assert paths == ["account", "avgPrice", "depth", "exchangeInfo", "klines", "klines", "openOrders", "ticker/24hr"]
+    assert paths == [
+        "account",
+        "avgPrice",
+        "depth",
+        "exchangeInfo",
+        "klines",
+        "klines",
+        "klines",
+        "openOrders",
+        "ticker/24hr",
+    ]
     assert f"% of {worth} equity" in text
 
 

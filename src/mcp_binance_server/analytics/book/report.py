@@ -33,6 +33,9 @@ USUAL_AMOUNTS = (10_000, 25_000, 50_000)
 CAPACITY_BPS = (1, 5, 10)
 NEAR_BPS = 10
 LARGEST_BPS, MOST_LARGEST = 50, 3
+# A book without a change for this many usual gaps is frozen. After `SILENT_MS` a page gives the time.
+QUIET_GAPS = 10
+SILENT_MS = 60_000
 SIDES: tuple[Taker, Taker] = ("buy", "sell")
 
 # Reason why no stream is used: streams are disabled, all places for watched symbols are taken, or the data is old.
@@ -126,7 +129,8 @@ def cost_of(
 class BookView:
     """A book at one moment, from a stream or from a request.
 
-    `no_feed` is the reason why the symbol will not be streamed.
+    `as_of_ms` and `age_ms` are those of its newest change, not of the request. `no_feed` is the reason why no stream
+    will follow.
     """
 
     rules: SymbolRules
@@ -138,7 +142,25 @@ class BookView:
     no_feed: NoFeed | None = None
     lag_ms: int = 0
     thresholds: Thresholds = DEFAULTS
+    usual_gap_ms: float = 0.0
+    """Usual time between two changes of the book, or 0 if no stream has measured it."""
 
     @property
     def is_stale(self) -> bool:
-        return self.age_ms > self.thresholds.stale_ms
+        """Whether the book is unchanged for too long: its values are no longer exact for the present."""
+        return self.age_ms > quiet_after_ms(self.thresholds.stale_ms, self.usual_gap_ms)
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the book is unchanged for too long to be judged."""
+        return self.age_ms > quiet_after_ms(self.thresholds.dead_ms, self.usual_gap_ms)
+
+    @property
+    def silent_since_ms(self) -> int | None:
+        """Time of the newest change, if it is long ago: a page then gives it."""
+        return self.as_of_ms if self.age_ms > quiet_after_ms(SILENT_MS, self.usual_gap_ms) else None
+
+
+def quiet_after_ms(least_ms: int, usual_gap_ms: float) -> float:
+    """Return the time without a change that is not usual: ten usual gaps, and at least `least_ms`."""
+    return max(least_ms, QUIET_GAPS * usual_gap_ms)

@@ -11,12 +11,12 @@ from mcp_binance_server.analytics.metric import WhyNull, Window
 from mcp_binance_server.analytics.score_history import Judgement, ScoreHistory
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 
-Signal = Literal["BUYERS", "SELLERS", "NO EDGE"]
+FlowWord = Literal["ONE-SIDED (bought)", "ONE-SIDED (sold)", "USUAL", "NOT JUDGED"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowDirection:
-    """The rank of a window's imbalance among earlier windows, and the resulting signal. It is not a forecast.
+    """The rank of a window's imbalance among earlier windows, and the resulting word. It is not a forecast.
 
     `share` is the buyers' share with its bootstrap interval over seconds. Parent orders last longer than a second
     (Lillo and Farmer 2004). So this interval is too narrow to separate an imbalance from chance.
@@ -24,7 +24,7 @@ class FlowDirection:
 
     share: Interval | None
     judgement: Judgement | None
-    signal: Signal
+    word: FlowWord
     trades: int
     seconds: int
     window_ms: int
@@ -58,7 +58,7 @@ def flow_direction(
     return FlowDirection(
         share=share,
         judgement=judgement,
-        signal=_signal(judgement, buy, sell),
+        word=_word(judgement, buy, sell),
         trades=count,
         seconds=len(seconds),
         window_ms=window.to_ms - window.from_ms,
@@ -66,10 +66,12 @@ def flow_direction(
     )
 
 
-def _signal(judgement: Judgement | None, buy: float, sell: float) -> Signal:
-    if judgement is None or not judgement.is_unusual:
-        return "NO EDGE"
-    return "BUYERS" if buy > sell else "SELLERS"
+def _word(judgement: Judgement | None, buy: float, sell: float) -> FlowWord:
+    if judgement is None or judgement.not_judged is not None:
+        return "NOT JUDGED"
+    if not judgement.is_unusual:
+        return "USUAL"
+    return "ONE-SIDED (bought)" if buy > sell else "ONE-SIDED (sold)"
 
 
 def _why_null(seconds: Sequence[SecondFlow], trades: int, gaps: int, thresholds: Thresholds) -> WhyNull | None:

@@ -1,5 +1,6 @@
-"""Stop prices beyond the usual noise, and the probability that noise alone still touches them."""
+"""Stop prices beyond the usual noise, and how often noise alone still touches them, by the pair's own history."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -8,9 +9,10 @@ from math import erfc, exp, log, sqrt
 from statistics import median
 from typing import Literal, NamedTuple
 
+from mcp_binance_server.analytics.confidence import shrunk_share
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange
 from mcp_binance_server.analytics.market.profile import usable
-from mcp_binance_server.analytics.market.volatility import garman_klass
+from mcp_binance_server.analytics.market.volatility import garman_klass, garman_klass_term
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import DAY_MS, Candle
 
@@ -24,30 +26,67 @@ LEAST_BARS = 6
 JOINED = (1, 3, 12, 48)
 
 LEAST_TICKS, LEAST_SPREADS = 3, 2
-# If an obstacle ends this close to the stop, as a share of the distance, the stop is placed slightly beyond the
-# obstacle.
+# Beyond this many usual moves, real markets touch a stop more often than a normal walk: at 2 usual moves the walk does
+# in 4.6 %, and 58 months of perpetuals in 8.1 % (7.2 to 9.3). There the days of the pair count.
+TAIL_FROM = 1.25
+DAY_HOURS = 24
+# The normal law weighs as much as this many days, so that a pair with few days has a chance at all.
+NORMAL_DAYS = 10
+
+# If an obstacle ends this close to the distance, the stop is placed slightly beyond it.
 NEAR = Decimal("0.25")
 BEYOND = Decimal("0.002")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Usual move of a day, as a standard deviation of log returns, and the bars that it was estimated from."""
+    """Usual move of a day, as a standard deviation of log returns, and the bars that it was estimated from.
+
+    `falls` and `rises` are the farthest moves within a day of the pair's last weeks, in usual moves, sorted.
+    """
 
     day: float
     bars: int
     bar_ms: int
+    falls: tuple[float, ...] = ()
+    rises: tuple[float, ...] = ()
 
     def over(self, horizon_ms: int) -> float:
         """Return the usual move over a horizon. It grows with the square root of time."""
         return self.day * sqrt(horizon_ms / DAY_MS)
 
+    @property
+    def days(self) -> int:
+        """Number of whole days behind the chance of far moves."""
+        return len(self.falls) // DAY_HOURS
+
+    def chance(self, distance: float, horizon_ms: int, side: StopSide = "long") -> float:
+        """Return how often the price goes as far within a horizon, without any reason. The distance is a logarithm.
+
+        Near the price it is the reflection principle of a normal walk. Farther away it is the share of the pair's own
+        days, shrunk towards the normal walk.
+        """
+        moves = distance / self.over(horizon_ms)
+        normal = chance_of_touch(moves, 1.0)
+        far = self.falls if side == "long" else self.rises
+        if moves <= TAIL_FROM or not far:
+            return normal
+        seen = (len(far) - bisect_left(far, moves)) / len(far)
+        return min(chance_of_touch(TAIL_FROM, 1.0), shrunk_share(seen * self.days, self.days, normal, NORMAL_DAYS))
+
+    def distance(self, chance: float, horizon_ms: int, side: StopSide = "long") -> float:
+        """Return the distance, a logarithm, that the price reaches within a horizon at most as often as `chance`."""
+        near, far = 0.0, 20 * self.over(horizon_ms)
+        for _ in range(60):
+            middle = (near + far) / 2
+            near, far = (middle, far) if self.chance(middle, horizon_ms, side) > chance else (near, middle)
+        return far
+
 
 class StopPrice(NamedTuple):
     """A stop, the reason for its distance, and the edge of the obstacle before it, if any.
 
-    `chance` is the probability that a driftless random walk touches the stop within the horizon. It is an
-    approximation.
+    `chance` is how often noise alone touches the stop within the horizon.
     """
 
     side: StopSide
@@ -66,8 +105,8 @@ class _Obstacle(NamedTuple):
     edge: Price
 
 
-def noise_of(candles: Sequence[Candle]) -> Noise | None:
-    """Estimate the usual move with the Garman-Klass estimator.
+def noise_of(candles: Sequence[Candle], hourly: Sequence[Candle] = ()) -> Noise | None:
+    """Estimate the usual move with the Garman-Klass estimator, and the pair's far moves from hourly candles.
 
     The bars are merged until they have enough trades. Return None if even the longest bars have too few.
     """
@@ -78,8 +117,29 @@ def noise_of(candles: Sequence[Candle]) -> Noise | None:
         if median(each.trade_count for each in bars) >= LEAST_TRADES:
             variance = garman_klass(_connected(bars)).value
             bar_ms = bars[0].close_time_ms + 1 - bars[0].open_time_ms
-            return Noise(day=sqrt(variance * DAY_MS / bar_ms), bars=len(bars), bar_ms=bar_ms) if variance else None
+            if not variance:
+                return None
+            falls, rises = _farthest(hourly)
+            return Noise(day=sqrt(variance * DAY_MS / bar_ms), bars=len(bars), bar_ms=bar_ms, falls=falls, rises=rises)
     return None
+
+
+def _farthest(hourly: Sequence[Candle]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the farthest fall and rise within a day from each hour on, in usual moves of the day before, sorted."""
+    bars = [(log(each.high), log(each.low), log(each.close)) for each in hourly if each.low > 0]
+    variances = [
+        garman_klass_term(max(high, last) - min(low, last), close - last)
+        for (_, _, last), (high, low, close) in pairwise(bars)
+    ]
+    falls, rises = list[float](), list[float]()
+    for at in range(DAY_HOURS, len(variances) - DAY_HOURS + 1):
+        usual = sqrt(max(0.0, sum(variances[at - DAY_HOURS : at])))
+        if not usual:
+            continue
+        start, day = bars[at][2], bars[at + 1 : at + 1 + DAY_HOURS]
+        falls.append(max(0.0, start - min(low for _, low, _ in day)) / usual)
+        rises.append(max(0.0, max(high for high, _, _ in day) - start) / usual)
+    return tuple(sorted(falls)), tuple(sorted(rises))
 
 
 def chance_of_touch(distance: float, deviation: float) -> float:
@@ -101,12 +161,17 @@ def stop_price(
     standing: Sequence[Price] = (),
     side: StopSide = "long",
     horizon_ms: int = DAY_MS,
+    chance: float | None = None,
 ) -> StopPrice:
-    """Place a stop one usual move of the horizon away. Obstacles near that distance only move it farther away."""
-    step, deviation = usable(tick), noise.over(horizon_ms)
+    """Place a stop one usual move of the horizon away, or where noise reaches it at most as often as `chance`.
+
+    Obstacles near that distance only move it farther away.
+    """
+    step = usable(tick)
+    away = noise.over(horizon_ms) if chance is None else noise.distance(chance, horizon_ms, side)
     sign = -1 if side == "long" else 1
     reasons: dict[StopFrom, Decimal] = {
-        "noise": abs(price * (Decimal(repr(exp(sign * deviation))) - 1)),
+        "noise": abs(price * (Decimal(repr(exp(sign * away))) - 1)),
         "ticks": LEAST_TICKS * step,
         "spread": LEAST_SPREADS * (spread or Decimal(0)),
     }
@@ -125,7 +190,7 @@ def stop_price(
         origin=origin,
         edge=edge,
         distance_percent=float(abs(at - price) / price * 100),
-        chance=chance_of_touch(abs(log(at / price)), deviation),
+        chance=noise.chance(abs(log(at / price)), horizon_ms, side),
         horizon_ms=horizon_ms,
     )
 

@@ -39,6 +39,9 @@ class TouchReport:
     as_of_ms: int
     age_ms: int
     levels: tuple[int, int]
+    is_stale: bool = False
+    silent_since_ms: int | None = None
+    """Time of the newest change, if it is unusually long ago."""
 
 
 def touch_of(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
@@ -53,6 +56,8 @@ def touch_of(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
         as_of_ms=view.as_of_ms,
         age_ms=view.age_ms,
         levels=(len(bids), len(asks)),
+        is_stale=view.is_stale,
+        silent_since_ms=view.silent_since_ms,
     )
 
 

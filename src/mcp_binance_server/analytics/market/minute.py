@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
+from statistics import median
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.events import PassedSize, Passing, Refilled, Refills
@@ -86,6 +87,15 @@ class MinuteFacts:
     volume: float
     move: float
     heaviest: Mapping[BookSide, float]
+
+    @property
+    def activity(self) -> float:
+        """Book changes of a usual block of the minute. An event of some seconds does not make the minute busier."""
+        return float(median(each.updates for each in self.blocks)) if self.blocks else 0.0
+
+    @property
+    def trades(self) -> int:
+        return sum(each.trades for each in self.blocks)
 
 
 class MinuteReader:

@@ -98,7 +98,8 @@ class SymbolScores:
         """Add a judged minute to the histories, unusual or not."""
         for each in ended.verdicts:
             if self._is_scored(each.name, facts):
-                self.scores[each.name].add(each.judgement.score, spoke=each.judgement.is_unusual)
+                judged, activity = each.judgement, _activity(each.name, facts)
+                self.scores[each.name].add(judged.score, spoke=judged.is_unusual, activity=activity)
         self.rates.add(facts.blocks)
         self.answers.add(MinuteFlow(facts.flow, facts.move))
         if facts.standing is not None:
@@ -128,7 +129,7 @@ class SymbolScores:
         if parts is None or learnt < LEARN_MINUTES:
             return None, _not_scored(criterion, min(learnt, LEARN_MINUTES), LEARN_MINUTES + LEAST)
         reading = stress_of(parts, self.hour.stress_scale())
-        return reading, self._judged("stress", reading.score, LEARN_MINUTES if len(past) < LEAST else 0)
+        return reading, self._judged("stress", reading.score, None, LEARN_MINUTES if len(past) < LEAST else 0)
 
     def learn_stress(self, parts: StressParts | None) -> None:
         """Add the stress at the end of a minute to its history."""
@@ -140,13 +141,14 @@ class SymbolScores:
         """Return all data as rows of numbers, for storage."""
         rows = {name: array("d", past.scores()) for name, past in self.scores.items()}
         spoke = {f"{name}_spoke": array("d", past.spoke()) for name, past in self.scores.items()}
+        active = {f"{name}_activity": past.activity() for name, past in self.scores.items()}
         lines = {
             "rates": self.rates.series(),
             "answers": self.answers.series(),
             "profile": self.profile.series(),
             "volumes": array("d", self.volumes),
         }
-        return {**rows, **spoke, **lines, **self.hour.series(), **self.outcomes.series()}
+        return {**rows, **spoke, **active, **lines, **self.hour.series(), **self.outcomes.series()}
 
     @classmethod
     def restored(cls, series: Mapping[str, Sequence[float]]) -> "SymbolScores":
@@ -159,7 +161,11 @@ class SymbolScores:
         _check_possible(series)
         try:
             for name in CRITERIA:
-                pasts.scores[name] = ScoreHistory(series[name], spoke=[bool(each) for each in series[f"{name}_spoke"]])
+                activity = series.get(f"{name}_activity")
+                # Scores of older records have no activity, so nothing can be compared with them.
+                if activity is not None or not series[name]:
+                    spoke = [bool(each) for each in series[f"{name}_spoke"]]
+                    pasts.scores[name] = ScoreHistory(series[name], spoke=spoke, activity=activity or ())
             pasts.rates.restore(_rows(series["rates"], 2))
             pasts.answers.restore(_rows(series["answers"], 2))
             pasts.profile.restore(series["profile"])
@@ -173,7 +179,7 @@ class SymbolScores:
 
     def _hidden_size(self, facts: MinuteFacts) -> EventVerdict:
         found = facts.refilled[0] if facts.refilled else None
-        judgement = self._judged("hidden_size", found.score if found else 0.0)
+        judgement = self._judged("hidden_size", found.score if found else 0.0, facts)
         if found is None:
             return EventVerdict(name="hidden_size", judgement=judgement, measured={"equal_refills": 0})
         measured = {
@@ -209,7 +215,7 @@ class SymbolScores:
         score = came_and_went(facts.passed)
         return EventVerdict(
             name="came_and_went",
-            judgement=self._judged("came_and_went", score),
+            judgement=self._judged("came_and_went", score, facts),
             measured={"share_of_side": score, "times": len(facts.passed)},
             side=largest.side if largest else None,
             price=largest.price if largest else None,
@@ -220,7 +226,7 @@ class SymbolScores:
             judgement = _not_scored(CRITERIA["flood"], len(self.rates), LEARN_MINUTES + LEAST)
             return EventVerdict(name="flood", judgement=judgement, measured={})
         score = self.rates.score(facts.blocks)
-        judgement = self._judged("flood", score, LEARN_MINUTES)
+        judgement = self._judged("flood", score, facts, LEARN_MINUTES)
         return EventVerdict(name="flood", judgement=judgement, measured={"times_usual": exp(score)})
 
     def _standing_size(self, facts: MinuteFacts) -> EventVerdict:
@@ -228,7 +234,7 @@ class SymbolScores:
         if self.profile.minutes < LEARN_MINUTES:
             judgement = _not_scored(CRITERIA["standing_size"], self.profile.minutes, LEARN_MINUTES + LEAST)
             return EventVerdict(name="standing_size", judgement=judgement, measured={})
-        judgement = self._judged("standing_size", found.score if found else 0.0, LEARN_MINUTES)
+        judgement = self._judged("standing_size", found.score if found else 0.0, facts, LEARN_MINUTES)
         if found is None:
             return EventVerdict(name="standing_size", judgement=judgement, measured={})
         measured = {"size": found.size, "share_of_side": found.share}
@@ -247,11 +253,12 @@ class SymbolScores:
             return []
         return self.profile.sizes(facts.standing, LEAST_OF_MINUTE * median(self.volumes))
 
-    def _judged(self, name: JudgementName, score: float, learnt: int = 0) -> Judgement:
-        judgement = self.scores[name].judge(CRITERIA[name], score)
-        if judgement.not_judged is None or not learnt:
-            return judgement
+    def _judged(self, name: JudgementName, score: float, facts: MinuteFacts | None, learnt: int = 0) -> Judgement:
+        activity = None if facts is None else _activity(name, facts)
+        judgement = self.scores[name].judge(CRITERIA[name], score, activity=activity)
         waiting = judgement.not_judged
+        if waiting is None or waiting.why is not None or not learnt:
+            return judgement
         return _not_judged(judgement.criterion, score, waiting.have + learnt, waiting.need + learnt)
 
     def _is_scored(self, name: EventName, facts: MinuteFacts) -> bool:
@@ -277,6 +284,11 @@ def _check_possible(series: Mapping[str, Sequence[float]]) -> None:
 
 def _answer(facts: MinuteFacts, line: KyleLine) -> dict[str, float]:
     return {"flow": facts.flow, "move": facts.move, "usual_move": line.slope * facts.flow, "t": line.t}
+
+
+def _activity(name: JudgementName, facts: MinuteFacts) -> float:
+    """Return the activity that makes minutes alike: trades if the book changes are judged, otherwise these."""
+    return float(facts.trades) if name == "flood" else facts.activity
 
 
 def _not_judged(criterion: Criterion, score: float, have: int, need: int) -> Judgement:

@@ -78,8 +78,14 @@ def annualise(per_bar: float, bar_minutes: float) -> float:
 
 def garman_klass(candles: Sequence[Candle]) -> Measured:
     """Estimate the variance per bar with the Garman-Klass estimator, the default range estimator."""
-    terms = [0.5 * (bar.high - bar.low) ** 2 - (2 * log(2) - 1) * bar.close**2 for bar in _log_bars(candles)]
-    return _mean_variance(terms, "garman_klass")
+    return _mean_variance(
+        [garman_klass_term(bar.high - bar.low, bar.close) for bar in _log_bars(candles)], "garman_klass"
+    )
+
+
+def garman_klass_term(extent: float, move: float) -> float:
+    """Return one bar's term of the estimator, from its range and its move as logarithms."""
+    return 0.5 * extent**2 - (2 * log(2) - 1) * move**2
 
 
 def volatility_class(annual: float | None, *, edges: Sequence[float] = DEFAULTS.vol_edges) -> str:

@@ -9,9 +9,9 @@ from mcp_binance_server.domain.periods import Candle
 
 # In ATR: distance at which an approach starts, and distance that decides it.
 NEAR, AWAY = 0.25, 1.0
-ARBITRARY = 200
+ARBITRARY = 100
 GOLDEN = (5**0.5 - 1) / 2  # golden ratio: its multiples fill an interval evenly and are unrelated to the bars
-LEAST_APPROACHES = 3
+LEAST_APPROACHES = 8
 
 
 class Bar(NamedTuple):
@@ -59,7 +59,7 @@ def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
 
 
 def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
-    """Return the hold rate of 200 arbitrary prices, spread evenly over the range.
+    """Return the hold rate of a hundred arbitrary prices, spread evenly over the range.
 
     Like a real level, each price counts only from a certain bar on.
     """

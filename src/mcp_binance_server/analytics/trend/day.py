@@ -10,7 +10,7 @@ from mcp_binance_server.analytics.trend.bias import WEEK_HOURS, self_normalised
 from mcp_binance_server.domain.market import Ticker
 from mcp_binance_server.domain.money import Price
 
-Momentum = Literal["positive", "negative", "little", "not_judged"]
+Momentum = Literal["positive", "negative", "little", "not_judged", "stale"]
 Sentiment = Literal["bullish", "bearish", "unclear"]
 Yardstick = Literal["usual_day", "own_noise"]
 

@@ -43,6 +43,15 @@ class TradeLevels:
         """Probability that a driftless price reaches the stop before the target (gambler's ruin)."""
         return float((self.target - self.entry) / (self.target - self.stop))
 
+    def expectation(self, fee: float) -> float:
+        """Return the mean result without a trend, as a share of the position, with a fee on each side.
+
+        Before fees it is zero, however far the target: the odds are against it in the same proportion.
+        """
+        entry, stop, target = float(self.entry), float(self.stop), float(self.target)
+        sold = self.stop_first * stop + (1 - self.stop_first) * target
+        return (sold * (1 - fee) - entry * (1 + fee)) / entry
+
 
 @dataclass(frozen=True, slots=True)
 class NoLevels:

@@ -1,12 +1,13 @@
 """Outlook of one symbol for a long trade: day, trend, and the levels of two rules."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from mcp_binance_server.analytics.indicators.basic import atr, closes, ema, latest, rsi
 from mcp_binance_server.analytics.indicators.table import INDICATORS, SETTLED
 from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
+from mcp_binance_server.analytics.liquidity.stops import Noise
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles
 from mcp_binance_server.analytics.market.volatility import (
     RealisedVolatility,
@@ -28,6 +29,8 @@ from mcp_binance_server.domain.symbols import SymbolRules
 HOUR_MS = 3_600_000
 # Bars that a page reports on. Earlier bars only warm up the averages.
 BARS = 200
+# Bars in which levels are looked for and tested.
+LEVEL_BARS = 1_000
 LEAST_BARS = 15
 FAST, SLOW, LONG, WILDER = 20, 50, 200, 14
 
@@ -73,12 +76,16 @@ class Outlook:
     levels: SupportResistance | None
     by_atr: TradeLevels | NoLevels | None
     risk_fraction: Decimal
+    is_stale: bool = False
+    """Whether the data are too old to be judged. Then no word is given for them."""
+    noise: Noise | None = None
+    """Usual move of the pair, or None if it could not be measured."""
 
     @property
     def entry_level(self) -> Cluster | None:
         """The support or resistance level in the entry band or near it."""
         band = self.by_range
-        if self.levels is None or isinstance(band, NoLevels):
+        if self.levels is None or self.is_stale or isinstance(band, NoLevels):
             return None
         return self.levels.level_at(band.entry_low, band.entry_high)
 
@@ -86,7 +93,7 @@ class Outlook:
     def target_level(self) -> Cluster | None:
         """The support or resistance level at the target or near it."""
         band = self.by_range
-        if self.levels is None or isinstance(band, NoLevels):
+        if self.levels is None or self.is_stale or isinstance(band, NoLevels):
             return None
         return self.levels.level_at(band.target, band.target)
 
@@ -147,8 +154,13 @@ def judge(
     strategy: Strategy,
     risk: RiskTolerance,
     thresholds: Thresholds = DEFAULTS,
+    is_stale: bool = False,
+    noise: Noise | None = None,
 ) -> Outlook:
-    """Judge a symbol by its ticker, its hourly bars and finer bars of the day. None means that a read failed."""
+    """Judge a symbol by its ticker, its hourly bars and finer bars of the day. None means that a read failed.
+
+    With `is_stale` the data are too old: they are measured, but not judged.
+    """
     price, spread = ticker.last_price, ticker.ask - ticker.bid
     by_range = range_levels(
         price, ticker.high, ticker.low,
@@ -163,7 +175,7 @@ def judge(
     levels = by_atr = None
     if measured is not None:
         levels = support_and_resistance(
-            bars[-BARS:], price, measured.atr, high_24h=ticker.high, low_24h=ticker.low,
+            bars[-LEVEL_BARS:], price, measured.atr, high_24h=ticker.high, low_24h=ticker.low,
             profile=profile, tick=rules.tick, thresholds=thresholds,
         )  # fmt: skip
         by_atr = atr_levels(
@@ -173,10 +185,11 @@ def judge(
             tick=rules.tick, strategy=strategy, risk=risk, spread=spread, thresholds=thresholds,
         )  # fmt: skip
         by_atr = placeable(by_atr, rules, price)
+    day = summarise_day(ticker, log_returns(closes(bars)), thresholds=thresholds)
     return Outlook(
         strategy=strategy,
         risk=risk,
-        day=summarise_day(ticker, log_returns(closes(bars)), thresholds=thresholds),
+        day=replace(day, momentum="stale", sentiment="unclear") if is_stale else day,
         by_range=by_range,
         buys=measured is None or offers_entry(strategy, measured.bias),
         trend=trend,
@@ -184,4 +197,6 @@ def judge(
         levels=levels,
         by_atr=by_atr,
         risk_fraction=thresholds.risk_fraction[risk],
+        is_stale=is_stale,
+        noise=noise,
     )

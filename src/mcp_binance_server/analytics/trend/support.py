@@ -10,6 +10,7 @@ from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.swings import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.trend.approaches import (
+    LEAST_APPROACHES,
     Approaches,
     Bar,
     approaches,
@@ -23,7 +24,11 @@ from mcp_binance_server.domain.periods import Candle
 
 Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH", "VAL", "round number"]
 
-# Minimum distance of a level from the price, in ticks. A closer level is at the price itself, whatever the ATR.
+# Levels that are tested: those with the most swings, an ATR apart. With more tests each would need more approaches.
+MOST_TESTED = 3
+# In ATR: distance that counts as near a level.
+NEAR = Decimal("0.25")
+# Minimum distance in ticks. At any ATR, a closer level is at the price itself.
 LEAST_TICKS = 3
 ROUND = (1, 2, 5)
 
@@ -66,9 +71,10 @@ class SupportResistance:
     why_null: WhyNull | None = None
 
     def level_at(self, low: Price, high: Price) -> Cluster | None:
-        """Return the level in or near a band of prices that is closest to its middle."""
+        """Return the level that stands out in or near a band of prices, the closest to its middle."""
         middle = (low + high) / 2
-        near = [each for each in self.clusters if low - self.reach <= each.price <= high + self.reach]
+        within = low - self.reach, high + self.reach
+        near = [each for each in self.clusters if each.stands_out and within[0] <= each.price <= within[1]]
         return min(near, key=lambda each: abs(each.price - middle), default=None)
 
 
@@ -118,7 +124,8 @@ def support_and_resistance(
 ) -> SupportResistance:
     """Find support and resistance.
 
-    Candidates closer than a fraction of the ATR are merged into levels. Each level is tested against arbitrary prices.
+    Candidates closer than a fraction of the ATR are merged into levels. The levels with the most swings are tested
+    against arbitrary prices.
     """
     if atr is None:
         return SupportResistance(None, None, (), len(candles), why_null="insufficient_bars")
@@ -140,7 +147,7 @@ def support_and_resistance(
         n=len(candles),
         at_price=tuple(each for each in clusters if abs(each.price - price) < apart),
         usual=usual,
-        reach=max(together, LEAST_TICKS * tick),
+        reach=max(NEAR * unit, LEAST_TICKS * tick),
     )
 
 
@@ -169,8 +176,26 @@ def _tried(
         approaches(float(price), bars[min(since, default=len(bars)) :], atr)
         for price, since in zip(prices, known, strict=True)
     ]
-    tried = sum(each.n > 0 for each in seen)
+    chosen = _most_swings(prices, groups, seen, atr)
     return tuple(
-        Cluster(price, tuple(members), each, strength(each, usual), beats_chance(each, usual, tried))
-        for price, members, each in zip(prices, groups, seen, strict=True)
+        Cluster(
+            price,
+            tuple(members),
+            each,
+            strength(each, usual),
+            at in chosen and beats_chance(each, usual, len(chosen)),
+        )
+        for at, (price, members, each) in enumerate(zip(prices, groups, seen, strict=True))
     )
+
+
+def _most_swings(
+    prices: Sequence[Price], groups: Sequence[Sequence[LevelReason]], seen: Sequence[Approaches], atr: float
+) -> set[int]:
+    """Return the places of the levels to test."""
+    chosen: list[int] = []
+    for at in sorted(range(len(prices)), key=lambda place: -len(groups[place])):
+        apart = all(abs(float(prices[at] - prices[other])) >= atr for other in chosen)
+        if seen[at].n >= LEAST_APPROACHES and apart and len(chosen) < MOST_TESTED:
+            chosen.append(at)
+    return {*chosen}

@@ -7,7 +7,7 @@ from mcp_binance_server.analytics.book.metrics import top_of_book
 from mcp_binance_server.analytics.market.microstructure import AnomalyReport
 from mcp_binance_server.analytics.market.reference_class import ReferenceClass
 from mcp_binance_server.analytics.market.symbol_scores import CRITERIA, JudgementName
-from mcp_binance_server.analytics.metric import BaseRate, Basis, Window
+from mcp_binance_server.analytics.metric import BaseRate, Basis, Unknown, Window
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.services.live.service import BookView, LiveService, Watch
 
@@ -33,9 +33,10 @@ class AnomalyService:
         """Collect the last whole minutes of a watched symbol. The window is rounded up to whole minutes."""
         now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         feed = watch.feed
-        if feed is None:
+        if feed is None or view.is_frozen:
+            unknown = watch.unknown if feed is None else Unknown("stale_book")
             basis = _cold_basis(view, window_ms)
-            return AnomalyReport(rules=watch.rules, basis=basis, unknown=watch.unknown, thresholds=thresholds)
+            return AnomalyReport(rules=watch.rules, basis=basis, unknown=unknown, thresholds=thresholds)
         asked = -(-window_ms // MINUTE_MS)
         # The newest minute ended at most one minute ago.
         oldest_ms = now_ms - (asked + 1) * MINUTE_MS
@@ -76,6 +77,7 @@ def _basis(feed: SymbolFeed, view: BookView, ends: list[int], now_ms: int, windo
         age_ms=feed.age_ms(now_ms) if feed.book_ms else view.age_ms,
         depth_levels=(len(view.snapshot.bids), len(view.snapshot.asks)),
         gaps=feed.counts.gaps + feed.counts.lost,
+        stale=view.is_stale,
     )
 
 
@@ -89,4 +91,5 @@ def _cold_basis(view: BookView, window_ms: int) -> Basis:
         as_of_ms=view.as_of_ms,
         age_ms=view.age_ms,
         depth_levels=(len(view.snapshot.bids), len(view.snapshot.asks)),
+        stale=view.is_stale,
     )

@@ -129,6 +129,8 @@ class OrderFlowService:
 
     async def _past(self, watch: Watch, flow: FlowSample, asked: Window) -> FlowScores | WhyNull:
         """Return earlier windows of equal length. A window that is known only in part cannot be compared with them."""
+        if watch.is_frozen:
+            return "stale_book"
         if flow.window != asked:
             return "insufficient_history"
         return await self.pasts.before(watch.rules.symbol, asked, self.live.thresholds)

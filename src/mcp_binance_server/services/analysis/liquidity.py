@@ -16,7 +16,7 @@ from mcp_binance_server.analytics.liquidity.report import (
     ThinRangeReport,
     costs_of,
 )
-from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, noise_of, stop_price
+from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, stop_price
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRanges, thin_ranges
 from mcp_binance_server.analytics.market.glance import TakerFlow, flow_of_bars, flow_of_tape, touch_of
 from mcp_binance_server.analytics.market.profile import (
@@ -25,7 +25,7 @@ from mcp_binance_server.analytics.market.profile import (
     profile_of_candles,
     profile_of_trades,
 )
-from mcp_binance_server.analytics.metric import Source, Window
+from mcp_binance_server.analytics.metric import Source, Unknown, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
 from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import STABLECOINS, Price
@@ -34,6 +34,7 @@ from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.cost import order_cost
+from mcp_binance_server.services.analysis.noise import read_noise
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
     INTERVAL_MS,
@@ -84,7 +85,14 @@ class LiquidityService:
     _judged: RecentResults[ThinRanges] = field(default_factory=lambda: RecentResults[ThinRanges](MOST_KEPT), repr=False)
 
     async def thin_ranges(
-        self, text: str, minutes: int, percentile: int | None, *, side: StopSide = "long", horizon_ms: int = DAY_MS
+        self,
+        text: str,
+        minutes: int,
+        percentile: int | None,
+        *,
+        side: StopSide = "long",
+        horizon_ms: int = DAY_MS,
+        chance: float | None = None,
     ) -> ThinRangeReport:
         """Find price ranges with little past trading.
 
@@ -97,7 +105,7 @@ class LiquidityService:
             now = quoted.required()
             standing = _standing(watch, self.live.time.now_ms())
             found = self._judge(watch, traded.required(), now)
-            stop = _stop(watch, now, noise, found, standing, side=side, horizon_ms=horizon_ms)
+            stop = _stop(watch, now, noise, found, standing, side=side, horizon_ms=horizon_ms, chance=chance)
             return self._report(
                 watch,
                 traded.required(),
@@ -147,9 +155,7 @@ class LiquidityService:
             )
 
     async def _noise(self, watch: Watch) -> Noise | None:
-        """Measure the usual price move from the bars of one day. Return None if there is hardly any trading."""
-        to_ms = settled_ms(self.live.time.now_ms(), INTERVAL_MS["5m"])
-        return noise_of(await closed_candles(self.client, watch.rules.symbol, "5m", to_ms - DAY_MS, to_ms))
+        return await read_noise(self.client, watch.rules.symbol, self.live.time.now_ms())
 
     async def _traded(self, watch: Watch, minutes: int) -> _TradedNow:
         """Use every trade if a few calls suffice. Otherwise use the finest bars that the window allows."""
@@ -196,10 +202,9 @@ class LiquidityService:
         return _TradedNow(profile, path, window, coverage, len(trades), source, flow)
 
     def _judge(self, watch: Watch, traded: _TradedNow, quoted: Quoted) -> ThinRanges:
-        """Compare a window with random shuffles of it, or return the cached result.
-
-        This is the most expensive step here.
-        """
+        """Compare a window with its shuffles, or return the cached result. This is the most expensive step here."""
+        if watch.is_frozen:
+            return ThinRanges(found=None, why_null="stale_book")
         key = watch.rules.symbol, traded.window, traded.source, quoted.spread
         made = self._judged.get(key)
         if made is not None:
@@ -253,6 +258,7 @@ def _stop(
     *,
     side: StopSide = "long",
     horizon_ms: int = DAY_MS,
+    chance: float | None = None,
 ) -> StopReport:
     if quoted.price is None:
         return StopReport(stop=None, noise=noise.value, why_null="no_trades")
@@ -269,6 +275,7 @@ def _stop(
         standing=standing.prices,
         side=side,
         horizon_ms=horizon_ms,
+        chance=chance,
     )
     return StopReport(stop=stop, noise=noise.value)
 
@@ -276,8 +283,8 @@ def _stop(
 def _standing(watch: Watch, now_ms: int) -> StandingReport:
     """Return the feed's verdict on the last whole minute, if that minute ended less than two minutes ago."""
     feed = watch.feed
-    if feed is None:
-        return StandingReport(unknown=watch.unknown)
+    if feed is None or watch.is_frozen:
+        return StandingReport(unknown=watch.unknown if feed is None else Unknown("stale_book"))
     past = feed.pasts.scores["standing_size"]
     newest = feed.minutes.ended[-1] if feed.minutes.ended else None
     if newest is None or newest.end_ms <= now_ms - 2 * MINUTE_MS:

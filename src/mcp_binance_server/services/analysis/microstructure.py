@@ -80,6 +80,7 @@ class MarketHealthService:
             depth_levels=(len(book.bids), len(book.asks)),
             truncated=_is_truncated(band),
             gaps=view.gaps,
+            stale=view.is_stale,
         )
         return HealthReport(
             rules=watch.rules,
@@ -112,7 +113,7 @@ def _unknown(watch: Watch, view: BookView, top: TopOfBook) -> Unknown | None:
         return Unknown(why)
     if watch.feed is None:
         return watch.unknown
-    is_silent = not view.is_live and watch.feed.minutes.health is not None
+    is_silent = view.is_frozen or (not view.is_live and watch.feed.minutes.health is not None)
     return Unknown("stale_book") if is_silent else None
 
 

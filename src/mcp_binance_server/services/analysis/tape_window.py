@@ -15,7 +15,7 @@ from mcp_binance_server.services.live.service import Watch
 A_PAGE = 1_000
 # Longest delay in ms until a trade, or the end of a candle, is available to a request.
 SETTLE_MS = 300
-INTERVAL_MS: dict[Interval, int] = {"1s": 1_000, "1m": 60_000, "5m": 300_000}
+INTERVAL_MS: dict[Interval, int] = {"1s": 1_000, "1m": 60_000, "5m": 300_000, "1h": 3_600_000}
 
 ValueT = TypeVar("ValueT")
 

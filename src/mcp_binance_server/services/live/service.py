@@ -9,7 +9,15 @@ from typing import Literal, NamedTuple
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.impact import IlliquidityRank, illiquidity
 from mcp_binance_server.analytics.book.metrics import AmountUnit, Taker
-from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed, cost_of, describe_book
+from mcp_binance_server.analytics.book.report import (
+    BookReport,
+    BookView,
+    CostReport,
+    NoFeed,
+    cost_of,
+    describe_book,
+    quiet_after_ms,
+)
 from mcp_binance_server.analytics.metric import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.money import Price
@@ -21,6 +29,7 @@ from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.book import LevelCounts
+from mcp_binance_server.feeds.change_times import ChangeTimes
 from mcp_binance_server.feeds.feed import FeedCounts, SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.readers import FINISHED_LEVELS, Need
@@ -60,6 +69,15 @@ class Watch:
             return None
         return feed if feed.age_ms(self.now_ms) <= self.thresholds.dead_ms else None
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the stream has left the book unchanged for too long to be judged."""
+        feed = self.feed
+        if feed is None or feed.changes.update_id is None:
+            return False
+        silent_ms = self.now_ms - feed.changes.changed_ms
+        return silent_ms > quiet_after_ms(self.thresholds.dead_ms, feed.changes.usual_gap_ms)
+
 
 class Quoted(NamedTuple):
     """The reference price, and the spread between bid and ask. `reading` is None if nothing was traded."""
@@ -85,6 +103,7 @@ class LiveService:
     network: Network
     hub: Hub | None
     thresholds: Thresholds = DEFAULTS
+    _changes: dict[Symbol, ChangeTimes] = field(default_factory=dict[Symbol, ChangeTimes], repr=False)
 
     @asynccontextmanager
     async def watching(self, text: str, *, wait_ms: int = 0, needs: Need = "events") -> AsyncGenerator[Watch]:
@@ -110,17 +129,21 @@ class LiveService:
         feed = watch.live
         if feed is not None:
             return self._live_view(watch.rules, feed, levels)
-        reading = await self.client.depth(watch.rules.symbol, levels)
+        symbol = watch.rules.symbol
+        reading = await self.client.depth(symbol, levels)
+        changes = watch.feed.changes if watch.feed else self._changes.setdefault(symbol, ChangeTimes())
+        changes.note(reading.value.last_update_id, reading.at_ms, requested=True)
         return BookView(
             rules=watch.rules,
             snapshot=reading.value,
             is_live=False,
-            as_of_ms=reading.at_ms,
-            age_ms=max(0, self.time.now_ms() - reading.at_ms),
+            as_of_ms=changes.changed_ms,
+            age_ms=max(0, self.time.now_ms() - changes.changed_ms),
             gaps=0,
             no_feed=watch.no_feed,
             lag_ms=watch.lag_ms,
             thresholds=self.thresholds,
+            usual_gap_ms=changes.usual_gap_ms,
         )
 
     async def quoted(self, watch: Watch) -> Quoted:
@@ -152,6 +175,7 @@ class LiveService:
             age_ms=feed.age_ms(self.time.now_ms()),
             gaps=counts.gaps + counts.lost,
             thresholds=self.thresholds,
+            usual_gap_ms=feed.changes.usual_gap_ms,
         )
 
 

@@ -13,7 +13,7 @@ from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Quantity, percent_of
 from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Fill
-from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.account.amounts import AmountReader, CostReader, ReadOrder, RequestedOrder
 from mcp_binance_server.services.account.preview import PreviewService
@@ -34,6 +34,7 @@ from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.planning import PLAIN, OrderOptions, Planner
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
+from mcp_binance_server.services.trading.reserved import coins_of
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, SituationReader
 from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
 from mcp_binance_server.services.trading.updates import OrderPage, OrderUpdates

@@ -26,9 +26,15 @@ LAST_DAY: Mapping[str, tuple[float, ...]] = {
         300.6, 301.2, 301.9, 302.3, 301.8, 301.1, 300.5, 299.8, 299.4, 299.7, 299.9, 300.0,
     ),
 }  # fmt: skip
-# Hours before the end, and the price at that time. Two turns are near 52,000, and two between 49,600 and 49,900.
-TURNS = ((528, 50_400), (432, 51_200), (360, 50_300), (290, 51_300), (220, 50_700), (186, 51_990), (148, 49_760),
-         (110, 51_995), (72, 49_720), (50, 50_250), (24, 49_000))  # fmt: skip
+# The calm days swing between two prices, so that both stand out by the rule of the levels: the price turned at each of
+# them ten times. Each item has the hours before the end and the price.
+LOW, HIGH, SWING = 49_740, 51_995, 23
+TURNS = (
+    (528, 50_400),
+    *((hours, LOW if (hours - 72) // SWING % 2 == 0 else HIGH) for hours in range(509, 71, -SWING)),
+    (50, 50_250),
+    (24, 49_000),
+)
 # The three hours before and after a turn lead straight to it, which makes the turn distinct.
 SHOULDER, APART = 3, 0.0022
 
@@ -42,8 +48,9 @@ class Mood(NamedTuple):
 
 
 BTC_STORM, BTC_CALM, BTC_NOISE = 0.052, 0.0115, 0.03
-# These values keep each volatility class away from its limits at any hour of the day. The names of the random draws
-# were chosen for the same reason.
+# Daily volatility of Bitcoin around its swings.
+BTC_SWING = 0.006
+# These values keep each volatility class away from its limits at any hour of the day. So do the names of the draws.
 MOODS: Mapping[str, Mood] = {"ETH": Mood(0.034, 0.016, 0.7), "BNB": Mood(0.019, 0.010, 0.7)}
 # Share of a day's move by which an hour's range extends beyond its open and close. The last day is exact.
 RESTLESS, RESTLESS_NOISE = 0.002, 0.03
@@ -87,7 +94,7 @@ def _calm_bitcoin() -> list[float]:
     first = math.log(58_000)
     walk = [*_bridged("storm a", first, marks[0][1], STORM, BTC_STORM)]
     for (start, low), (end, high) in pairwise(shouldered):
-        hourly = 0.0 if start - end <= SHOULDER else BTC_CALM
+        hourly = 0.0 if start - end <= SHOULDER else BTC_SWING
         walk += _bridged(f"calm {start}", low, high, start - end, hourly)[1:]
     return [*walk[:-1], *_last_day()]
 

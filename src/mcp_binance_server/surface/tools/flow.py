@@ -71,7 +71,7 @@ def _direction(report: FlowReport) -> Metric:
     if judgement is None:
         return Metric(value=None, confidence="none", why_null="no_trades", method=method)
     return Metric(
-        value=direction.signal, confidence=judgement.confidence, method=method, p=judgement.p,
+        value=direction.word, confidence=judgement.confidence, method=method, p=judgement.p,
         base_rate=judgement.base_rate,
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MeasuredAnswer, Pair, measured, optional
-from mcp_binance_server.surface.views.liquidity import profile_line, standing_metric, thin_line
+from mcp_binance_server.surface.views.liquidity import chance_rule, profile_line, standing_metric, thin_line
 from mcp_binance_server.surface.views.markdown import exact, exact_average, instant, span, volume
 
 A_TENTH = 0.1
@@ -120,8 +120,9 @@ class GetLiquidityVacuums(Arguments):
     percentile: Annotated[int, Field(ge=1, le=50)] | None = optional(
         "Also list low-volume ranges: bins below this percentile, not tested for chance"
     )
-    side: StopSide = Field("long", description="short: a buy-back price above instead of a stop below")
+    side: StopSide = Field("long", description="short: a buy-back price above")
     horizon_hours: Annotated[int, Field(ge=1, le=168)] = Field(24, description="Horizon of the stop")
+    chance: Annotated[int, Field(ge=1, le=50)] | None = optional("Touches by noise, percent")
 
 
 def thin_range_metrics(report: ThinRangeReport, percentile: int | None) -> dict[str, Metric]:
@@ -187,8 +188,8 @@ def _stop_metrics(report: ThinRangeReport) -> dict[str, Metric]:
         "stop_guidance": Metric(
             value={"long" if stop.side == "long" else "buy_back_reference": shown},
             unit="quote",
-            method="usual move in the horizon, at least 3 ticks and 2 spreads; moved beyond an obstacle near that "
-            "distance",
+            method="usual move in the horizon, or the distance of chance; at least 3 ticks and 2 spreads; moved "
+            f"beyond an obstacle near that distance; noise_chance: {chance_rule(noise)}",
         ),
         "usual_move": Metric(
             value=round(noise.over(stop.horizon_ms) * 100, 3),
@@ -211,6 +212,7 @@ async def get_liquidity_vacuums(context: Context, arguments: GetLiquidityVacuums
         arguments.percentile,
         side=arguments.side,
         horizon_ms=arguments.horizon_hours * HOUR_MS,
+        chance=None if arguments.chance is None else arguments.chance / 100,
     )
     basis = Basis(
         window=report.window,

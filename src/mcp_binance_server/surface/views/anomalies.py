@@ -125,12 +125,20 @@ def anomaly_metrics(report: AnomalyReport) -> dict[str, Metric]:
         waiting = [{"event": name, **short, **reason} for name in EVENTS]
     changed = [{"event": name, **base_rate_member(seen)} for name, seen in report.changed.items()]
     return {
-        "events": Metric(value=[_member(report, each) for each in report.judged]),
+        "events": _events_metric(report),
         "not_judged": Metric(value=waiting),
-        "unusual": Metric(value=len(report.unusual), method=_counted(report)),
+        "unusual": Metric(value=len(report.unusual) if report.judged else None, method=_counted(report)),
         "changed": Metric(value=changed),
         "stress": _stress_metric(report),
     }
+
+
+def _events_metric(report: AnomalyReport) -> Metric:
+    """Return the judged events. An empty list would look like a quiet market, so without any the value is missing."""
+    if report.judged:
+        return Metric(value=[_member(report, each) for each in report.judged])
+    reason = report.unknown.why_null if report.unknown else "insufficient_history"
+    return Metric(value=None, why_null=reason, method="none_judged")
 
 
 def _cells(report: AnomalyReport, verdict: EventVerdict) -> tuple[str, str, str, str]:

@@ -22,7 +22,11 @@ NO_STREAM = "no live stream for this symbol"
 MILLION = 1_000_000
 # Smallest t-statistic of a slope that is shown. By chance it occurs in about one of 700 windows.
 IMPACT_T = 3.0
-_NEXT = "This is not a forecast"
+# Of 2.28 million one-minute windows: tests/analytics/flow/test_real_windows.py repeats the count on a sixth.
+_NEXT = (
+    "It foretells nothing: the minute after ONE-SIDED moved -0.22 bps on average, against it (95%: -0.31 to -0.13; "
+    "58 months of minutes of 7 Binance perpetuals, 2024-2026)"
+)
 
 
 def order_flow_page(report: FlowReport) -> str:
@@ -34,7 +38,7 @@ def order_flow_page(report: FlowReport) -> str:
             *glance_lines(report.rules, report.touch, report.taken, "the order book could not be read"),
             f"**Current Price**: {_current(report)}",
             "",
-            f"## Signal: {report.direction.signal}",
+            f"## Taker Flow: {report.direction.word}",
             f"- {_sentence(report)}",
             f"- {_caution(report)}",
             "",
@@ -59,7 +63,7 @@ def order_flow_line(report: FlowReport) -> str:
     if not sample.known_ms:
         return f"{opening} unknown, the exchange has no candles for this window."
     volumes = f"bought {base(report.rules, sample.bought)}, sold {base(report.rules, sample.sold)}"
-    return f"{opening} {volumes}; {report.direction.signal}, {_sentence(report)}. {_NEXT}."
+    return f"{opening} {volumes}; {report.direction.word}, {_sentence(report)}. {_NEXT}."
 
 
 def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
@@ -176,9 +180,9 @@ def _sentence(report: FlowReport) -> str:
 
 
 def _caution(report: FlowReport) -> str:
-    if report.direction.signal == "NO EDGE":
+    if not report.direction.word.startswith("ONE-SIDED"):
         return _NEXT
-    return f"{_NEXT}; by chance alone, a side is named in up to {share(ONE_SIDED.alpha, 0)} of windows"
+    return f"{_NEXT}; by chance alone, up to {share(ONE_SIDED.alpha, 0)} of windows are ONE-SIDED"
 
 
 def _beaten(judgement: Judgement) -> str:

@@ -8,7 +8,15 @@ from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport
 from mcp_binance_server.analytics.market.minute import NEAR_BPS
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.book.cost import cost_words, spread_words
-from mcp_binance_server.surface.views.markdown import APART_MS, compact_money, data_times, share, span, time_of_day
+from mcp_binance_server.surface.views.markdown import (
+    APART_MS,
+    compact_money,
+    data_times,
+    doubt_lines,
+    share,
+    span,
+    time_of_day,
+)
 from mcp_binance_server.surface.views.measures import why
 
 EMPTY = "the book is empty"
@@ -27,11 +35,19 @@ def glance_lines(rules: SymbolRules, touch: TouchReport | None, flow: TakerFlow 
         depth = f"{_held(rules, touch.band.bids)} bid / {_held(rules, touch.band.asks)} ask"
         cost = unknown if touch.cost is None else cost_words(rules, touch.cost)
     return [
+        *silence_lines(touch),
         f"**Spread**: {spread}",
         f"**Depth** {_reach(rules, mid)}: {depth}",
         f"**Flow**: {_flow(flow)}",
         f"**Cost**: {cost}",
     ]
+
+
+def silence_lines(touch: TouchReport | None) -> list[str]:
+    """Return a warning if the book has not changed for unusually long, and for a minute or more."""
+    if touch is None or touch.silent_since_ms is None:
+        return []
+    return doubt_lines([f"Stale: the stream has sent nothing since {time_of_day(touch.silent_since_ms)} UTC"])
 
 
 def no_mid(touch: TouchReport) -> str:

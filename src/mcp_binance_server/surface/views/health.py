@@ -97,7 +97,7 @@ def _why_null(report: HealthReport) -> Any:  # noqa: ANN401 - one of the reasons
 
 
 def _confidence(report: HealthReport) -> Confidence:
-    if report.now is None or report.basis.age_ms > report.thresholds.stale_ms:
+    if report.now is None or report.basis.stale:
         return "none"
     return "medium"
 

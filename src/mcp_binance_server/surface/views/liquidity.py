@@ -11,7 +11,7 @@ from mcp_binance_server.analytics.liquidity.report import (
     StopReport,
     ThinRangeReport,
 )
-from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
+from mcp_binance_server.analytics.liquidity.stops import TAIL_FROM, Noise, StopPrice
 from mcp_binance_server.analytics.liquidity.thin_ranges import (
     LEAST_DEVIATIONS,
     LEAST_SPREADS,
@@ -334,7 +334,15 @@ def _hours(duration_ms: int) -> str:
 def _noise(noise: Noise, horizon_ms: int) -> str:
     usual = f"Usual move in {_hours(horizon_ms)}: {noise.over(horizon_ms) * 100:.2f}%"
     bars = f"Garman-Klass, {noise.bars} bars of {span(noise.bar_ms)}"
-    return f"{usual} ({bars}); the chance is an approximation: it assumes normal steps without drift"
+    return f"{usual} ({bars}); chance: {chance_rule(noise)}"
+
+
+def chance_rule(noise: Noise) -> str:
+    """Return what the chance of reaching a stop by noise is measured from."""
+    normal = "normal steps without drift"
+    if not noise.days:
+        return normal
+    return f"{normal}; beyond {TAIL_FROM:g} usual moves, the pair's own {noise.days} days"
 
 
 def profile_line(report: ProfileReport) -> str:

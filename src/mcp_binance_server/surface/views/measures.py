@@ -34,7 +34,8 @@ UNKNOWN = "unknown"
 WHY: dict[str, str] = {
     "one_sided_book": "one side of the book is empty",
     "crossed_book": "the book is crossed and cannot be trusted",
-    "stale_book": "the book is too old",
+    "busier_than_any": "busier than any kept minute",
+    "stale_book": "the book has not changed for too long",
     "no_events": "nothing has happened yet",
     "no_trades": "nothing was traded",
     "insufficient_events": "too few events",
@@ -75,7 +76,7 @@ def context_member(basis: Basis, rules: SymbolRules) -> dict[str, Any]:
         "quote": rules.quote,
     }
     if basis.stale:
-        context["stale"] = True
+        context |= {"stale": True, "unchanged_for_ms": basis.age_ms}
     if basis.depth_levels is not None:
         bids, asks = basis.depth_levels
         context["depth_levels"] = {"bids": bids, "asks": asks}
@@ -114,9 +115,10 @@ def not_judged_member(waiting: NotJudged) -> dict[str, Any]:
 
 
 def base_rate_words(seen: BaseRate, unit: str = "minutes") -> str:
-    """Format the frequency of similar events: `seen in 3 of the last 240 minutes (1.3 %)`."""
+    """Format how often similar events occurred: `seen in 3 of 240 minutes as busy (1.3 %)`."""
     percent = Decimal(100 * seen.k) / seen.n if seen.n else Decimal(0)
-    return f"seen in {seen.k} of the last {seen.n} {unit} ({percent.quantize(Decimal('0.1'), ROUND_HALF_UP)} %)"
+    among = f"{seen.n} minutes as busy" if unit == "minutes" else f"the last {seen.n} {unit}"
+    return f"seen in {seen.k} of {among} ({percent.quantize(Decimal('0.1'), ROUND_HALF_UP)} %)"
 
 
 def changed_words(seen: BaseRate) -> str:
@@ -223,7 +225,7 @@ def basis_line(context: Mapping[str, Any], network: str, thresholds: str) -> str
     if "depth_levels" in context:
         parts.append(f"depth levels {_pairs(context['depth_levels'])}")
     if context.get("stale"):
-        parts.append("stale yes")
+        parts.append(f"stale yes, unchanged for {context['unchanged_for_ms']} ms")
     return f"*{'; '.join([*parts, f'thresholds: {thresholds}'])}*"
 
 

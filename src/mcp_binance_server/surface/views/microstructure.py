@@ -5,7 +5,6 @@ from decimal import Decimal
 from mcp_binance_server.analytics.market.glance import TouchReport
 from mcp_binance_server.analytics.market.microstructure import MarketPart, MicrostructureReport
 from mcp_binance_server.analytics.market.profile import ProfileReport
-from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import anomaly_rows, minutes_words, stress_line
 from mcp_binance_server.surface.views.flow import paid_line
@@ -92,7 +91,7 @@ def _market(report: MicrostructureReport) -> list[str]:
         sections = [line for heading in headings for line in (heading, unavailable, "")]
         return [*sections, "**Recommendation**: *No judgement without the order book.*"]
     return [
-        *_book(report.rules, part.book, report.thresholds),
+        *_book(report.rules, part.book),
         *_paid(part),
         "",
         *_anomalies(report, part),
@@ -114,7 +113,7 @@ def _data(report: MicrostructureReport) -> str:
     return data_line(moments, closed_ms=seen.window.to_ms if seen else None)
 
 
-def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list[str]:
+def _book(rules: SymbolRules, book: TouchReport) -> list[str]:
     bids, asks = book.levels
     heading = f"## Order Book (snapshot, age {book.age_ms:,} ms, {bids}/{asks} levels)"
     top, band = book.top, book.band
@@ -133,8 +132,7 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
         "|-|-|-|-|-|",
         f"| {' | '.join(cells)} |",
     ]
-    stale = book.age_ms > thresholds.stale_ms
-    return [*lines, "", f"_Stale: no book update for {span(book.age_ms)}_"] if stale else lines
+    return [*lines, "", f"_Stale: no book update for {span(book.age_ms)}_"] if book.is_stale else lines
 
 
 def _paid(part: MarketPart) -> list[str]:

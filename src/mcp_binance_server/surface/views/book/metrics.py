@@ -6,7 +6,6 @@ from typing import Any
 
 from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
 from mcp_binance_server.analytics.book.report import LARGEST_BPS, BookReport, BookView, CostReport, LargestLevel, NoFeed
-from mcp_binance_server.analytics.confidence import confidence_of_instant
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.metric import Basis, Confidence, Metric, Unit, Unknown, WhyNull, Window
 from mcp_binance_server.domain.market import PriceLevel
@@ -44,7 +43,7 @@ def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
 def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
     """Return all measures of a book. In a broken book each measure has a reason instead of a value."""
     rules, top = view.rules, report.top
-    trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
+    trust: Confidence = "none" if view.is_stale else "high"
 
     def metric(value: object, unit: Unit | None, why_null: WhyNull | None = None) -> Metric:
         if value is None:
@@ -119,7 +118,7 @@ def _illiquidity(report: BookReport) -> Metric:
 def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
     """Return the cost of one order. Quantities beyond the known levels are unfilled and not estimated."""
     rules, taken = view.rules, report.walk
-    trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
+    trust: Confidence = "none" if view.is_stale else "high"
     step = QUOTE_STEP if taken.unit == "quote" else rules.step
 
     def metric(value: object, unit: Unit) -> Metric:
@@ -206,7 +205,7 @@ def scale_of(step: Decimal, values: Sequence[Decimal]) -> Decimal:
 def _heading(view: BookView) -> str:
     book = view.snapshot
     origin = f"live, {view.age_ms} ms old" if view.is_live else f"requested now; {OPENING[view.no_feed]}{_lag(view)}"
-    stale = ", stale" if view.is_stale else ""
+    stale = f", stale: unchanged for {span(view.age_ms)}" if view.is_stale else ""
     return f"{plain(view.rules.symbol)} book ({origin}{stale}, {len(book.bids)}/{len(book.asks)} levels)"
 
 

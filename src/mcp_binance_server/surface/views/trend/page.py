@@ -79,11 +79,15 @@ def _added(report: TradingReport) -> list[str]:
     if isinstance(trend, TooFewBars):
         collecting = f"_Collecting: {trend.bars} of {trend.needed} hourly bars_"
         return ["## Trend and Volatility", collecting, "", *size_lines(report), _data(report), *unavailable]
-    lines = [*_trend(view, trend), "", *level_lines(view, outlook), ""] if trend is not None else []
-    return [*lines, *rule_lines(view, outlook), "", *size_lines(report), _data(report), *unavailable]
+    lines = (
+        [*_trend(view, trend, is_stale=outlook.is_stale), "", *level_lines(view, outlook), ""]
+        if trend is not None
+        else []
+    )
+    return [*lines, *rule_lines(report), "", *size_lines(report), _data(report), *unavailable]
 
 
-def _trend(view: MarketView, trend: Trend) -> list[str]:
+def _trend(view: MarketView, trend: Trend, *, is_stale: bool) -> list[str]:
     last = float(view.ticker.last_price)
     relative = f" ({share(trend.atr / last, 2)})" if trend.atr and last else ""
     volatility = "n/a" if trend.annual_volatility is None else share(trend.annual_volatility)
@@ -103,7 +107,7 @@ def _trend(view: MarketView, trend: Trend) -> list[str]:
         f"| {' | '.join(cells)} |",
         *_warming(trend),
         "",
-        bias_line(trend.bias),
+        bias_line(trend.bias, is_stale=is_stale),
     ]
 
 

@@ -9,7 +9,7 @@ from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import Quantity, decimals_of, floor_to_step
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, exact, money, percent, plain, share
 from mcp_binance_server.surface.views.market import shown_price
-from mcp_binance_server.surface.views.trend.words import short
+from mcp_binance_server.surface.views.trend.words import noise_words, short
 
 # These limits are always shown. The exchange's maxima are seldom reached, so each is shown only if it applies.
 ALWAYS_SHOWN: tuple[LimitName, ...] = ("risk", "free", "exposure", "depth", "volume")
@@ -100,7 +100,8 @@ def _holder(report: TradingReport) -> list[str]:
     if isinstance(levels, NoLevels) or (funds is not None and not funds.held):
         return []
     base, price = plain(view.rules.base), view.ticker.last_price
-    sold = f"a sell at {_price(view, levels.stop)}, {share(float(1 - levels.stop / price))} below the price"
+    reached = noise_words(report.outlook.noise, price, levels.stop)
+    sold = f"a sell at {_price(view, levels.stop)}, {share(float(1 - levels.stop / price))} below the price{reached}"
     if funds is None:
         return [f"**Holder**: for a holder of {base} the stop is {sold}"]
     lost = _sum(view, funds.held * (price - levels.stop))

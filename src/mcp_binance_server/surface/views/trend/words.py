@@ -1,7 +1,9 @@
 """Sentences of a trading analysis. They claim no more than the measurements show."""
 
 from decimal import Decimal
+from math import log
 
+from mcp_binance_server.analytics.liquidity.stops import Noise
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.analytics.trend.bias import Bias
 from mcp_binance_server.analytics.trend.day import DaySummary
@@ -9,6 +11,7 @@ from mcp_binance_server.analytics.trend.levels import TradeLevels
 from mcp_binance_server.analytics.trend.outlook import Outlook
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import name_of
+from mcp_binance_server.domain.periods import DAY_MS
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, percent, plain
 from mcp_binance_server.surface.views.market import shown_price
 
@@ -17,6 +20,7 @@ MOMENTUM = {
     "positive": "positive momentum with a {size} gain",
     "negative": "negative momentum with a {size} loss",
     "little": "little net movement ({signed}, {strength})",
+    "stale": "a net change of {signed}, not judged because the data are old,",
     "not_judged": "a net change of {signed}, not judged without a week of hourly bars,",
 }
 AGAINST = {"usual_day": "{strength:.1f} of a normal day's move", "own_noise": "{strength:.1f} of the day's own noise"}
@@ -52,8 +56,10 @@ def _sentiment(day: DaySummary) -> str:
     return SENTIMENT[day.sentiment].format(where=where)
 
 
-def bias_line(bias: Bias) -> str:
-    """Return the direction of the week, and how often a direction appears by chance."""
+def bias_line(bias: Bias, *, is_stale: bool = False) -> str:
+    """Return the direction of the week, and how often chance alone would give a direction."""
+    if is_stale:
+        return "**Bias**: not judged: the data are old"
     if bias.direction is None or bias.t is None:
         return f"**Bias**: not judged: {bias.n} of {bias.needed} hourly returns"
     return (
@@ -84,12 +90,21 @@ def target_place(outlook: Outlook, levels: TradeLevels) -> str:
     return f"{RANGES_ABOVE[DEFAULTS.range_factors[outlook.strategy].target]} range above the 24h high"
 
 
-def odds(levels: TradeLevels) -> str:
-    """Return the ratio of reward to risk, and the odds by chance alone of reaching the stop."""
+def odds(levels: TradeLevels, noise: Noise | None, fee: Decimal) -> str:
+    """Return the ratio of reward to risk, the odds of the stop by chance alone, and the mean result after fees."""
+    reached = noise_words(noise, levels.entry, levels.stop)
     return (
         f"{levels.reward_risk:.2f} reward:risk; with no trend, the stop is hit before the target "
-        f"{levels.stop_first * 100:.0f} % of the time"
+        f"{levels.stop_first * 100:.0f} % of the time{reached}; mean result by these odds: 0 before fees, "
+        f"{levels.expectation(float(fee)) * 100:+.2f}% of the position after {fee * 100:.2f}% a side"
     )
+
+
+def noise_words(noise: Noise | None, start: Decimal, stop: Decimal) -> str:
+    """Return how often noise alone reaches a stop within a day; nothing if it is unknown."""
+    if noise is None or stop >= start:
+        return ""
+    return f"; noise alone reaches it in 24 h in {noise.chance(log(start / stop), DAY_MS) * 100:.0f} %"
 
 
 def level_price(view: MarketView, value: Decimal) -> str:
