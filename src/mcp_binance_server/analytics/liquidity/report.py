@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.metrics import BookWalk, top_of_book, walk
-from mcp_binance_server.analytics.book.report import LargestLevel
+from mcp_binance_server.analytics.book.report import LargestLevel, Reach
 from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange, ThinRanges
@@ -123,6 +123,7 @@ class LiquidityReport:
     standing: StandingReport
     largest: Mapping[BookSide, LargestLevel]
     """The largest level of each side now, unjudged."""
+    reach: Reach | None
     costs: Costs | None
     stop: StopReport
     lookback_minutes: int

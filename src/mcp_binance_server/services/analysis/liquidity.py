@@ -135,6 +135,7 @@ class LiquidityService:
                 thin=thin,
                 standing=standing,
                 largest=_largest(view),
+                reach=None if view is None else view.reach,
                 costs=costs_of(view.snapshot, is_dollar=is_dollar) if view else None,
                 stop=stop,
                 lookback_minutes=minutes,

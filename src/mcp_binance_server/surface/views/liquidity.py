@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from mcp_binance_server.analytics.book.metrics import BookWalk
-from mcp_binance_server.analytics.book.report import LARGEST_BPS, LargestLevel
+from mcp_binance_server.analytics.book.report import LargestLevel
 from mcp_binance_server.analytics.liquidity.report import (
     LiquidityReport,
     SlippageRow,
@@ -25,6 +25,7 @@ from mcp_binance_server.analytics.metric import Metric
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import FLOORS, measured_numbers, no_stream, standing_words
+from mcp_binance_server.surface.views.book.metrics import reach_words
 from mcp_binance_server.surface.views.flow import base
 from mcp_binance_server.surface.views.glance import data_line, glance_lines
 from mcp_binance_server.surface.views.markdown import (
@@ -260,11 +261,9 @@ def _standing(report: LiquidityReport) -> list[str]:
     line = line[:1].upper() + line[1:]
     lines = [f"## Standing Size{minute}", f"- {line}" if found.unusual else f"_{line}_"]
     largest = ", ".join(_largest(report.rules, side, each) for side, each in report.largest.items())
-    return (
-        [*lines, f"_Largest levels within {LARGEST_BPS} bps now, not compared with the past: {largest}_"]
-        if largest
-        else lines
-    )
+    if not largest or report.reach is None:
+        return lines
+    return [*lines, f"_Largest levels {reach_words(report.reach)} now, not compared with the past: {largest}_"]
 
 
 def _largest(rules: SymbolRules, side: str, found: LargestLevel) -> str:
