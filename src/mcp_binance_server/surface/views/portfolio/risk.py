@@ -11,7 +11,7 @@ from mcp_binance_server.analytics.portfolio.verdict import Advice, Advised, Asse
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp
 from mcp_binance_server.surface.views.measures import changed_lines, in_percent
-from mcp_binance_server.surface.views.portfolio.holdings import shares_between
+from mcp_binance_server.surface.views.portfolio.holdings import coverage_words, shares_between
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 CENT = Decimal("0.01")
@@ -242,7 +242,7 @@ def _tail(risk: PortfolioRisk) -> list[str]:
         f" ({tail.k} worst of {tail.n} days: a coarse estimate)",
         f"**Range**: VaR {shares_between(between.var_low, between.var_high)}, "
         f"ES {shares_between(between.es_low, between.es_high)} "
-        f"(95% of {RESAMPLES} resamples in blocks of {BLOCK_DAYS} days; too narrow if volatile days follow calm days)",
+        f"({RESAMPLES} resamples in blocks of {BLOCK_DAYS} days; {coverage_words()})",
     ]
 
 
