@@ -19,6 +19,8 @@ from mcp_binance_server.analytics.market.volatility import log_returns
 from mcp_binance_server.analytics.metric import BaseRate, Basis, NotJudged, Unknown, WhyNull
 from mcp_binance_server.analytics.score_history import Judgement
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.price_reading import contradicts
 from mcp_binance_server.domain.symbols import SymbolRules
 
 AnalysisDepth = Literal["quick", "standard", "deep"]
@@ -215,8 +217,17 @@ class MicrostructureReport:
     thresholds: Thresholds = DEFAULTS
 
     @property
+    def close(self) -> Price | None:
+        """Close of the newest bar, to compare with the book."""
+        return self.profile.bars[-1].close if self.profile is not None and self.profile.bars else None
+
+    @property
+    def is_contradictory(self) -> bool:
+        return contradicts(self.close, self.market.book.top.middle if self.market else None)
+
+    @property
     def flow(self) -> TakerFlow | None:
-        """The latest taker flow: from complete trades, or else from the newest closed bar."""
+        """The latest taker flow: from complete trades, or else from the newest closed bars."""
         if self.market is not None and self.market.flow is not None:
             return self.market.flow
         seen = self.profile

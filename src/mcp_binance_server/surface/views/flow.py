@@ -277,6 +277,8 @@ def _levels(report: FlowReport) -> list[str]:
     levels = report.references
     if levels is None:
         return []
+    if report.is_contradictory:
+        return [f"**Reference levels**: not judged, {why('contradiction')}"]
     if levels == References(None, None, None, None):
         return ["**Reference levels**: none, too little was traded in the last 24 hours"]
     below = _reference(report.rules, levels.swing_low, levels.val, "VAL")

@@ -64,6 +64,7 @@ LITTLE = 0.01
 HOUR_MS = 3_600_000
 
 PROFILE_SOURCES = {"aggTrades": "every trade", "klines": "candles spread over their range (approximation)"}
+_CONTRADICTORY = f"_Not judged: {why('contradiction')}_"
 PLACES = {"inside": "inside the value area", "above": "above the value area", "below": "below the value area"}
 
 
@@ -148,6 +149,8 @@ def _thin(report: LiquidityReport) -> list[str]:
     if thin is None:
         return [f"## Thin Traded Ranges ({window})", f"_Unavailable: {plain(report.no_trades)}_"]
     heading = f"## Thin Traded Ranges ({window}, {thin.trades:,} trades)"
+    if report.is_contradictory:
+        return [heading, _CONTRADICTORY]
     if thin.found.found is None:
         return [heading, f"_Not judged: {_too_little(thin)}_"]
     lines = [heading]
@@ -295,6 +298,8 @@ def _bps(walk: BookWalk) -> str:
 
 def _guidance(report: LiquidityReport) -> list[str]:
     found = report.stop
+    if report.is_contradictory:
+        return [_CONTRADICTORY]
     if found.stop is None or found.noise is None:
         return [f"_Unavailable: {no_stop(found)}_"]
     return [

@@ -65,13 +65,15 @@ def _profile(report: MicrostructureReport) -> list[str]:
     area = f"{in_percent(float(report.thresholds.profile_area))}, {ROWS[profile.method]}"
     return [
         f"**POC**: {poc} · **VAH**: {vah} · **VAL**: {val} ({area})",
-        f"**Current Price**: {_place(report.rules, seen)}",
+        f"**Current Price**: {_place(report.rules, seen, is_contradictory=report.is_contradictory)}",
         f"_Source: {_source(seen)}_",
     ]
 
 
-def _place(rules: SymbolRules, seen: ProfileReport) -> str:
+def _place(rules: SymbolRules, seen: ProfileReport, *, is_contradictory: bool) -> str:
     away, place = seen.percent_from_poc, seen.place
+    if is_contradictory:
+        return f"not compared, {why('contradiction')}"
     if seen.reading is None or away is None or place is None:
         return "unknown"
     return f"{reading_words(rules, seen.reading)} ({percent(Decimal(repr(away)))} vs POC, {PLACES[place]})"

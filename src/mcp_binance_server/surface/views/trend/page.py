@@ -5,6 +5,7 @@ from decimal import Decimal
 from mcp_binance_server.analytics.trend.outlook import TooFewBars, TradingReport, Trend
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.surface.views.markdown import (
+    CONTRADICTION,
     amount,
     data_times,
     date_and_hour,
@@ -16,9 +17,10 @@ from mcp_binance_server.surface.views.markdown import (
     stale_doubts,
     stamp,
     time_of_day,
+    with_doubts,
 )
 from mcp_binance_server.surface.views.market import current_price, shown_average, shown_price
-from mcp_binance_server.surface.views.measures import changed_lines
+from mcp_binance_server.surface.views.measures import changed_lines, why
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 from mcp_binance_server.surface.views.trend.levels import advice_lines, level_lines, rule_lines
 from mcp_binance_server.surface.views.trend.size import size_lines
@@ -32,7 +34,9 @@ def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetua
     fixed format. It follows the market's own lines.
     """
     view, outlook = report.view, report.outlook
-    return "\n".join(
+    warned = [each for each in doubts(view, report.newest_close) if each not in stale_doubts(view)]
+    contradicted = any(each.startswith(CONTRADICTION) for each in warned)
+    page = "\n".join(
         [
             *_day(view),
             *([perpetual] if perpetual else []),
@@ -42,16 +46,16 @@ def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetua
             "",
             opening_sentence(view, outlook),
             "",
-            *advice_lines(view, outlook),
+            *([f"*- Not judged: {why('contradiction')}*"] if contradicted else advice_lines(view, outlook)),
             "",
             *_added(report),
             "",
             *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
             NOT_ADVICE,
-            *doubt_lines(each for each in doubts(view, report.newest_close) if each not in stale_doubts(view)),
             f"*Last updated: {stamp(view.ticker.close_time_ms)}*",
         ]
     )
+    return with_doubts(page, warned)
 
 
 def _day(view: MarketView) -> list[str]:
@@ -81,6 +85,13 @@ def _added(report: TradingReport) -> list[str]:
         return ["## Trend and Volatility", collecting, "", *size_lines(report), _data(report), *unavailable]
     lines = [*_trend(view, trend), "", *level_lines(view, outlook), ""] if trend is not None else []
     return [*lines, *rule_lines(view, outlook), "", *size_lines(report), _data(report), *unavailable]
+
+
+def _trend_alone(report: TradingReport) -> list[str]:
+    """Return the trend of the candles, without the sections that compare them with the book."""
+    trend = report.outlook.trend
+    lines = [*_trend(report.view, trend), ""] if isinstance(trend, Trend) else []
+    return [*lines, "## Levels by Rule", f"_Not judged: {why('contradiction')}_", "", _data(report)]
 
 
 def _trend(view: MarketView, trend: Trend) -> list[str]:
