@@ -180,6 +180,7 @@ class TradingAnalysis(Arguments):
         None, description="Trading strategy preference: aggressive, balanced, or conservative"
     )
     risk_tolerance: RiskTolerance | None = Field(None, description="Risk tolerance level: low, medium, or high")
+    detail: bool = Field(False, description="All sections")  # noqa: FBT003
 
 
 async def trading_analysis(context: Context, arguments: TradingAnalysis) -> str:
@@ -191,7 +192,7 @@ async def trading_analysis(context: Context, arguments: TradingAnalysis) -> str:
     )
     left_to_us = (arguments.strategy is None, arguments.risk_tolerance is None)
     perpetual = None if glance.value is None else glance_line(glance.value)
-    return trading_page(judged.required(), defaults=left_to_us, perpetual=perpetual)
+    return trading_page(judged.required(), defaults=left_to_us, perpetual=perpetual, detail=arguments.detail)
 
 
 TRADING_ANALYSIS = PromptSpec(
@@ -199,4 +200,5 @@ TRADING_ANALYSIS = PromptSpec(
     description=("Analyze market conditions for a specific cryptocurrency and provide trading recommendations"),
     arguments=TradingAnalysis,
     render=trading_analysis,
+    tool_only=frozenset({"detail"}),
 )

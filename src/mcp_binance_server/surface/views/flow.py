@@ -15,7 +15,7 @@ from mcp_binance_server.surface.views.glance import data_line, glance_lines
 from mcp_binance_server.surface.views.markdown import amount, average, bps, money, plain, price, share, stamp
 from mcp_binance_server.surface.views.market import reading_words
 from mcp_binance_server.surface.views.measures import not_judged_words, threshold_line, why
-from mcp_binance_server.surface.views.trend import NOT_ADVICE
+from mcp_binance_server.surface.views.trend import NOT_ADVICE, ONE_BOOK
 
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
 NO_STREAM = "no live stream for this symbol"
@@ -45,6 +45,7 @@ def order_flow_page(report: FlowReport) -> str:
             _data(report),
             threshold_line(report.thresholds),
             "",
+            ONE_BOOK,
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
         ]

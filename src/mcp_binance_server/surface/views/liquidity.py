@@ -51,7 +51,7 @@ from mcp_binance_server.surface.views.measures import (
     threshold_line,
     why,
 )
-from mcp_binance_server.surface.views.trend import NOT_ADVICE
+from mcp_binance_server.surface.views.trend import NOT_ADVICE, ONE_BOOK
 
 SOURCES = {
     "aggTrade": "live trades",
@@ -89,6 +89,7 @@ def liquidity_page(report: LiquidityReport) -> str:
             _data(report),
             threshold_line(report.thresholds),
             "",
+            ONE_BOOK,
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
         ]

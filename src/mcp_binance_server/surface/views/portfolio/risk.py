@@ -14,6 +14,7 @@ from mcp_binance_server.surface.views.measures import changed_lines, in_percent
 from mcp_binance_server.surface.views.portfolio.holdings import coverage_words, shares_between
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
+ONE_WALLET = "*It sees the spot wallet of one account on one venue: no other wallet, account or exchange.*"
 CENT = Decimal("0.01")
 TITLE = ["# Portfolio Risk Assessment", "", "## Current Holdings", ""]
 NO_HOLDINGS = [
@@ -56,6 +57,7 @@ def portfolio_page(report: PortfolioReport) -> str:
             *_scenarios(report),
             "",
             *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
+            ONE_WALLET,
             NOT_ADVICE,
             last_line,
         ]

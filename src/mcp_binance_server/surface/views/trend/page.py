@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from mcp_binance_server.analytics.trend.levels import NoLevels
 from mcp_binance_server.analytics.trend.outlook import TooFewBars, TradingReport, Trend
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.surface.views.markdown import (
@@ -21,14 +22,18 @@ from mcp_binance_server.surface.views.markdown import (
 )
 from mcp_binance_server.surface.views.market import current_price, shown_average, shown_price
 from mcp_binance_server.surface.views.measures import changed_lines, why
-from mcp_binance_server.surface.views.trend import NOT_ADVICE
+from mcp_binance_server.surface.views.trend import NOT_ADVICE, ONE_BOOK
 from mcp_binance_server.surface.views.trend.levels import advice_lines, level_lines, rule_lines
 from mcp_binance_server.surface.views.trend.size import size_lines
-from mcp_binance_server.surface.views.trend.words import bias_line, opening_sentence
+from mcp_binance_server.surface.views.trend.words import bias_line, odds, opening_sentence
+
+MORE = "_Indicators, levels and a second rule: get_analysis with detail_"
 
 
-def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetual: str | None = None) -> str:
-    """Render the analysis.
+def trading_page(
+    report: TradingReport, *, defaults: tuple[bool, bool], perpetual: str | None = None, detail: bool = False
+) -> str:
+    """Render the analysis: the fixed format with the main additions, or with `detail` all sections.
 
     `defaults` says whether strategy and risk tolerance are defaults. The line on the perpetual is an addition to the
     fixed format. It follows the market's own lines.
@@ -48,9 +53,10 @@ def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetua
             "",
             *([f"*- Not judged: {why('contradiction')}*"] if contradicted else advice_lines(view, outlook)),
             "",
-            *_added(report),
+            *_further(report, contradicted=contradicted, detail=detail),
             "",
             *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
+            ONE_BOOK,
             NOT_ADVICE,
             f"*Last updated: {stamp(view.ticker.close_time_ms)}*",
         ]
@@ -74,6 +80,25 @@ def _day(view: MarketView) -> list[str]:
 
 def _choice(word: str, *, is_default: bool) -> str:
     return f"{word.capitalize()} (default)" if is_default else word.capitalize()
+
+
+def _further(report: TradingReport, *, contradicted: bool, detail: bool) -> list[str]:
+    if not detail:
+        return _main(report, contradicted=contradicted)
+    return _trend_alone(report) if contradicted else _added(report)
+
+
+def _main(report: TradingReport, *, contradicted: bool) -> list[str]:
+    """Return the bias, the odds of the levels above, and the position size, one line each."""
+    outlook = report.outlook
+    trend = outlook.trend
+    lines = [bias_line(trend.bias)] if isinstance(trend, Trend) else []
+    if isinstance(trend, TooFewBars):
+        lines.append(f"_Collecting: {trend.bars} of {trend.needed} hourly bars_")
+    if not contradicted:
+        lines += [] if isinstance(outlook.by_range, NoLevels) else [f"**Odds**: {odds(outlook.by_range)}"]
+        lines += size_lines(report)[:1]
+    return ["## Trend and Volatility", *lines, *(f"_Unavailable: {plain(each)}_" for each in report.missing), MORE]
 
 
 def _added(report: TradingReport) -> list[str]:
