@@ -15,7 +15,8 @@ COSTS: dict[str, str] = {
     "scan_market": "80 for the board, once in 10 s for all callers; then 2 per pair and interval, once a candle; "
     "perpetual 55 on the futures host",
     "get_indicators": "2, and 2 more for each further thousand bars of a VWAP",
-    "get_analysis": "45 for trading_analysis with a key; portfolio_risk 24 and 2 for each coin; others 8 to 60",
+    "get_analysis": "45 for trading_analysis with a key; portfolio_risk 24, 2 for each coin and 80 with a large "
+    "position; others 8 to 60",
     "get_orderbook_metrics": "7, and 0 while the pair is streamed; opening the streams takes 50 in the background",
     "get_orderbook_depth": f"{_DEPTH}; 0 while the pair is streamed",
     "get_orderbook_health": "0",

@@ -133,4 +133,5 @@ def _prompts(specs: Iterable[PromptSpec[Any]]) -> Iterable[str]:
         yield f"## {spec.name}"
         yield spec.description
         yield f"*Scope {code(spec.scope)}{live}*"
-        yield _arguments(fields_of(plain_schema(spec.arguments)))
+        given = [each for each in fields_of(plain_schema(spec.arguments)) if each.path not in spec.tool_only]
+        yield _arguments(given)

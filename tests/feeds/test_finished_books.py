@@ -110,11 +110,11 @@ async def test_a_leader_writes_finished_books_only_as_long_as_somebody_needs_the
         channel = finished_channel(leader.channel)
         with shown(both):
             await both.run(2 * FINISHED_MS, step_ms=200)
-            while_read = await leader.engine.get(channel)
+            while_read = await both.first.engine.get(channel)
         await both.run(2 * LINGER_MS + FINISHED_MS, step_ms=200)
 
         assert while_read is not None
-        assert await leader.engine.get(channel) is None
+        assert await both.first.engine.get(channel) is None
         assert both.first.leader(BTC) is leader
 
 

@@ -325,7 +325,7 @@ RULINGS: Final = contract(
     # Taught by use
     section(
         "ruling",
-        planned(
+        covered(
             "ruling/49",
             "A recommendation is printed only if the page's own what-if lowers the expected shortfall.",
             "Prompts asks for recommendations and does not say when one is true.",

@@ -238,6 +238,21 @@ async def test_a_recording_does_not_run_backwards(exchange: SimulatedExchange, f
         exchange.set_replay(folder, 0)
 
 
+async def test_the_history_leads_to_the_first_recorded_trade(
+    exchange: SimulatedExchange, clock: FakeClock, folder: Path, get: Get
+) -> None:
+    exchange.set_replay(folder)
+    clock.advance(1_000)
+
+    (day,) = (await get("klines?symbol=BTCUSDT&interval=1d&limit=1")).json()
+    minutes = (await get("klines?symbol=BTCUSDT&interval=1m&limit=3")).json()
+    held = (await get("ticker/price?symbol=BTCUSDT")).json()
+
+    assert all(abs(float(row[4]) / 101 - 1) < 0.01 for row in minutes)
+    assert float(day[3]) < float(day[2])
+    assert abs(float(held["price"]) / 101 - 1) < 0.03
+
+
 @needs(RECORDED_MARKET)
 @pytest.mark.flood
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ async def test_every_live_page_and_answer_says_what_it_compared_with() -> None:
     said = "profile_area 0.8 (default 0.7); depletion_drop 0.25 (default 0.3)"
     for page in pages:
         lines = page.splitlines()
-        assert lines[-4] == f"_Thresholds: {said}_"
+        assert lines[-5] == f"_Thresholds: {said}_"
     for text, answer in answers:
         assert answer["thresholds"] == said
         assert text.endswith(f"; thresholds: {said}*")

@@ -43,8 +43,8 @@ def view(last: str = "100", *, opened: str = "99", high: str = "110", low: str =
         weighted_average=price("100"),
         volume=quantity("10"),
         quote_volume=quantity("1000"),
-        bid=price("99.9"),
-        ask=price("100.1"),
+        bid=Price(Decimal(last) - Decimal("0.1")),
+        ask=Price(Decimal(last) + Decimal("0.1")),
         trade_count=5,
         open_time_ms=0,
         close_time_ms=86_400_000,
@@ -60,7 +60,9 @@ def flat_candle(hour: int) -> Candle:
 
 def page(seen: MarketView, hourly: list[Candle] | None, *, strategy: Strategy = "balanced") -> str:
     outlook = judge(seen.ticker, seen.rules, hourly=hourly, day_bars=None, strategy=strategy, risk="medium")
-    return trading_page(TradingReport(seen, outlook, SizeReport(NoOrder("unread"), None), ()), defaults=(True, True))
+    return trading_page(
+        TradingReport(seen, outlook, SizeReport(NoOrder("unread"), None), ()), defaults=(True, True), detail=True
+    )
 
 
 @pytest.mark.parametrize("bars", [0, 9, 14])

@@ -37,6 +37,7 @@ WhyNull = Literal[
     "collecting",
     "upstream_unavailable",
     "stream_late",
+    "contradiction",
 ]
 PastUnit = Literal["minutes", "windows"]
 Source = Literal["book", "depth", "aggTrade", "aggTrades", "bookTicker", "klines_1s", "klines", "ticker24h"]

@@ -9,6 +9,8 @@ from mcp_binance_server.domain.money import Price
 # date.
 TICKS_OUTSIDE = 3
 LONGEST_AGE_MS = 60_000
+# Two answers are milliseconds apart. In that time no working market moves this far.
+FAR = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +41,8 @@ def read_price(
         if is_outside or is_old:
             return PriceReading(Price((bid + ask) / 2), at_ms, last, last_ms, is_mid=True)
     return PriceReading(last, at_ms, last, last_ms, is_mid=False)
+
+
+def contradicts(close: Price | None, mid: Decimal | None) -> bool:
+    """Return True if the newest candle and the book differ by more than a working market could move."""
+    return close is not None and mid is not None and abs(close - mid) > FAR * mid

@@ -12,8 +12,9 @@ from mcp_binance_server.simulator.market.book import Top
 from mcp_binance_server.simulator.market.crowd import FEW_LEVELS, MOST_LEVELS, build_crowd
 from mcp_binance_server.simulator.market.listing import Listing, Symbol
 from mcp_binance_server.simulator.market.portfolio import Portfolio
+from mcp_binance_server.simulator.market.prices import Course
 from mcp_binance_server.simulator.market.recording import read_recordings
-from mcp_binance_server.simulator.market.replay import Replay
+from mcp_binance_server.simulator.market.replay import Replay, anchors
 from mcp_binance_server.simulator.market.scenario import SCENARIOS, Stage
 from mcp_binance_server.simulator.market.source import Changes, Depth, Said, Sources, Span
 from mcp_binance_server.simulator.orders.accounts import Account
@@ -74,6 +75,7 @@ class SimulatedExchange:
         self.said = Said(REMEMBERED_EVENTS)
         self._crowd = Sources()
         self._replays = Sources()
+        self._anchors = dict[str, Course]()
         self.charts = SimulatedChartImg(clock, seed)
         self.futures = SimulatedFutures(self.listing, seed, self.now_ms())
         self.stage: Stage
@@ -153,7 +155,7 @@ class SimulatedExchange:
         """
         if name not in SCENARIOS:
             raise ValueError(f"Unknown scenario {name!r}; scenarios: {', '.join(SCENARIOS)}.")
-        self.stage = SCENARIOS[name](self.listing, self.seed, self.now_ms())
+        self.stage = SCENARIOS[name](self.listing, self.seed, self.now_ms(), self._anchors)
         self.orders.follow(self.stage.market)
         self.scenario = name
         self._set_sources()
@@ -185,6 +187,8 @@ class SimulatedExchange:
     def set_replay(self, folder: Path | None, speed: float = 1) -> list[str]:
         """Replay the recordings of a folder at `speed` times their original speed. None ends the replay.
 
+        The price history of a recorded asset leads to its first recorded trade. Orders are deleted.
+
         Raises:
             ValueError: the recordings cannot be replayed.
         """
@@ -192,10 +196,11 @@ class SimulatedExchange:
             raise ValueError(f"The speed of a replay must be above 0, not {speed}.")
         recordings = {} if folder is None else read_recordings(folder, self.listing.symbols)
         begun_ms, symbols = self.now_ms(), self.listing.symbols
+        self._anchors = anchors({symbols[name]: recording for name, recording in recordings.items()}, begun_ms)
         self._replays = {
             name: Replay(symbols[name], recording, begun_ms, speed) for name, recording in recordings.items()
         }
-        self._set_sources()
+        self.set_scenario(self.scenario)
         return list(self._replays)
 
     def _set_sources(self) -> None:

@@ -9,6 +9,7 @@ from mcp_binance_server.analytics.book.metrics import TopOfBook
 from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.analytics.trend.bias import disagreements
+from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.gathering import gather
@@ -19,7 +20,7 @@ from mcp_binance_server.surface.spec import PromptSpec
 from mcp_binance_server.surface.views.derivatives.page import glance_line
 from mcp_binance_server.surface.views.flow import order_flow_page
 from mcp_binance_server.surface.views.liquidity import liquidity_page
-from mcp_binance_server.surface.views.markdown import contradictions, with_doubts
+from mcp_binance_server.surface.views.markdown import book_contradictions, contradictions, with_doubts
 from mcp_binance_server.surface.views.microstructure import microstructure_page
 from mcp_binance_server.surface.views.overview import overview_page
 from mcp_binance_server.surface.views.portfolio.risk import portfolio_page
@@ -50,19 +51,23 @@ class LiquidityMapping(Arguments):
 async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> str:
     report = await context.liquidity.map(arguments.symbol, arguments.lookback_minutes)
     top = report.touch.top if report.touch else None
-    doubted = await _doubts_about_price(context, report.rules, report.reading, top)
+    doubted = await _doubts_about_price(context, report.rules, report.reading, top, report.close)
     return with_doubts(liquidity_page(report), doubted)
 
 
 async def _doubts_about_price(
-    context: Context, rules: SymbolRules, reading: PriceReading | None, top: TopOfBook | None
+    context: Context,
+    rules: SymbolRules,
+    reading: PriceReading | None,
+    top: TopOfBook | None,
+    close: Price | None,
 ) -> list[str]:
-    """Return warnings about a market. Include one if the last trade contradicts the current order book."""
+    """Return warnings about a market. Include one if its last trade or newest candle contradicts the order book."""
     last = reading.last if reading else None
     found = await doubts_about(context, rules.symbol, quiet=last is None or top is None or top.mid is None)
     if last is not None and top is not None and top.bid is not None and top.ask is not None:
         found += contradictions(rules, disagreements(last, bid=top.bid.price, ask=top.ask.price))
-    return [*dict.fromkeys(found)]
+    return [*dict.fromkeys(found), *book_contradictions(rules, close, top.middle if top else None)]
 
 
 LIQUIDITY_MAPPING = PromptSpec(
@@ -110,7 +115,8 @@ async def market_microstructure_analysis(context: Context, arguments: MarketMicr
     report = await context.microstructure.analyse(arguments.symbol, arguments.profile_hours, arguments.analysis_depth)
     reading = report.profile.reading if report.profile else None
     top = report.market.book.top if report.market else None
-    return with_doubts(microstructure_page(report), await _doubts_about_price(context, report.rules, reading, top))
+    doubted = await _doubts_about_price(context, report.rules, reading, top, report.close)
+    return with_doubts(microstructure_page(report), doubted)
 
 
 MARKET_MICROSTRUCTURE_ANALYSIS = PromptSpec(
@@ -135,7 +141,8 @@ class OrderFlowTrading(Arguments):
 async def order_flow_trading(context: Context, arguments: OrderFlowTrading) -> str:
     report = await context.order_flow.signal(arguments.symbol, arguments.window_minutes)
     found = await doubts_about(context, arguments.symbol, quiet=not report.sample.trades)
-    return with_doubts(order_flow_page(report), found)
+    mid = report.touch.top.middle if report.touch else None
+    return with_doubts(order_flow_page(report), [*found, *book_contradictions(report.rules, report.close, mid)])
 
 
 ORDER_FLOW_TRADING = PromptSpec(
@@ -173,6 +180,7 @@ class TradingAnalysis(Arguments):
         None, description="Trading strategy preference: aggressive, balanced, or conservative"
     )
     risk_tolerance: RiskTolerance | None = Field(None, description="Risk tolerance level: low, medium, or high")
+    detail: bool = Field(False, description="All sections")  # noqa: FBT003
 
 
 async def trading_analysis(context: Context, arguments: TradingAnalysis) -> str:
@@ -184,7 +192,7 @@ async def trading_analysis(context: Context, arguments: TradingAnalysis) -> str:
     )
     left_to_us = (arguments.strategy is None, arguments.risk_tolerance is None)
     perpetual = None if glance.value is None else glance_line(glance.value)
-    return trading_page(judged.required(), defaults=left_to_us, perpetual=perpetual)
+    return trading_page(judged.required(), defaults=left_to_us, perpetual=perpetual, detail=arguments.detail)
 
 
 TRADING_ANALYSIS = PromptSpec(
@@ -192,4 +200,5 @@ TRADING_ANALYSIS = PromptSpec(
     description=("Analyze market conditions for a specific cryptocurrency and provide trading recommendations"),
     arguments=TradingAnalysis,
     render=trading_analysis,
+    tool_only=frozenset({"detail"}),
 )

@@ -200,12 +200,15 @@ class PromptSpec(Generic[ArgumentsT]):
     toolset: str = "analysis"
     live: bool = False
     scope: Scope = "market:read"
+    tool_only: frozenset[str] = frozenset()
+    """Arguments that only `get_analysis` lists."""
 
     @cached_property
     def wire(self) -> types.Prompt:
         listed = [
             types.PromptArgument(name=name, description=field.description, required=field.is_required())
             for name, field in self.arguments.model_fields.items()
+            if name not in self.tool_only
         ]
         return types.Prompt(name=self.name, description=self.description, arguments=listed)
 

@@ -15,7 +15,7 @@ from mcp_binance_server.analytics.book.metrics import (
     top_of_book,
     walk,
 )
-from mcp_binance_server.analytics.book.report import largest_levels
+from mcp_binance_server.analytics.book.report import largest_levels, reach_of
 from mcp_binance_server.domain.market import PriceLevel
 
 Book = tuple[list[PriceLevel], list[PriceLevel]]
@@ -146,6 +146,21 @@ def test_an_empty_level_is_passed_over_and_nothing_is_no_order() -> None:
     assert (taken.levels, taken.vwap, taken.complete, taken.slip_mid_bps) == (2, 101, True, None)
     assert walk(ASKS, 0, 100.01, "buy").why_null == "degenerate"
     assert walk([], 5, 100.01, "buy").why_null == "one_sided_book"
+
+
+def test_a_book_reaches_as_far_as_its_last_known_levels() -> None:
+    near, far = levels([("99.99", 1), ("99.84", 1)]), levels([("100.01", 1), ("100.9", 1)])
+
+    reach, whole, unknown = (
+        reach_of(near, far, 100.0),
+        reach_of(levels([("99.5", 1)]), far, 100.0),
+        reach_of([], far, None),
+    )
+
+    assert reach == (pytest.approx(16), 50)
+    assert (reach.is_whole, reach.coverage) == (False, pytest.approx(0.32))
+    assert (whole.is_whole, whole.coverage) == (True, pytest.approx(1))
+    assert unknown == (0, 0)
 
 
 def test_the_largest_levels_are_listed_and_not_judged() -> None:

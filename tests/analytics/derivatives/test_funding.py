@@ -135,14 +135,24 @@ def test_rates_are_ranked_by_the_hour_each_by_its_own_spacing() -> None:
     payments = settled(hours, ["0.0008"] * 51 + ["0.0001"] * 100)
 
     rates = hourly_rates(payments)
-    same = funding_report(premium(funding="0.0001"), rule(1), payments, NOW_MS)
-    above = funding_report(premium(funding="0.0009"), rule(8), payments, NOW_MS)
+    same, above, below = (
+        funding_report(premium(funding="0.0009"), rule(8), [*payments[:-1], *settled([THIS_HOUR], [rate])], NOW_MS)
+        for rate in ("0.0001", "0.0002", "0.00009")
+    )
 
     assert set(rates.values()) == {Decimal("0.0001")}
     assert len(rates) == len(payments) - 1
-    assert (same.percentile.value, above.percentile.value) == (50.0, 100.0)
-    assert (same.percentile.n, same.percentile.from_ms) == (150, payments[1].time_ms)
-    assert funding_report(premium(funding="0.0007"), rule(8), payments, NOW_MS).percentile.value == 0.0
+    assert (same.percentile.value, above.percentile.value, below.percentile.value) == (50.0, 100.0, 0.0)
+    assert (same.percentile.n, same.percentile.from_ms) == (149, payments[1].time_ms)
+    assert (above.settled, above.estimate) == (Decimal("0.0002"), Decimal("0.0009"))
+
+
+def test_a_running_estimate_has_no_rank_among_settled_rates() -> None:
+    payments = settled(every(8, 60))
+
+    calm, loud = (funding_report(premium(funding=rate), rule(8), payments, NOW_MS) for rate in ("0", "0.02"))
+
+    assert calm.percentile == loud.percentile
 
 
 def test_a_settlement_after_a_gap_has_no_spacing_of_its_own() -> None:
@@ -152,7 +162,7 @@ def test_a_settlement_after_a_gap_has_no_spacing_of_its_own() -> None:
 
 
 def test_below_thirty_settlements_there_is_no_percentile() -> None:
-    few, enough = settled(every(8, 30)), settled(every(8, 31))
+    few, enough = settled(every(8, 31)), settled(every(8, 32))
 
     assert funding_report(premium(), None, few, NOW_MS).percentile.value is None
     assert funding_report(premium(), None, few, NOW_MS).percentile.n == 29
@@ -170,8 +180,8 @@ def test_an_estimate_at_its_cap_or_floor_says_so(estimate: str, limit: str | Non
     assert funding_report(premium(funding=estimate), None, [], NOW_MS).at_limit is None
 
 
-def test_a_contract_without_an_estimate_has_neither_year_nor_rank() -> None:
+def test_a_contract_without_an_estimate_has_no_year_and_the_rank_of_its_last_settlement() -> None:
     got = funding_report(premium(funding=None), None, settled(every(8, 60)), NOW_MS)
 
-    assert (got.estimate, got.apr, got.percentile.value, got.percentile.n) == (None, None, None, 59)
+    assert (got.estimate, got.apr, got.percentile.value, got.percentile.n) == (None, None, 50.0, 58)
     assert got.last_settled_ms == THIS_HOUR * HOUR_MS + 3

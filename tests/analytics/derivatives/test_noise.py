@@ -72,8 +72,7 @@ def test_independent_funding_and_premiums_are_beyond_their_95th_percentile_in_on
     hours = range(THIS_HOUR - 8 * 200, THIS_HOUR + 1, 8)
     for chance in chances():
         rates: list[Number] = [f"{chance.gauss(0.0001, 0.0001):.8f}" for _ in hours]
-        estimate = f"{chance.gauss(0.0001, 0.0001):.8f}"
-        funding.append(funding_report(premium(funding=estimate), rule(8), settled(hours, rates), NOW_MS).percentile)
+        funding.append(funding_report(premium(), rule(8), settled(hours, rates), NOW_MS).percentile)
         points = [
             BasisPoint((THIS_HOUR - back) * HOUR_MS, Decimal(f"{chance.gauss(0, 0.0004):.8f}")) for back in range(480)
         ]

@@ -1,7 +1,7 @@
 """A whole portfolio: what is measured, what is left out and said so, and what would happen if."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from itertools import pairwise
 from math import sqrt
@@ -14,7 +14,7 @@ from mcp_binance_server.analytics.portfolio.measures import LeftOut, PortfolioRi
 from mcp_binance_server.analytics.portfolio.report import Shock, shock, what_if
 from mcp_binance_server.analytics.portfolio.risk import DAY_MS, History
 from mcp_binance_server.analytics.portfolio.valuation import Portfolio, concentration, value_portfolio
-from mcp_binance_server.analytics.portfolio.verdict import Advised, Assessment, TooManyUnpriced, assess
+from mcp_binance_server.analytics.portfolio.verdict import Advice, Advised, Assessment, TooManyUnpriced, Trial, assess
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.symbols import Symbol
@@ -178,7 +178,7 @@ def test_an_empty_portfolio_has_no_risk_and_no_scenario() -> None:
     assert scenarios.market.change_percent is None
     assert scenarios.stablecoins is not None
     assert scenarios.stablecoins.why_null == "empty_portfolio"
-    assert assess(nothing, risk, concentration([])) is None
+    assert assess(nothing, risk, concentration([]), trials={}, stops={}) is None
 
 
 def test_a_fall_of_a_fifth_gives_the_row_of_the_sample_to_the_cent() -> None:
@@ -282,10 +282,13 @@ def test_prices_that_never_moved_have_no_variance() -> None:
     assert moved.why_null == "zero_variance"
 
 
+HELPFUL: Mapping[Advice, Trial] = {"increase_stablecoins": Trial(0.06, 0.05), "diversify": Trial(0.06, 0.05)}
+
+
 def judged(dollars: dict[str, str], *, thresholds: Thresholds = DEFAULTS) -> tuple[str, str, tuple[str, ...]]:
     portfolio = worth(dollars)
     spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
-    verdict = assess(portfolio, measure_risk(portfolio, {}), spread, thresholds=thresholds)
+    verdict = assess(portfolio, measure_risk(portfolio, {}), spread, trials=HELPFUL, stops={}, thresholds=thresholds)
     assert isinstance(verdict, Assessment)
     volatile = f"{verdict.volatile_share:.1%} in {'+'.join(verdict.volatile_assets)}"
     return verdict.weighting, volatile, tuple(each.advice for each in verdict.advice)
@@ -326,7 +329,7 @@ def test_each_rule_fires_alone(dollars: dict[str, str], advice: tuple[str, ...])
 def advised(dollars: dict[str, str], known: dict[str, History]) -> dict[str, Advised]:
     portfolio = worth(dollars)
     spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
-    verdict = assess(portfolio, measure_risk(portfolio, known), spread)
+    verdict = assess(portfolio, measure_risk(portfolio, known), spread, trials=HELPFUL, stops={})
     assert isinstance(verdict, Assessment)
     return {each.advice: each for each in verdict.advice}
 
@@ -334,10 +337,39 @@ def advised(dollars: dict[str, str], known: dict[str, History]) -> dict[str, Adv
 def test_each_advice_says_what_was_measured_and_the_edge_it_missed() -> None:
     found = advised({"USDT": "20", "BTC": "50", "ETH": "30"}, {})
 
-    assert found["increase_stablecoins"] == Advised("increase_stablecoins", 0.2, 0.25)
-    assert found["set_stops"] == Advised("set_stops", 0.5, 0.25)
+    assert found["increase_stablecoins"] == Advised("increase_stablecoins", 0.2, 0.25, trial=Trial(0.06, 0.05))
+    assert found["set_stops"] == Advised("set_stops", 0.5, 0.25, exposed=(("BTC", 0.5), ("ETH", 0.3)))
     assert found["diversify"].by == "value"
     assert found["diversify"].measured == pytest.approx(1 / (0.04 + 0.25 + 0.09))
+
+
+@pytest.mark.parametrize("after", [0.0589, 0.0591, 0.06, 0.07, None])
+def test_advice_needs_a_what_if_that_lowers_the_expected_shortfall(after: float | None) -> None:
+    portfolio = worth({"BTC": "60", "ETH": "40"})
+    spread = concentration([Decimal(60), Decimal(40)])
+    trials: dict[Advice, Trial] = {} if after is None else {"diversify": Trial(0.06, after)}
+
+    verdict = assess(portfolio, measure_risk(portfolio, {}), spread, trials=trials, stops={})
+
+    assert isinstance(verdict, Assessment)
+    is_given = after == 0.0589  # 0.1 points lower, which shows in the printed figures
+    assert ("diversify" in {each.advice for each in verdict.advice}) is is_given
+    assert ("diversify" in {each.advice for each in verdict.withheld}) is not is_given
+
+
+def test_a_stop_covers_its_quantity_of_a_position_and_no_more() -> None:
+    portfolio = worth({"BTC": "60", "USDT": "40"})
+    spread, held = concentration([Decimal(60), Decimal(40)]), portfolio.holdings[0].total
+
+    def exposed(part: str) -> list[tuple[tuple[str, float], ...]]:
+        stops = {"BTC": held * Decimal(part)}
+        verdict = assess(portfolio, measure_risk(portfolio, {}), spread, trials={}, stops=stops)
+        assert isinstance(verdict, Assessment)
+        return [each.exposed for each in verdict.advice]
+
+    found = [exposed(part) for part in ("0.5", "0.6", "2")]
+
+    assert found == [[(("BTC", pytest.approx(0.3)),)], [], []]
 
 
 def test_many_coins_that_move_together_are_few_by_risk() -> None:
@@ -365,7 +397,7 @@ def test_a_fifth_of_holdings_without_a_price_is_too_much_to_judge(unpriced: int,
     portfolio = value_portfolio(balances, {Symbol(f"A{n}USDT"): price(10) for n in range(5)})
     spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
 
-    verdict = assess(portfolio, measure_risk(portfolio, {}), spread)
+    verdict = assess(portfolio, measure_risk(portfolio, {}), spread, trials={}, stops={})
 
     assert isinstance(verdict, Assessment) is judged_at_all
     assert judged_at_all or verdict == TooManyUnpriced(0.25)

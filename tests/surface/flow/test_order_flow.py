@@ -338,7 +338,7 @@ async def test_the_page_has_the_figures_of_the_raw_candles(
     assert number(r"VWAP\*\*: \$([0-9.,]+)", text) == pytest.approx(expected.vwap, abs=0.006)
     assert f"**Trades**: {expected.trades:,}\n" in text
     assert text.endswith(
-        "\n\n*Computed by the stated rules from public data; not financial advice.*\n"
+        "\n*Computed by the stated rules from public data; not financial advice.*\n"
         "*Last updated: 2026-07-21 00:02:03 UTC*"
     )
 

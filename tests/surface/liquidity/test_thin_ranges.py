@@ -64,6 +64,7 @@ def page(thin: ThinRangeReport) -> str:
             thin=thin,
             standing=StandingReport(),
             largest={},
+            reach=None,
             costs=None,
             stop=thin.stop,
             lookback_minutes=30,

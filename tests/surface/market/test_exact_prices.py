@@ -72,7 +72,9 @@ async def test_price_day_and_levels_are_printed_as_what_they_are(
     client: Client, exchange: SimulatedExchange, symbol: str
 ) -> None:
     ticker = await raw(exchange, f"ticker/24hr?symbol={symbol}")
-    text = text_of((await client.get_prompt("trading_analysis", {"symbol": symbol})).messages[0].content)
+    text = text_of(
+        (await client.get_prompt("trading_analysis", {"symbol": symbol, "detail": "true"})).messages[0].content
+    )
 
     day = [Decimal(PRICE.findall(line)[0].replace(",", "")) for line in text.split("\n")[2:6]]
     rules = [line for line in text.split("\n") if line.startswith(("| 24h range", "| ATR", "| R1", "| S1", "| At the"))]

@@ -25,8 +25,7 @@ from support.stepped import LiveMarket, live_market
 
 PROMPT = "market_microstructure_analysis"
 TOOLS = ("detect_market_anomalies", "get_microstructure_health")
-HEADINGS = ["# BTCUSDT Market Microstructure Analysis", "## Volume Profile", "## Order Book", "## Market Anomalies",
-            "## Market Health"]  # fmt: skip
+HEADINGS = ["# BTCUSDT Market Microstructure Analysis", "## Volume Profile", "## Order Book", "## Market Anomalies"]
 INTENT = re.compile(r"manipulat|fraud|\bintend|\bintent|institution|whale|\bis (an? )?(iceberg|spoof)", re.IGNORECASE)
 
 
@@ -111,7 +110,11 @@ async def test_without_streams_the_page_has_profile_and_book_and_says_what_it_la
         r"^\*\*POC\*\*: \$[\d,.]+ · \*\*VAH\*\*: \$[\d,.]+ · \*\*VAL\*\*: \$[\d,.]+ \(70%, one-row", text, re.MULTILINE
     )
     assert "1000/1000 levels" in text
-    assert "no live stream for this symbol" in section(text, "Market Anomalies")
+    assert "no live stream for this symbol" in section(text, "Market Anomalies and Health")
+    assert text.count("live stream") == 1
+    assert re.search(
+        r"^\*\*Last 5 min\*\*: more volume than \d+% and a wider range than \d+% of the 287 windows", text, re.MULTILINE
+    )
     assert text.split("\n")[-2] == "*Computed by the stated rules from public data; not financial advice.*"
     assert re.fullmatch(r"\*Last updated: [\d-]{10} [\d:]{8} UTC\*", text.split("\n")[-1])
 
@@ -138,8 +141,8 @@ async def test_a_cold_page_says_when_the_rest_is_ready(market: LiveMarket, golde
 
     text = await market.page(PROMPT, symbol="BTCUSDT")
 
-    assert "## Market Health: not judged" in text
-    assert "_Not judged: 0 of 49 minutes_" in section(text, "Market Anomalies")
+    assert section(text, "Market Anomalies and Health").split("\n")[1].startswith("_Not judged: 0 of 49 minutes; ")
+    assert len(re.findall("(?i)not judged", text)) == 1
     assert "ready about" not in text
     golden.check("views/microstructure.cold.md", text + "\n")
 
@@ -158,7 +161,8 @@ async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) 
     assert re.search(r"seen in \d+ of 6\d minutes as busy \(\d+\.\d %\)", text)
     assert "judged unusual; by chance alone, about" in text
     assert text.splitlines()[1].startswith("**Spread**: 1 tick, at its minimum")
-    assert [line.split("**")[1] for line in text.splitlines()[1:6]] == ["Spread", "Depth", "Flow", "Cost", "Health"]
+    bold = [line.split("**")[1] for line in text.splitlines()[1:7]]
+    assert bold == ["Spread", "Depth", "Flow", "Cost", "Last 5 min", "Health"]
     golden.check("views/microstructure.warm.md", text + "\n")
 
 

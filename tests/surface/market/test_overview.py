@@ -48,13 +48,28 @@ async def test_breadth_and_funding_are_what_the_exchange_said(client: Client, ex
     assert f"**Rose**: {100 * up / len(changes):.1f}%" in page
     hours = {row["symbol"]: row["fundingIntervalHours"] for row in await raw_futures(exchange, "fundingInfo")}
     rates = {row["symbol"]: Decimal(row["lastFundingRate"] or 0) for row in await raw_futures(exchange, "premiumIndex")}
-    rows = re.findall(r"\| (\S+) \| (-?[0-9.]+) \| ([0-9]+) \| (-?[0-9.]+) \|", page.split("**Highest**")[1])
-    assert len(rows) == 16
+    rows = re.findall(r"\| (\S+) \| (-?[0-9.]+) \| ([0-9]+) \| (-?[0-9.]+) \|", page.split("**Highest, ")[1])
+    years = {symbol: float(rate * 100 * 24 * 365 / hours.get(symbol, 8)) for symbol, rate in rates.items()}
+    assert len(rows) >= 4
+    assert not [symbol for symbol, *_ in rows if abs(years[symbol] - 10.95) < 0.005]
     for symbol, rate, interval, apr in rows:
         assert int(interval) == hours.get(symbol, 8)
         assert float(rate) == pytest.approx(float(rates[symbol] * 100), abs=6e-5)
         assert float(apr) == pytest.approx(float(rates[symbol] * 100 * 24 * 365 / int(interval)), abs=6e-3)
     assert len({interval for _, _, interval, _ in rows}) > 1
+
+
+async def test_no_coin_is_listed_twice_and_those_above_are_named(client: Client) -> None:
+    page = await prompted(client)
+
+    moved, _, paid = page.partition("**Funding in a year**")
+    listed = re.findall(r"^\| (\S+USDT) \|", moved, re.MULTILINE)
+    coins = [re.sub("^1(0+|M)(?=[A-Z])", "", symbol) for symbol in listed]
+    assert len(set(coins)) == len(coins) >= 12
+    above = {symbol for line in re.findall("_Listed above: (.+)_", moved) for symbol in line.split(", ")}
+    assert {"ETHUSDT", "BTCUSDT"} <= above | {*listed}
+    funded = re.findall(r"^\| (\S+USDT) \|", paid, re.MULTILINE)
+    assert len(set(funded)) == len(funded)
 
 
 async def test_an_overview_costs_two_boards(client: Client, whole: WholeMarket) -> None:

@@ -55,6 +55,9 @@ async def market_prompts(client: Client) -> list[str]:
     ]
 
 
+DETAIL = {"trading_analysis": {"detail": "true"}}
+
+
 async def said(client: Client, symbol: str) -> dict[str, str]:
     """Return the resource, each prompt's text, and each tool's text with what its structure says beneath."""
     pages = {"resource": text_of((await client.read_resource(f"binance://market/{symbol}")).contents[0])}
@@ -143,8 +146,36 @@ async def test_a_last_price_that_the_book_and_the_candles_refute_is_not_averaged
     for name in ("resource", "get_ticker", "trading_analysis", "liquidity_mapping", "market_microstructure_analysis"):
         assert refuted in pages[name], name
         assert book in pages[name], name
+        if name not in ("resource", "get_ticker"):
+            assert pages[name].split("\n")[1].startswith(refuted), name
     assert candle in pages["trading_analysis"]
-    assert "$3.5000" in pages["trading_analysis"].split("\n")[2]
+    assert "not judged" in pages["trading_analysis"].lower()
+    assert "- Entry Point" not in pages["trading_analysis"]
+
+
+@requirement("ruling/15")
+@pytest.mark.parametrize(
+    ("name", "unjudged"),
+    [
+        ("order_flow_trading", ["**Reference levels**: not judged, ", "of taker volume bought; not judged: "]),
+        ("market_microstructure_analysis", ["**Current Price**: not compared, "]),
+        ("liquidity_mapping", ["## Stop Loss Guidance\n_Not judged: "]),
+    ],
+)
+async def test_a_book_that_the_candles_refute_is_the_first_line_and_nothing_mixes_them(
+    client: Client, exchange: SimulatedExchange, name: str, unjudged: list[str]
+) -> None:
+    book = {"lastUpdateId": 7, "bids": [["1.4000", "9000"]], "asks": [["1.4001", "9000"]]}
+    exchange.faults.add(Fault(kind="status", status=200, body=json.dumps(book), path="*/depth", times=None))
+
+    text = text_of((await client.get_prompt(name, {"symbol": "XRPUSDT"})).messages[0].content)
+
+    first = text.split("\n")[1]
+    assert first.startswith("*Contradiction: the newest candle closed at $2.")
+    assert " from the middle of the book, $1.40005; what needs both is not judged*" in first
+    for words in unjudged:
+        assert f"{words}" in text
+    assert "the book and the candles contradict each other" in text
 
 
 @requirement("ruling/15", "ruling/21")
@@ -231,7 +262,7 @@ async def test_a_page_measures_from_the_mid_when_the_last_trade_is_history(
     )
 
     pages = {
-        name: text_of((await client.get_prompt(name, {"symbol": "XRPUSDT"})).messages[0].content)
+        name: text_of((await client.get_prompt(name, {"symbol": "XRPUSDT"} | DETAIL.get(name, {}))).messages[0].content)
         for name in ("trading_analysis", "market_microstructure_analysis", "liquidity_mapping", "order_flow_trading")
     }
     tools = {
@@ -257,7 +288,9 @@ async def test_old_figures_are_called_old_beside_themselves(client: Client, exch
     body = await ticker_body(exchange, closeTime=exchange.now_ms() - 3 * 3_600_000)
     exchange.faults.add(Fault(kind="status", status=200, body=body, path="*ticker/24hr", times=None))
 
-    text = text_of((await client.get_prompt("trading_analysis", {"symbol": "XRPUSDT"})).messages[0].content)
+    text = text_of(
+        (await client.get_prompt("trading_analysis", {"symbol": "XRPUSDT", "detail": "true"})).messages[0].content
+    )
 
     figures = text.partition("**Strategy Preference**")[0]
     assert "*Stale: the exchange's data is 3 h old*" in figures

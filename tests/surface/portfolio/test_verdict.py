@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
-from math import log, sqrt
+from math import sqrt
 from statistics import stdev
 
 import pytest
@@ -12,7 +12,7 @@ from mcp import Client, types
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Portfolio
+from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio
 from support.clock import FakeClock
 from support.desk import raw
 from support.requirement import requirement
@@ -28,7 +28,8 @@ SET_STOPS = "*- Consider setting stop-loss orders on high-value positions*"
 # What each account holds, in per cent of its worth.
 ACCOUNTS = {
     "one coin": {"SOL": 100},
-    "two majors": {"BTC": 60, "ETH": 25, "USDT": 15},
+    "two majors": {"BTC": 60, "ETH": 24, "USDT": 16},
+    "one wild coin": {"PEPE": 60, "ETH": 11, "BNB": 9, "USDT": 20},
     "half asleep": {"USDT": 55, "ETH": 30, "DOGE": 15},
     "asleep": {"USDT": 80, "BTC": 20},
     "gold and dollars": {"PAXG": 24, "USDT": 40, "USDC": 36},
@@ -43,19 +44,19 @@ async def page(client: Client) -> str:
     return message.content.text
 
 
-async def fund(exchange: SimulatedExchange, parts: dict[str, int]) -> None:
+async def fund(exchange: SimulatedExchange, parts: dict[str, int], *orders: Order) -> None:
     """Give the demo account these parts of the same worth, at the prices of the moment."""
     prices = {row["symbol"]: Decimal(row["price"]) for row in await raw(exchange, "ticker/price")}
     balances = [
         Balance(asset, str((WORTH * part / 100 / prices.get(f"{asset}USDT", Decimal(1))).quantize(EIGHT)), ZERO)
         for asset, part in parts.items()
     ]
-    portfolio = Portfolio(balances=tuple(balances), updated_ms=exchange.now_ms())
+    portfolio = Portfolio(balances=tuple(balances), orders=orders, updated_ms=exchange.now_ms())
     exchange.stage = replace(exchange.stage, portfolio=portfolio)
 
 
 def yearly(closes: list[float]) -> float:
-    return stdev([log(after / before) for before, after in pairwise(closes)]) * sqrt(365)
+    return stdev([after / before - 1 for before, after in pairwise(closes)]) * sqrt(365)
 
 
 async def class_of(exchange: SimulatedExchange, asset: str) -> str:
@@ -86,6 +87,38 @@ async def effective_by_risk(exchange: SimulatedExchange, parts: dict[str, int]) 
     moves = {asset: await moves_of(exchange, asset) for asset in parts}
     whole = [sum(part / 100 * moves[asset][day] for asset, part in parts.items()) for day in range(89)]
     return (sum(part / 100 * stdev(moves[asset]) for asset, part in parts.items()) / stdev(whole)) ** 2
+
+
+async def shortfall(exchange: SimulatedExchange, parts: dict[str, float]) -> float:
+    """Return the mean loss of the five worst days, in per cent, from the raw candles."""
+    moves = {asset: await moves_of(exchange, asset) for asset in parts}
+    whole = sorted(sum(part * moves[asset][day] for asset, part in parts.items()) for day in range(89))
+    return -sum(whole[:5]) / 5
+
+
+def spread_wider(parts: dict[str, int]) -> tuple[str, dict[str, float]] | None:
+    """Return the what-if of more altcoins: its name, and the parts after it."""
+    risky = {asset: part for asset, part in parts.items() if asset not in {"USDT", "USDC"}}
+    source = max(risky, key=lambda asset: risky[asset], default="")
+    targets = sorted((asset for asset in risky if asset not in {source, "BTC"}), key=lambda asset: -risky[asset])
+    if not targets:
+        return None
+    share = min(20, risky[source] / 2)
+    after = {asset: part + share / len(targets) * (asset in targets) for asset, part in parts.items()}
+    return f"{share:.0f} points from {source} to {', '.join(targets)}", after | {source: parts[source] - share}
+
+
+def quarter_stable(parts: dict[str, int]) -> dict[str, float]:
+    """Return the parts after all coins shrank to three quarters of the whole. The new stablecoins do not move."""
+    stable = parts.get("USDT", 0) + parts.get("USDC", 0)
+    return {asset: part * (1 if asset in {"USDT", "USDC"} else 75 / (100 - stable)) for asset, part in parts.items()}
+
+
+def stop_order(symbol: str, quantity: str, side: str = "SELL", kind: str = "STOP_LOSS_LIMIT") -> Order:
+    return Order(
+        symbol=symbol, order_id=1, client_order_id="stop", side=side, price="1000.00", quantity=quantity,
+        executed=ZERO, executed_value=ZERO, status="NEW", placed_ms=0, updated_ms=0, kind=kind, stop_price="1001.00",
+    )  # fmt: skip
 
 
 def composition(text: str) -> dict[str, tuple[float, str]]:
@@ -140,13 +173,23 @@ async def test_the_verdict_and_its_advice_follow_from_shares_and_classes(
     stable = parts.get("USDT", 0) + parts.get("USDC", 0)
     effective = await effective_by_risk(exchange, parts)
     largest = max((part for asset, part in parts.items() if asset not in {"USDT", "USDC"}), default=0)
-    fired = [(MORE_STABLE, stable < 25), (DIVERSIFY, effective < 5 and largest > 0), (SET_STOPS, largest >= 25)]
+    now = await shortfall(exchange, {**parts})
+    calmer = await shortfall(exchange, quarter_stable(parts)) if stable < 100 else now
+    wider = spread_wider(parts)
+    apart = now if wider is None else await shortfall(exchange, wider[1])
+    fired = [
+        (MORE_STABLE, stable < 25 and now - calmer >= 0.1),
+        (DIVERSIFY, effective < 5 and largest > 0 and now - apart >= 0.1),
+        (SET_STOPS, largest >= 25),
+    ]
     assert advice == ([line for line, fires in fired if fires] or ["*- No rule-based change suggested*"])
 
 
-@requirement("prompts/portfolio-risk-advice")
-@pytest.mark.parametrize("account", ["two majors", "asleep", "well spread", "dollars alone"])
-async def test_each_advice_gives_its_reason_in_numbers(
+@requirement("prompts/portfolio-risk-advice", "ruling/49")
+@pytest.mark.parametrize(
+    "account", ["two majors", "one wild coin", "half asleep", "asleep", "well spread", "dollars alone"]
+)
+async def test_each_advice_gives_its_reason_and_its_own_what_if_in_numbers(
     client: Client, exchange: SimulatedExchange, account: str
 ) -> None:
     parts = ACCOUNTS[account]
@@ -156,15 +199,85 @@ async def test_each_advice_gives_its_reason_in_numbers(
 
     _, advice = verdict(text)
     effective = await effective_by_risk(exchange, parts)
+    now, wider = await shortfall(exchange, {**parts}), spread_wider(parts)
+    calmer = await shortfall(exchange, quarter_stable(parts)) if account != "dollars alone" else now
+    few = f"{effective:.1f} effective assets by risk (assets that move together count as one), under 5"
+    if wider is not None:
+        few += f": {wider[0]}, ES {now:.1f}% → {await shortfall(exchange, wider[1]):.1f}%"
+    large = [f"{part}.0% in {asset}" for asset, part in parts.items() if asset != "USDT" and part >= 25]
     reasons = {
-        MORE_STABLE: f"stablecoins are {parts['USDT']}.0%, under 25%",
-        DIVERSIFY: f"{effective:.1f} effective assets by risk (assets that move together count as one), under 5",
-        SET_STOPS: f"the largest holding other than stablecoins is {max(parts.values())}.0%, 25% or more",
+        MORE_STABLE: f"stablecoins are {parts['USDT']}.0%, under 25%: with 25%, ES {now:.1f}% → {calmer:.1f}%",
+        DIVERSIFY: few,
+        SET_STOPS: f"no live stop order covers {' and '.join(large)}, 25% or more",
     }
-    said = [line for line in text.split("\n") if line.startswith("**Why this advice**: ")]
     given = "; ".join(reasons[line] for line in advice if line in reasons)
-    assert said == ([f"**Why this advice**: {given}"] if given else [])
-    assert f"**Effective assets by risk**: {effective:.1f} " in text
+    assert [line for line in text.split("\n") if line.startswith("**Why this advice**: ")] == (
+        [f"**Why this advice**: {given}"] if given else []
+    )
+    is_withheld = DIVERSIFY not in advice and effective < 5 and set(parts) - {"USDT", "USDC"}
+    untried = "but no other altcoin is held, so the effect was not measured" if wider is None else "which is not lower"
+    assert [line for line in text.split("\n") if line.startswith("**Not advised**: ")] == (
+        [f"**Not advised**: {few}, {untried}"] if is_withheld else []
+    )
+
+
+@requirement("ruling/49")
+async def test_altcoins_that_raise_the_expected_shortfall_are_not_advised(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    parts = {"BTC": 60, "ETH": 15, "BNB": 5, "USDT": 20}
+    await fund(exchange, parts)
+
+    text = await page(client)
+
+    now, wider = await shortfall(exchange, {**parts}), spread_wider(parts)
+    assert wider is not None
+    after = await shortfall(exchange, wider[1])
+    assert after > now
+    assert DIVERSIFY not in text
+    assert f": 20 points from BTC to ETH, BNB, ES {now:.1f}% → {after:.1f}%, which is not lower" in text
+    assert "| 20 points from BTC to ETH, BNB | VaR " in text
+
+
+@requirement("ruling/49")
+@pytest.mark.parametrize(
+    "order", [("BTCUSDT", "0.001"), ("BTCUSDT", "9", "BUY"), ("BTCUSDT", "9", "SELL", "LIMIT"), ("ETHBTC", "9")]
+)
+async def test_a_stop_is_advised_where_no_live_stop_sells_a_large_position(
+    client: Client, exchange: SimulatedExchange, order: tuple[str, ...]
+) -> None:
+    await fund(exchange, {"BTC": 60, "ETH": 20, "USDT": 20}, stop_order(*order))
+
+    text = await page(client)
+
+    assert SET_STOPS in text
+    assert re.search(r"no live stop order covers (60.0|59.\d)% in BTC, 25% or more", text)
+
+
+@requirement("ruling/49")
+@pytest.mark.parametrize("symbol", ["BTCUSDT", "BTCUSDC"])
+async def test_no_stop_is_advised_where_a_live_stop_sells_the_large_position(
+    client: Client, exchange: SimulatedExchange, symbol: str
+) -> None:
+    await fund(exchange, {"BTC": 60, "ETH": 20, "USDT": 20}, stop_order(symbol, "9"))
+
+    text = await page(client)
+
+    assert SET_STOPS not in text
+    assert "no live stop order" not in text
+
+
+@requirement("ruling/49")
+async def test_without_the_open_orders_no_stop_is_advised_and_the_page_says_so(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    await fund(exchange, ACCOUNTS["asleep"] | {"BTC": 40, "USDT": 60})
+    exchange.faults.add(Fault(kind="status", path="*/openOrders", status=500, times=None))
+
+    text = await page(client)
+
+    assert SET_STOPS not in text
+    assert "no live stop order covers 40.0% in BTC, 25% or more, but the open orders could not be read" in text
 
 
 @requirement("prompts/portfolio-risk-advice")

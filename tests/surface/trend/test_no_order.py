@@ -35,7 +35,7 @@ def answer(place: Place, path: str, body: str) -> None:
 
 
 async def page(client: Client, **arguments: str) -> str:
-    (message,) = (await client.get_prompt("trading_analysis", arguments)).messages
+    (message,) = (await client.get_prompt("trading_analysis", {**arguments, "detail": "true"})).messages
     assert isinstance(message.content, types.TextContent)
     return message.content.text
 

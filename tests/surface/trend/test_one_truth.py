@@ -90,7 +90,7 @@ async def drawn(client: Client, symbol: str, interval: str, names: list[str], **
 
 
 async def page_of(client: Client, symbol: str) -> dict[str, str]:
-    result = await client.get_prompt("trading_analysis", {"symbol": symbol})
+    result = await client.get_prompt("trading_analysis", {"symbol": symbol, "detail": "true"})
     (message,) = result.messages
     assert isinstance(message.content, types.TextContent)
     table = message.content.text.split("## Trend and Volatility")[1].split("\n")[1:4]

@@ -68,7 +68,7 @@ def place(clock: FakeClock, exchange: SimulatedExchange) -> Place:
 
 
 async def page(client: Client, arguments: dict[str, str]) -> str:
-    (message,) = (await client.get_prompt("trading_analysis", arguments)).messages
+    (message,) = (await client.get_prompt("trading_analysis", {**arguments, "detail": "true"})).messages
     assert isinstance(message.content, types.TextContent)
     return message.content.text
 

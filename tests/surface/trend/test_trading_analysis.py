@@ -23,7 +23,7 @@ DAY_MS = 86_400_000
 
 
 async def page(client: Client, **arguments: str) -> str:
-    result = await client.get_prompt("trading_analysis", arguments)
+    result = await client.get_prompt("trading_analysis", {**arguments, "detail": "true"})
     (message,) = result.messages
     assert message.role == "user"
     assert isinstance(message.content, types.TextContent)
@@ -47,10 +47,34 @@ def contract(exchange: SimulatedExchange, clock: FakeClock) -> SimulatedExchange
 async def test_the_contracts_page_comes_first_and_in_its_words(
     client: Client, contract: SimulatedExchange, golden: Golden
 ) -> None:
-    text = await page(client, symbol="BTCUSDT", strategy="balanced", risk_tolerance="medium")
+    given = {"symbol": "BTCUSDT", "strategy": "balanced", "risk_tolerance": "medium"}
+    text = await page(client, **given)
+    (message,) = (await client.get_prompt("trading_analysis", given)).messages
 
     assert contract.scenario == "contract"
+    assert isinstance(message.content, types.TextContent)
+    golden.check("views/trading_analysis.brief.md", message.content.text + "\n")
     golden.check("views/trading_analysis.contract.md", text + "\n")
+
+
+LENGTH = 1_700
+
+
+@pytest.mark.parametrize("scenario", ["contract", "contract_noise", "market"])
+async def test_the_page_without_detail_is_short(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, scenario: str
+) -> None:
+    clock.set_wall(SAMPLE_MOMENT_MS)
+    exchange.set_scenario(scenario)
+    (message,) = (await client.get_prompt("trading_analysis", {"symbol": "BTCUSDT"})).messages
+    assert isinstance(message.content, types.TextContent)
+    text, whole = message.content.text, await page(client, symbol="BTCUSDT")
+
+    assert len(text.encode()) <= LENGTH
+    for start in ("**Bias**: ", "**Odds**: ", "**Position Size**: ", "*It sees one book on one venue"):
+        assert f"\n{start}" in text
+    shared = text.split("\n## ")[0]
+    assert whole.startswith(shared)
 
 
 @pytest.mark.slow

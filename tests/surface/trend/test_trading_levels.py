@@ -130,7 +130,7 @@ async def test_levels_are_those_the_rules_give_for_the_raw_candles(
 ) -> None:
     tick = 0.00001 if symbol == "DOGEUSDT" else 0.01
     result = await client.get_prompt(
-        "trading_analysis", {"symbol": symbol, "strategy": strategy, "risk_tolerance": risk}
+        "trading_analysis", {"symbol": symbol, "strategy": strategy, "risk_tolerance": risk, "detail": "true"}
     )
     assert isinstance(result.messages[0].content, types.TextContent)
     lines = result.messages[0].content.text.split("\n")

@@ -18,7 +18,7 @@ DOLLARS = {"USDT", "USDC"}
 
 
 async def page(client: Client, **arguments: str) -> str:
-    (message,) = (await client.get_prompt("trading_analysis", arguments)).messages
+    (message,) = (await client.get_prompt("trading_analysis", {**arguments, "detail": "true"})).messages
     assert isinstance(message.content, types.TextContent)
     return message.content.text
 

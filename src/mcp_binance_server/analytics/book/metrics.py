@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from mcp_binance_server.analytics.metric import WhyNull
@@ -36,6 +37,13 @@ class TopOfBook:
     spread_bps: float | None
     weighted_mid: float | None
     why_null: WhyNull | None = None
+
+    @property
+    def middle(self) -> Decimal | None:
+        """The mid without rounding."""
+        if self.mid is None or self.bid is None or self.ask is None:
+            return None
+        return (self.bid.price + self.ask.price) / 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,33 @@ class LargestLevel(NamedTuple):
     share: float
 
 
+class Reach(NamedTuple):
+    """Distance from the mid that the known levels of each side cover, up to the band of the largest levels, in bps."""
+
+    bids: float
+    asks: float
+
+    @property
+    def is_whole(self) -> bool:
+        return min(self) >= LARGEST_BPS
+
+    @property
+    def coverage(self) -> float:
+        """Share of the band that both sides cover."""
+        return min(self) / LARGEST_BPS
+
+
+def reach_of(bids: Sequence[PriceLevel], asks: Sequence[PriceLevel], mid: float | None) -> Reach:
+    """Return how far the known levels of a book reach. Without a mid it is zero."""
+    return Reach(*(_reach_bps(levels, mid) for levels in (bids, asks)))
+
+
+def _reach_bps(levels: Sequence[PriceLevel], mid: float | None) -> float:
+    if mid is None or not levels:
+        return 0.0
+    return min(float(LARGEST_BPS), abs(float(levels[-1].price) - mid) / mid * 10_000)
+
+
 def largest_levels(levels: Sequence[PriceLevel], mid: float | None) -> tuple[LargestLevel, ...]:
     """Return the largest levels of one side near the mid. Of equal levels the nearest comes first."""
     if mid is None:
@@ -74,6 +101,7 @@ class BookReport:
     ask_volume: float
     largest_bids: tuple[LargestLevel, ...]
     largest_asks: tuple[LargestLevel, ...]
+    reach: Reach
     walks: dict[int, tuple[BookWalk, BookWalk]]
     microprice: Microprice | Unknown | None = None
     illiquidity: IlliquidityRank | Unknown | None = None
@@ -103,6 +131,7 @@ def describe_book(book: BookSnapshot) -> BookReport:
         ask_volume=sum(float(level.quantity) for level in asks[:20]),
         largest_bids=largest_levels(bids, top.mid),
         largest_asks=largest_levels(asks, top.mid),
+        reach=reach_of(bids, asks, top.mid),
         walks={
             amount: (walk(asks, amount, top.mid, "buy"), walk(bids, amount, top.mid, "sell"))
             for amount in USUAL_AMOUNTS
@@ -144,6 +173,11 @@ class BookView:
     thresholds: Thresholds = DEFAULTS
     usual_gap_ms: float = 0.0
     """Usual time between two changes of the book, or 0 if no stream has measured it."""
+
+    @property
+    def reach(self) -> Reach:
+        bids, asks = self.snapshot.bids, self.snapshot.asks
+        return reach_of(bids, asks, top_of_book(bids, asks).mid)
 
     @property
     def is_stale(self) -> bool:

@@ -1,4 +1,4 @@
-"""Funding of a perpetual: interval, annualised rate, paid funding, and the percentile of the estimate."""
+"""Funding of a perpetual: interval, annualised rate, paid funding, and the percentile of the last settlement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,10 +47,11 @@ class PaidFunding:
 
 @dataclass(frozen=True, slots=True)
 class FundingReport:
-    """The estimated funding for the settlement at `next_ms`, past settlements, and the percentile of the estimate.
+    """The estimated funding for the settlement at `next_ms`, past settlements, and the percentile of the last one.
 
     Rates are shares of the position per interval. `apr` is simple % a year. The percentile compares rates per hour,
-    because settlements can have different intervals.
+    because settlements can have different intervals. The estimate has no percentile: it is an average of a part of its
+    interval, which varies more than a settled rate, and past estimates are not published.
     """
 
     interval: FundingInterval
@@ -62,6 +63,7 @@ class FundingReport:
     at_limit: AtLimit | None
     paid_7d: PaidFunding
     paid_30d: PaidFunding
+    settled: Decimal | None
     percentile: Percentile
     last_settled_ms: int | None
 
@@ -93,7 +95,8 @@ def funding_report(
         at_limit=_limit(estimate, rule),
         paid_7d=paid(settled, 7, now_ms),
         paid_30d=paid(settled, 30, now_ms),
-        percentile=percentile_of(None if estimate is None else estimate / interval.hours, hourly_rates(settled)),
+        settled=settled[-1].rate if settled else None,
+        percentile=_settled_percentile(hourly_rates(settled), settled),
         last_settled_ms=settled[-1].time_ms if settled else None,
     )
 
@@ -127,6 +130,12 @@ def hourly_rates(settled: Sequence[FundingPayment]) -> dict[int, Decimal]:
     """
     spaced = ((after, _spacing(before, after)) for before, after in pairwise(settled))
     return {each.time_ms: each.rate / hours for each, hours in spaced if hours}
+
+
+def _settled_percentile(hourly: dict[int, Decimal], settled: Sequence[FundingPayment]) -> Percentile:
+    """Rank the last settled rate among the settlements before it."""
+    last = hourly.pop(settled[-1].time_ms, None) if settled else None
+    return percentile_of(last, hourly)
 
 
 def paid(settled: Sequence[FundingPayment], days: int, now_ms: int) -> PaidFunding:

@@ -1,7 +1,7 @@
 """Flow direction: imbalance between buys and sells in a window, ranked among earlier windows of the symbol."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mcp_binance_server.analytics.confidence import Block, Interval, bootstrap_ratio
@@ -64,6 +64,11 @@ def flow_direction(
         window_ms=window.to_ms - window.from_ms,
         why_null=why,
     )
+
+
+def unjudged(direction: FlowDirection, why: WhyNull) -> FlowDirection:
+    """Return the measured direction without its judgement, for a reason."""
+    return replace(direction, judgement=None, word="NOT JUDGED", why_null=why)
 
 
 def _word(judgement: Judgement | None, buy: float, sell: float) -> FlowWord:

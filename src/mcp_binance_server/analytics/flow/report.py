@@ -25,7 +25,7 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
-from mcp_binance_server.domain.price_reading import PriceReading
+from mcp_binance_server.domain.price_reading import PriceReading, contradicts
 from mcp_binance_server.domain.symbols import SymbolRules
 
 SECOND_MS = 1_000
@@ -91,8 +91,14 @@ class FlowReport:
     """The best bid and ask next to the flow; only a page shows them."""
     closed_ms: int | None = None
     """End of the bars that the references come from."""
+    close: Price | None = None
+    """Close of the newest of these bars, to compare with the book."""
     missing: tuple[str, ...] = ()
     thresholds: Thresholds = DEFAULTS
+
+    @property
+    def is_contradictory(self) -> bool:
+        return contradicts(self.close, self.touch.top.middle if self.touch else None)
 
     @property
     def taken(self) -> TakerFlow | None:

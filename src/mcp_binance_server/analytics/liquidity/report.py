@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.metrics import BookWalk, top_of_book, walk
-from mcp_binance_server.analytics.book.report import LargestLevel
+from mcp_binance_server.analytics.book.report import LargestLevel, Reach
 from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange, ThinRanges
@@ -17,7 +17,7 @@ from mcp_binance_server.analytics.metric import BaseRate, NotJudged, Source, Unk
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.domain.price_reading import PriceReading
+from mcp_binance_server.domain.price_reading import PriceReading, contradicts
 from mcp_binance_server.domain.symbols import SymbolRules
 
 ROUND_SUMS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -123,6 +123,7 @@ class LiquidityReport:
     standing: StandingReport
     largest: Mapping[BookSide, LargestLevel]
     """The largest level of each side now, unjudged."""
+    reach: Reach | None
     costs: Costs | None
     stop: StopReport
     lookback_minutes: int
@@ -130,9 +131,15 @@ class LiquidityReport:
     touch: TouchReport | None = None
     """The best bid and ask, to compare with the price, and the depth near them."""
     flow: TakerFlow | None = None
+    close: Price | None = None
+    """Close of the newest bar, to compare with the book."""
     no_trades: str = ""
     no_book: str = ""
     thresholds: Thresholds = DEFAULTS
+
+    @property
+    def is_contradictory(self) -> bool:
+        return contradicts(self.close, self.touch.top.middle if self.touch else None)
 
     @property
     def price(self) -> Price | None:

@@ -11,6 +11,9 @@ from mcp_binance_server.analytics.market.minute import NEAR_BPS
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.periods import Candle
 
+# Window of the taker flow at the top of every page of a live market. The default of order_flow_trading is the same.
+FLOW_MS = 300_000
+
 
 @dataclass(frozen=True, slots=True)
 class TakerFlow:

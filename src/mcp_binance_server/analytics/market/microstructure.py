@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from math import sqrt
 from typing import Literal, NamedTuple
 
@@ -9,7 +10,7 @@ from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.impact import PaidSpread
 from mcp_binance_server.analytics.book.metrics import BookState, TopOfBook
 from mcp_binance_server.analytics.confidence import shrunk_share
-from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport, flow_of_bars
+from mcp_binance_server.analytics.market.glance import FLOW_MS, TakerFlow, TouchReport, flow_of_bars
 from mcp_binance_server.analytics.market.health import HealthNow
 from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.market.reference_class import ReferenceClass
@@ -17,14 +18,19 @@ from mcp_binance_server.analytics.market.stress import StressNow
 from mcp_binance_server.analytics.market.symbol_scores import ALPHA, EVENTS, EndedMinute, EventVerdict, JudgementName
 from mcp_binance_server.analytics.market.volatility import log_returns
 from mcp_binance_server.analytics.metric import BaseRate, Basis, NotJudged, Unknown, WhyNull
+from mcp_binance_server.analytics.ranks import mid_rank
 from mcp_binance_server.analytics.score_history import Judgement
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.price_reading import contradicts
 from mcp_binance_server.domain.symbols import SymbolRules
 
 AnalysisDepth = Literal["quick", "standard", "deep"]
 
 MINUTE_MS = 60_000
 LEAST_DEPLETIONS = 5
+LEAST_WINDOWS = 40
 
 NO_SCORE: Mapping[BookState, WhyNull] = {"crossed": "crossed_book", "one_sided": "one_sided_book"}
 
@@ -87,6 +93,32 @@ def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
     if len(returns) < 2:
         return None
     return sqrt(sum(each * each for each in returns) / len(returns) * MINUTE_MS / step_ms)
+
+
+class WindowRanks(NamedTuple):
+    """Share of the `n` windows before, in percent, with less volume and with a narrower range than the newest."""
+
+    volume: float
+    range: float
+    n: int
+
+
+def window_ranks(bars: Sequence[Candle], bar_ms: int) -> WindowRanks | None:
+    """Rank the newest five minutes among the windows of five minutes before, or return None with too few of them."""
+    size = FLOW_MS // bar_ms
+    if not size:
+        return None
+    ends = range(len(bars), size - 1, -size)
+    windows = [each for each in (bars[end - size : end] for end in ends) if _is_gapless(each, bar_ms)]
+    if len(windows) <= LEAST_WINDOWS:
+        return None
+    volumes = [sum((each.volume for each in window), Decimal(0)) for window in windows]
+    ranges = [max(each.high for each in window) - min(each.low for each in window) for window in windows]
+    return WindowRanks(mid_rank(volumes[0], volumes[1:]), mid_rank(ranges[0], ranges[1:]), len(windows) - 1)
+
+
+def _is_gapless(window: Sequence[Candle], bar_ms: int) -> bool:
+    return window[-1].open_time_ms - window[0].open_time_ms == FLOW_MS - bar_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,11 +247,35 @@ class MicrostructureReport:
     thresholds: Thresholds = DEFAULTS
 
     @property
+    def close(self) -> Price | None:
+        """Close of the newest bar, to compare with the book."""
+        return self.profile.bars[-1].close if self.profile is not None and self.profile.bars else None
+
+    @property
+    def is_contradictory(self) -> bool:
+        return contradicts(self.close, self.market.book.top.middle if self.market else None)
+
+    @property
     def flow(self) -> TakerFlow | None:
-        """The latest taker flow: from complete trades, or else from the newest closed bar."""
+        """The latest taker flow: from complete trades, or else from the newest closed bars."""
         if self.market is not None and self.market.flow is not None:
             return self.market.flow
         seen = self.profile
         if seen is None or not seen.bars or seen.bars[-1].open_time_ms + seen.interval_ms != seen.window.to_ms:
             return None
-        return flow_of_bars(seen.bars[-1:], seen.interval_ms, seen.window.to_ms)
+        newest = [each for each in seen.bars if each.open_time_ms >= seen.window.to_ms - FLOW_MS]
+        return flow_of_bars(newest, FLOW_MS, seen.window.to_ms)
+
+    @property
+    def ranks(self) -> WindowRanks | None:
+        return None if self.profile is None else window_ranks(self.profile.bars, self.profile.interval_ms)
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether nothing that needs a live past can be judged yet."""
+        part = self.market
+        if part is None or part.book.cost is None or part.health.now is not None or part.anomalies.judged:
+            return False
+        stress = part.anomalies.stress
+        is_same = part.health.unknown is None or part.anomalies.unknown is not None
+        return is_same and (stress is None or stress.judgement.not_judged is not None)

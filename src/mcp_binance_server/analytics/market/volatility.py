@@ -62,6 +62,11 @@ def log_returns(closes: Sequence[float]) -> list[float]:
     return [log(after / before) for before, after in pairwise(closes)]
 
 
+def simple_returns(closes: Sequence[float]) -> list[float]:
+    """Return the relative changes of closes. Weighted sums of them are the returns of a portfolio."""
+    return [after / before - 1 for before, after in pairwise(closes)]
+
+
 def realised_volatility(closes: Sequence[float]) -> RealisedVolatility:
     """Compute volatility from closes. In bars under a minute the bid-ask bounce counts as moves."""
     returns = log_returns(closes)
@@ -100,9 +105,10 @@ def asset_volatility(
 ) -> AssetVolatility:
     """Classify an asset by its daily closes. If there are too few, use the table of well-known assets.
 
-    A class changes only if the value passes the edge by a tenth, about its standard error at 90 days.
+    The returns are simple, like those of a portfolio. A class changes only if the value passes the edge by a tenth,
+    about its standard error at 90 days.
     """
-    returns = log_returns(daily_closes)
+    returns = simple_returns(daily_closes)
     if len(returns) >= thresholds.vol_min_n:
         annual, edges = annualise(stdev(returns), DAY_MINUTES), thresholds.vol_edges
         # No state is stored. The present class is found by replaying these closes day by day in rolling windows.

@@ -17,10 +17,13 @@ from mcp_binance_server.analytics.portfolio.measures import (
 from mcp_binance_server.analytics.portfolio.risk import History
 from mcp_binance_server.analytics.portfolio.tail import TailRisk
 from mcp_binance_server.analytics.portfolio.valuation import Concentration, Holding, Portfolio, concentration
-from mcp_binance_server.analytics.portfolio.verdict import Assessment, TooManyUnpriced, assess
+from mcp_binance_server.analytics.portfolio.verdict import Advice, Assessment, TooManyUnpriced, Trial, assess
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 
 _ALL = Decimal(-1)
+# Share of the portfolio that the what-if of a wider spread moves, and the most of the largest holding that it moves.
+MOVED_SHARE = 0.20
+MOVED_PART = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,26 @@ class Rebalanced:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """Tail risk after a share of the portfolio has moved from its largest asset to others, in equal parts."""
+
+    share: float
+    source: str
+    targets: tuple[str, ...]
+    tail: TailRisk
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIf:
-    """Scenarios of the page. `stablecoins` is None if the portfolio already has that share."""
+    """Scenarios of the page.
+
+    `stablecoins` is None if the portfolio already has that share, and `spread` if it has no other altcoin.
+    """
 
     market: Shock
     btc: BtcShock
     stablecoins: Rebalanced | None
+    spread: Spread | None = None
 
 
 def shock(values: Sequence[Decimal], shocks: Sequence[Decimal]) -> Shock:
@@ -81,6 +98,7 @@ def what_if(portfolio: Portfolio, risk: PortfolioRisk, *, thresholds: Thresholds
         market=shock(values, market),
         btc=shock_btc(portfolio.holdings, risk.assets, thresholds.btc_shock),
         stablecoins=rebalance(risk, thresholds=thresholds),
+        spread=spread_wider(risk, thresholds=thresholds),
     )
 
 
@@ -112,6 +130,38 @@ def rebalance(risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> Reba
     return Rebalanced(share, sigma, tail, split.why_null)
 
 
+def spread_wider(risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> Spread | None:
+    """Move a share from the largest asset to the other altcoins, in equal parts.
+
+    Return None if there is no other altcoin or no tail risk to compare.
+    """
+    moving = [each for each in risk.parts if not each.is_stable]
+    if risk.tail.es is None or not moving:
+        return None
+    largest = max(moving, key=lambda each: each.weight)
+    targets = tuple(each.asset for each in moving if each.asset not in (largest.asset, REFERENCE))
+    if not targets:
+        return None
+    share = min(MOVED_SHARE, MOVED_PART * largest.weight)
+    change = {largest.asset: -share} | dict.fromkeys(targets, share / len(targets))
+    moved = [replace(each, weight=each.weight + change.get(each.asset, 0.0)) for each in risk.parts]
+    tail, _ = assess_parts(moved, thresholds=thresholds)
+    return Spread(share, largest.asset, targets, tail)
+
+
+def trials(risk: PortfolioRisk, scenarios: WhatIf) -> dict[Advice, Trial]:
+    """Return the trial of each advice whose change is a scenario of the page."""
+    after: dict[Advice, Rebalanced | Spread | None] = {
+        "increase_stablecoins": scenarios.stablecoins,
+        "diversify": scenarios.spread,
+    }
+    return {
+        advice: Trial(risk.tail.es, each.tail.es)
+        for advice, each in after.items()
+        if each is not None and each.tail.es is not None and risk.tail.es is not None
+    }
+
+
 def _shrunk(part: RiskPart, factor: float) -> RiskPart:
     return part if part.is_stable else replace(part, weight=part.weight * factor)
 
@@ -140,17 +190,19 @@ def judge_portfolio(
     *,
     as_of_ms: int,
     missing: tuple[str, ...],
+    stops: Mapping[str, Decimal] | None = None,
     thresholds: Thresholds = DEFAULTS,
 ) -> PortfolioReport:
-    """Assess a valued portfolio by the daily closes of its holdings."""
+    """Assess a valued portfolio by the daily closes of its holdings and the quantities that live stops sell."""
     spread = concentration([each.value or Decimal(0) for each in portfolio.holdings], edges=thresholds.hhi_edges)
     risk = measure_risk(portfolio, histories, thresholds=thresholds)
+    scenarios = what_if(portfolio, risk, thresholds=thresholds)
     return PortfolioReport(
         portfolio=portfolio,
         spread=spread,
         risk=risk,
-        assessment=assess(portfolio, risk, spread, thresholds=thresholds),
-        scenarios=what_if(portfolio, risk, thresholds=thresholds),
+        assessment=assess(portfolio, risk, spread, trials=trials(risk, scenarios), stops=stops, thresholds=thresholds),
+        scenarios=scenarios,
         as_of_ms=as_of_ms,
         missing=missing,
         thresholds=thresholds,

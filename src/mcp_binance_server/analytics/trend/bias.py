@@ -9,13 +9,12 @@ from typing import Literal
 from mcp_binance_server.analytics.metric import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Strategy
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.price_reading import FAR
 
 Direction = Literal["up", "down", "unclear"]
 Witness = Literal["book", "candle"]
 
 WEEK_HOURS = 7 * 24
-# Two answers are milliseconds apart. In that time no working market moves this far.
-FAR = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)

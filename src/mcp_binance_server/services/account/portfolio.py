@@ -1,7 +1,8 @@
 """Balances, their value, and the portfolio analysis."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 
 from mcp_binance_server.analytics.portfolio.measures import REFERENCE
@@ -11,7 +12,8 @@ from mcp_binance_server.analytics.portfolio.valuation import Portfolio, find_rou
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.account import AccountView, Commission, KeyRights, Venue
 from mcp_binance_server.domain.account_reader import AccountReader
-from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.money import STABLECOINS, Price
+from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
@@ -20,6 +22,9 @@ from mcp_binance_server.services.gathering import gather
 # Ninety closes give eighty-nine returns. The extra row is today's unfinished candle.
 DAYS = 91
 INVERSE = "1/"
+STOPS = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT"})
+# Currencies with the USDT as their quote asset: EURUSDT.
+CURRENCIES = frozenset({"EUR", "GBP", "AUD"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +89,23 @@ class PortfolioService:
     thresholds: Thresholds = DEFAULTS
 
     async def risk(self) -> PortfolioReport:
-        """Return the risk report, based on ninety daily closes of the largest holdings."""
-        return (await self.judged()).report
+        """Return the risk report, based on ninety daily closes of the largest holdings and on the live stop orders."""
+        valued = await self.account.valued()
+        is_large = any(
+            not each.is_stable and (each.weight or Decimal(0)) >= self.thresholds.position_ceiling
+            for each in valued.portfolio.holdings
+        )
+        if not is_large:
+            return await self._report(valued, {})
+        (orders,) = await gather(self.account.client.open_orders)
+        return await self._report(valued, None if orders.value is None else stop_quantities(valued, orders.value.value))
 
     async def judged(self) -> JudgedPortfolio:
-        """Return the risk report together with the account that was judged."""
+        """Return the risk report together with the account that was judged. Its advice ignores stop orders."""
         valued = await self.account.valued()
+        return JudgedPortfolio(valued, await self._report(valued, None))
+
+    async def _report(self, valued: ValuedAccount, stops: Mapping[str, Decimal] | None) -> PortfolioReport:
         routes = _routes(valued, self.thresholds.risk_max_assets)
         legs = tuple(dict.fromkeys(leg for route in routes.values() for leg in route))
         parts = await gather(*(partial(self._closes, leg) for leg in legs))
@@ -102,15 +118,39 @@ class PortfolioService:
             for leg, part in zip(legs, parts, strict=True)
             if part.failure is not None
         )
-        report = judge_portfolio(
-            valued.portfolio, histories, as_of_ms=valued.as_of_ms, missing=missing, thresholds=self.thresholds
+        return judge_portfolio(
+            valued.portfolio,
+            histories,
+            as_of_ms=valued.as_of_ms,
+            missing=missing,
+            stops=stops,
+            thresholds=self.thresholds,
         )
-        return JudgedPortfolio(valued, report)
 
     async def _closes(self, leg: str) -> dict[int, Price]:
         reading = await self.client.daily_candles(Symbol(leg.removeprefix(INVERSE)), DAYS)
         closes = daily_closes(reading.value, until_ms=self.time.now_ms())
         return inverted(closes) if leg.startswith(INVERSE) else closes
+
+
+def stop_quantities(valued: ValuedAccount, orders: Iterable[Order]) -> dict[str, Decimal]:
+    """Return the quantity of each held asset that live stop orders sell for money.
+
+    A sale for another coin does not count, because it leaves the risk of that coin.
+    """
+    found: dict[str, Decimal] = {}
+    for each in valued.portfolio.holdings:
+        for order in orders:
+            quote = order.symbol.removeprefix(each.asset)
+            is_stop = order.side == "SELL" and order.kind in STOPS and order.status not in FINAL_STATUS
+            if is_stop and quote != order.symbol and _is_money(quote, valued.prices):
+                found[each.asset] = found.get(each.asset, Decimal(0)) + order.remaining
+    return found
+
+
+def _is_money(quote: str, prices: Mapping[Symbol, Price]) -> bool:
+    # The exchange quotes most other currencies as the price of a USDT: USDTTRY, USDTBRL.
+    return quote in STABLECOINS or f"USDT{quote}" in prices or quote in CURRENCIES
 
 
 def _routes(valued: ValuedAccount, most: int) -> dict[str, tuple[str, ...]]:

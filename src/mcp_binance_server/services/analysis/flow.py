@@ -6,7 +6,7 @@ from functools import partial
 import anyio.to_thread
 
 from mcp_binance_server.analytics.flow.book_events import QueueFlow
-from mcp_binance_server.analytics.flow.direction import FlowDirection, flow_direction
+from mcp_binance_server.analytics.flow.direction import FlowDirection, flow_direction, unjudged
 from mcp_binance_server.analytics.flow.report import (
     FlowReport,
     FlowSample,
@@ -88,14 +88,19 @@ class OrderFlowService:
             )
             parts = {"reference levels": traded, "order book": touch, "current price": quoted}
             reading = quoted.value.reading if quoted.value else None
-            return replace(
+            bars = traded.value.bars if traded.value else ()
+            page = replace(
                 report.required(),
                 touch=touch.value,
                 reading=reading,
                 references=self._references(traded.value, reading) if traded.value else None,
                 closed_ms=traded.value.window.to_ms if traded.value else None,
+                close=bars[-1].close if bars else None,
                 missing=tuple(f"{name}: {part.failure.message}" for name, part in parts.items() if part.failure),
             )
+            if page.is_contradictory:
+                return replace(page, direction=unjudged(page.direction, "contradiction"))
+            return page
 
     async def _report(self, watch: Watch, requested_ms: int) -> FlowReport:
         to_ms = settled_ms(self.live.time.now_ms())

@@ -18,7 +18,7 @@ from mcp_binance_server.analytics.liquidity.report import (
 )
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, stop_price
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRanges, thin_ranges
-from mcp_binance_server.analytics.market.glance import TakerFlow, flow_of_bars, flow_of_tape, touch_of
+from mcp_binance_server.analytics.market.glance import FLOW_MS, TakerFlow, flow_of_bars, flow_of_tape, touch_of
 from mcp_binance_server.analytics.market.profile import (
     ProfileReport,
     VolumeProfile,
@@ -73,6 +73,7 @@ class _TradedNow(NamedTuple):
     trades: int
     source: Source
     flow: TakerFlow
+    close: Price | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +144,14 @@ class LiquidityService:
                 thin=thin,
                 standing=standing,
                 largest=_largest(view),
+                reach=None if view is None else view.reach,
                 costs=costs_of(view.snapshot, is_dollar=is_dollar) if view else None,
                 stop=stop,
                 lookback_minutes=minutes,
                 now_ms=self.live.time.now_ms(),
                 touch=touch_of(view, await order_cost(self.live, watch, view)) if view else None,
                 flow=traded.value.flow if traded.value else None,
+                close=traded.value.close if traded.value else None,
                 no_trades=traded.failure.message if traded.failure else "",
                 no_book=book.failure.message if book.failure else "the book is empty",
                 thresholds=self.live.thresholds,
@@ -189,8 +192,9 @@ class LiquidityService:
             bars = tuple(each for each in seconds if each.volume)
         profile = profile_of_candles(bars, tick, thresholds=thresholds)
         path = path_of_candles(bars, tick, thresholds=thresholds)
-        flow = flow_of_bars(bars, window.to_ms - window.from_ms, window.to_ms)
-        return _TradedNow(profile, path, window, coverage, count, source, flow)
+        newest = [each for each in bars if each.open_time_ms >= window.to_ms - FLOW_MS]
+        flow = flow_of_bars(newest, FLOW_MS, window.to_ms)
+        return _TradedNow(profile, path, window, coverage, count, source, flow, bars[-1].close if bars else None)
 
     def _of_trades(
         self, trades: Sequence[Trade], tick: Price, window: Window, coverage: float, source: Source
@@ -198,8 +202,10 @@ class LiquidityService:
         profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
         path = path_of_trades(trades, tick, thresholds=self.live.thresholds)
         # An aggregate trade counts as one trade, as in the other figures of the page.
-        flow = replace(flow_of_tape(trades, window.to_ms - window.from_ms, window.to_ms), trades=len(trades))
-        return _TradedNow(profile, path, window, coverage, len(trades), source, flow)
+        newest = [each for each in trades if each.time_ms >= window.to_ms - FLOW_MS]
+        flow = replace(flow_of_tape(newest, FLOW_MS, window.to_ms), trades=len(newest))
+        close = trades[-1].price if trades else None
+        return _TradedNow(profile, path, window, coverage, len(trades), source, flow, close)
 
     def _judge(self, watch: Watch, traded: _TradedNow, quoted: Quoted) -> ThinRanges:
         """Compare a window with its shuffles, or return the cached result. This is the most expensive step here."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, top_of_book
-from mcp_binance_server.analytics.market.glance import TakerFlow, flow_of_tape, near_band, touch_of
+from mcp_binance_server.analytics.market.glance import FLOW_MS, TakerFlow, flow_of_tape, near_band, touch_of
 from mcp_binance_server.analytics.market.health import LEAST_MINUTES
 from mcp_binance_server.analytics.market.microstructure import (
     NO_SCORE,
@@ -37,7 +37,6 @@ SECOND_MS = 1_000
 WAIT_MS = 1_500
 BOOK_LEVELS = 1_000
 PAID_MS = 300_000
-FLOW_MS = 60_000
 DAY_MS = 86_400_000
 # Window in ms for each analysis depth, in whole minutes. The deepest analysis also reads a day of bars.
 WINDOW_MS: dict[AnalysisDepth, int] = {"quick": 60_000, "standard": 180_000, "deep": 300_000}
@@ -192,7 +191,7 @@ class MicrostructureService:
 
 
 def _taped_flow(watch: Watch, now_ms: int) -> TakerFlow | None:
-    """Return the takers' flow of the last sixty whole seconds, or None while the tape does not cover them."""
+    """Return the takers' flow of the last five minutes, or None while the tape does not cover them."""
     to_ms = settled_ms(now_ms)
     trades = taped(watch, Window(to_ms - FLOW_MS, to_ms))
     return None if trades is None else flow_of_tape(trades, FLOW_MS, to_ms)

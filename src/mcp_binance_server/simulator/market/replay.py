@@ -1,7 +1,7 @@
 """Replay of a recording: its book, quotes and trades, moved to the exchange's time."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -10,6 +10,7 @@ import msgspec
 from mcp_binance_server.simulator.market.book import Level, Top
 from mcp_binance_server.simulator.market.candles import Trade
 from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.market.prices import HOUR_MS, Course, level_of
 from mcp_binance_server.simulator.market.recording import Fill, Recording, levels_of, whole
 from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span, Stream
 
@@ -39,6 +40,22 @@ class Shift:
     def moment(self, recorded_ms: int) -> int:
         """Return the exchange's time for a recorded event time."""
         return self._begun_ms + round((recorded_ms - self._first_ms) / self._speed)
+
+
+def anchors(recordings: Mapping[Symbol, Recording], begun_ms: int) -> dict[str, Course]:
+    """Return a course of each recorded asset: a random walk that leads to the first recorded price.
+
+    The course ends with the hour in which the replay starts, so that the candles of that hour are as usual.
+    """
+    found: dict[str, Course] = {}
+    for symbol, recording in recordings.items():
+        first = (
+            recording.fills[0][1].price if recording.fills else recording.quotes[0][1].bid if recording.quotes else None
+        )
+        if first is not None:
+            usd = float(first) * level_of(symbol.quote).usd
+            found.setdefault(symbol.base, Course(begun_ms // HOUR_MS + 1, (usd,), level_of(symbol.base).daily))
+    return found
 
 
 class Replay:

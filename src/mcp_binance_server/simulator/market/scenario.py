@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from mcp_binance_server.simulator.market.listing import Listing
 from mcp_binance_server.simulator.market.noise import BUSY, ONE_SIDED, THIN, Temper
 from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio, holdings
+from mcp_binance_server.simulator.market.prices import Course
 from mcp_binance_server.simulator.market.sample_history import end_hour_of, sample_courses
 from mcp_binance_server.simulator.market.synthetic import Market
 
@@ -117,43 +118,47 @@ class Stage:
     """With True, premiums and flows of the futures are independent draws, even from one hour to the next."""
 
 
-def _market(listing: Listing, seed: int, now_ms: int) -> Stage:
-    market = Market(listing, seed)
+Courses = Mapping[str, Course]
+Builder = Callable[[Listing, int, int, Courses], Stage]
+
+
+def _market(listing: Listing, seed: int, now_ms: int, courses: Courses) -> Stage:
+    market = Market(listing, seed, courses=courses)
     return Stage(market, holdings(market, now_ms))
 
 
-def _empty_account(listing: Listing, seed: int, now_ms: int) -> Stage:
-    return Stage(Market(listing, seed), Portfolio(updated_ms=now_ms))
+def _empty_account(listing: Listing, seed: int, now_ms: int, courses: Courses) -> Stage:
+    return Stage(Market(listing, seed, courses=courses), Portfolio(updated_ms=now_ms))
 
 
-def _quiet(listing: Listing, seed: int, now_ms: int) -> Stage:
-    return Stage(Market(listing, seed, quiet=True), Portfolio(updated_ms=now_ms))
+def _quiet(listing: Listing, seed: int, now_ms: int, courses: Courses) -> Stage:
+    return Stage(Market(listing, seed, courses=courses, quiet=True), Portfolio(updated_ms=now_ms))
 
 
-def _noise(listing: Listing, seed: int, now_ms: int) -> Stage:
-    market = Market(listing, seed)
+def _noise(listing: Listing, seed: int, now_ms: int, courses: Courses) -> Stage:
+    market = Market(listing, seed, courses=courses)
     return Stage(market, holdings(market, now_ms), wild=True)
 
 
-def _tempered(temper: Temper) -> Callable[[Listing, int, int], Stage]:
-    def build(listing: Listing, seed: int, now_ms: int) -> Stage:
-        market = Market(listing, seed, temper=temper)
+def _tempered(temper: Temper) -> Builder:
+    def build(listing: Listing, seed: int, now_ms: int, courses: Courses) -> Stage:
+        market = Market(listing, seed, courses=courses, temper=temper)
         return Stage(market, holdings(market, now_ms))
 
     return build
 
 
-def _contract(listing: Listing, seed: int, now_ms: int) -> Stage:
-    market = Market(listing, seed, courses=sample_courses(end_hour_of(now_ms)))
+def _contract(listing: Listing, seed: int, now_ms: int, courses: Courses) -> Stage:
+    market = Market(listing, seed, courses={**sample_courses(end_hour_of(now_ms)), **courses})
     return Stage(market, contract_portfolio(), TICKERS, LISTED_PRICES)
 
 
-def _contract_noise(listing: Listing, seed: int, now_ms: int) -> Stage:
-    market = Market(listing, seed, courses=sample_courses(end_hour_of(now_ms), noisy=True))
+def _contract_noise(listing: Listing, seed: int, now_ms: int, courses: Courses) -> Stage:
+    market = Market(listing, seed, courses={**sample_courses(end_hour_of(now_ms), noisy=True), **courses})
     return Stage(market, contract_portfolio(), TICKERS, LISTED_PRICES)
 
 
-SCENARIOS: Mapping[str, Callable[[Listing, int, int], Stage]] = {
+SCENARIOS: Mapping[str, Builder] = {
     "market": _market,
     "contract": _contract,
     "contract_noise": _contract_noise,

@@ -21,6 +21,7 @@ from mcp_binance_server.surface.views.markdown import exact, instant, next_step,
 from mcp_binance_server.surface.views.portfolio.holdings import (
     NO_HOLDINGS,
     account_page,
+    coverage_words,
     holdings_page,
     shares_between,
     unmeasured,
@@ -88,7 +89,7 @@ class PortfolioAnswer(ListAnswer):
     stablecoin_share: str | None
     holdings: list[ValuedRow] = Field(description="Largest first; those without a price count in no value")
     concentration: Concentrated | None
-    risk: LossBounds | None = Field(description="For a day, volatility for a year; ranges hold 95% of bootstraps")
+    risk: LossBounds | None = Field(description="For a day, volatility for a year; ranges by resamples")
     not_measured: str | None = omitted()
     profit: dict[str, Any] | None = omitted("By FIFO and average cost; unexplained amounts are in no profit")
     missing: list[str]
@@ -123,6 +124,7 @@ def portfolio_answer(
         as_of=instant(valued.as_of_ms),
         notes=[
             *([] if rows else [NO_HOLDINGS]),
+            *([coverage_words()] if report.risk.tail_range is not None else []),
             *([] if profit is None else profit_notes(profit)),
             *venue_notes(valued.venue),
         ],

@@ -15,7 +15,7 @@ from mcp_binance_server.surface.views.glance import data_line, glance_lines
 from mcp_binance_server.surface.views.markdown import amount, average, bps, money, plain, price, share, stamp
 from mcp_binance_server.surface.views.market import reading_words
 from mcp_binance_server.surface.views.measures import not_judged_words, threshold_line, why
-from mcp_binance_server.surface.views.trend import NOT_ADVICE
+from mcp_binance_server.surface.views.trend import NOT_ADVICE, ONE_BOOK
 
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
 NO_STREAM = "no live stream for this symbol"
@@ -49,6 +49,7 @@ def order_flow_page(report: FlowReport) -> str:
             _data(report),
             threshold_line(report.thresholds),
             "",
+            ONE_BOOK,
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
         ]
@@ -281,6 +282,8 @@ def _levels(report: FlowReport) -> list[str]:
     levels = report.references
     if levels is None:
         return []
+    if report.is_contradictory:
+        return [f"**Reference levels**: not judged, {why('contradiction')}"]
     if levels == References(None, None, None, None):
         return ["**Reference levels**: none, too little was traded in the last 24 hours"]
     below = _reference(report.rules, levels.swing_low, levels.val, "VAL")

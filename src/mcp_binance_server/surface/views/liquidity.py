@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from mcp_binance_server.analytics.book.metrics import BookWalk
-from mcp_binance_server.analytics.book.report import LARGEST_BPS, LargestLevel
+from mcp_binance_server.analytics.book.report import LargestLevel
 from mcp_binance_server.analytics.liquidity.report import (
     LiquidityReport,
     SlippageRow,
@@ -25,6 +25,7 @@ from mcp_binance_server.analytics.metric import Metric
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import FLOORS, measured_numbers, no_stream, standing_words
+from mcp_binance_server.surface.views.book.metrics import reach_words
 from mcp_binance_server.surface.views.flow import base
 from mcp_binance_server.surface.views.glance import data_line, glance_lines
 from mcp_binance_server.surface.views.markdown import (
@@ -50,7 +51,7 @@ from mcp_binance_server.surface.views.measures import (
     threshold_line,
     why,
 )
-from mcp_binance_server.surface.views.trend import NOT_ADVICE
+from mcp_binance_server.surface.views.trend import NOT_ADVICE, ONE_BOOK
 
 SOURCES = {
     "aggTrade": "live trades",
@@ -63,6 +64,7 @@ LITTLE = 0.01
 HOUR_MS = 3_600_000
 
 PROFILE_SOURCES = {"aggTrades": "every trade", "klines": "candles spread over their range (approximation)"}
+_CONTRADICTORY = f"_Not judged: {why('contradiction')}_"
 PLACES = {"inside": "inside the value area", "above": "above the value area", "below": "below the value area"}
 
 
@@ -87,6 +89,7 @@ def liquidity_page(report: LiquidityReport) -> str:
             _data(report),
             threshold_line(report.thresholds),
             "",
+            ONE_BOOK,
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
         ]
@@ -147,6 +150,8 @@ def _thin(report: LiquidityReport) -> list[str]:
     if thin is None:
         return [f"## Thin Traded Ranges ({window})", f"_Unavailable: {plain(report.no_trades)}_"]
     heading = f"## Thin Traded Ranges ({window}, {thin.trades:,} trades)"
+    if report.is_contradictory:
+        return [heading, _CONTRADICTORY]
     if thin.found.found is None:
         return [heading, f"_Not judged: {_too_little(thin)}_"]
     lines = [heading]
@@ -260,11 +265,9 @@ def _standing(report: LiquidityReport) -> list[str]:
     line = line[:1].upper() + line[1:]
     lines = [f"## Standing Size{minute}", f"- {line}" if found.unusual else f"_{line}_"]
     largest = ", ".join(_largest(report.rules, side, each) for side, each in report.largest.items())
-    return (
-        [*lines, f"_Largest levels within {LARGEST_BPS} bps now, not compared with the past: {largest}_"]
-        if largest
-        else lines
-    )
+    if not largest or report.reach is None:
+        return lines
+    return [*lines, f"_Largest levels {reach_words(report.reach)} now, not compared with the past: {largest}_"]
 
 
 def _largest(rules: SymbolRules, side: str, found: LargestLevel) -> str:
@@ -296,6 +299,8 @@ def _bps(walk: BookWalk) -> str:
 
 def _guidance(report: LiquidityReport) -> list[str]:
     found = report.stop
+    if report.is_contradictory:
+        return [_CONTRADICTORY]
     if found.stop is None or found.noise is None:
         return [f"_Unavailable: {no_stop(found)}_"]
     return [

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from mcp_binance_server.analytics.trend.bias import Disagreement, Witness, disagreements
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import Price, decimals_of, round_to_places
+from mcp_binance_server.domain.price_reading import contradicts
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.words import shown
 
@@ -28,6 +29,7 @@ STALE_MS = 60_000
 # If the parts of a page were read further apart than this, the page shows their distance in time.
 APART_MS = 5_000
 OPENINGS = ("*Stale: ", "*Not trading now: ", "*Contradiction: ")
+CONTRADICTION = OPENINGS[2].strip("*")
 WITNESSES: dict[Witness, str] = {"book": "the middle of the book", "candle": "the close of the newest candle"}
 
 
@@ -247,15 +249,28 @@ def contradictions(rules: SymbolRules, apart: Iterable[Disagreement]) -> list[st
     ]
 
 
+def book_contradictions(rules: SymbolRules, close: Price | None, mid: Decimal | None) -> list[str]:
+    """Return a warning if the newest candle contradicts the book."""
+    if close is None or mid is None or not contradicts(close, mid):
+        return []
+    return [
+        f"{CONTRADICTION}the newest candle closed at {price(close, rules.quote, rules.tick)}, "
+        f"{percent((close - mid) / mid * 100)} from {WITNESSES['book']}, "
+        f"{average(mid, rules.quote, rules.tick)}; what needs both is not judged"
+    ]
+
+
 def doubt_lines(found: Iterable[str]) -> list[str]:
     """Format warnings as lines of a page."""
     return [f"*{each}*" for each in found]
 
 
 def with_doubts(page: str, found: Iterable[str]) -> str:
-    """Insert warnings above the last line of a page, which shows the time of the data."""
-    lines = page.split("\n")
-    return "\n".join([*lines[:-1], *doubt_lines(found), lines[-1]])
+    """Insert contradictions below the title of a page, and other warnings above its last line, which shows the time."""
+    lines, warnings = page.split("\n"), [*found]
+    first = [each for each in warnings if each.startswith(CONTRADICTION)]
+    others = [each for each in warnings if each not in first]
+    return "\n".join([lines[0], *doubt_lines(first), *lines[1:-1], *doubt_lines(others), lines[-1]])
 
 
 def doubts_in(page: str) -> list[str]:

@@ -41,6 +41,7 @@ WHY: dict[str, str] = {
     "insufficient_events": "too few events",
     "insufficient_buckets": "too few full volume buckets",
     "insufficient_bars": "too few bars",
+    "contradiction": "the book and the candles contradict each other",
     "insufficient_history": "too little history",
     "no_support": "no support below the price",
     "gap_in_window": "events are missing in the window",

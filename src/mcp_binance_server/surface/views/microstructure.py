@@ -6,14 +6,14 @@ from mcp_binance_server.analytics.market.glance import TouchReport
 from mcp_binance_server.analytics.market.microstructure import MarketPart, MicrostructureReport
 from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.anomalies import anomaly_rows, minutes_words, stress_line
+from mcp_binance_server.surface.views.anomalies import anomaly_rows, minutes_words, not_judged_line, stress_line
 from mcp_binance_server.surface.views.flow import paid_line
 from mcp_binance_server.surface.views.glance import data_line, glance_lines, no_mid
 from mcp_binance_server.surface.views.health import health_rows, health_title, health_words, pulled_words
 from mcp_binance_server.surface.views.markdown import average, bps, percent, plain, price, share, span, stamp
 from mcp_binance_server.surface.views.market import reading_words
 from mcp_binance_server.surface.views.measures import in_percent, threshold_line, why
-from mcp_binance_server.surface.views.trend import NOT_ADVICE
+from mcp_binance_server.surface.views.trend import NOT_ADVICE, ONE_BOOK
 
 PLACES = {"inside": "inside value area", "above": "above value area", "below": "below value area"}
 ROWS = {"value_area_one_row": "one-row rule", "value_area_two_row": "two-row rule"}
@@ -36,6 +36,7 @@ def microstructure_page(report: MicrostructureReport) -> str:
             _data(report),
             threshold_line(report.thresholds),
             "",
+            ONE_BOOK,
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
         ]
@@ -49,8 +50,21 @@ def _first(report: MicrostructureReport) -> list[str]:
     lines = glance_lines(report.rules, book, report.flow, plain(report.no_market))
     if part is None:
         return lines
-    judged = f"**Health**: {health_words(part.health)} · **Stress**: {stress_line(part.anomalies)}"
-    return [*lines, judged]
+    lines += _ranked(report)
+    if report.is_cold:
+        return lines
+    return [*lines, f"**Health**: {health_words(part.health)} · **Stress**: {stress_line(part.anomalies)}"]
+
+
+def _ranked(report: MicrostructureReport) -> list[str]:
+    """Return how the newest five minutes compare with the hours before, from candles."""
+    ranks = report.ranks
+    if ranks is None:
+        return []
+    return [
+        f"**Last 5 min**: more volume than {ranks.volume:.0f}% and a wider range than {ranks.range:.0f}% of the "
+        f"{ranks.n} windows of 5 min before"
+    ]
 
 
 def _profile(report: MicrostructureReport) -> list[str]:
@@ -64,13 +78,15 @@ def _profile(report: MicrostructureReport) -> list[str]:
     area = f"{in_percent(float(report.thresholds.profile_area))}, {ROWS[profile.method]}"
     return [
         f"**POC**: {poc} · **VAH**: {vah} · **VAL**: {val} ({area})",
-        f"**Current Price**: {_place(report.rules, seen)}",
+        f"**Current Price**: {_place(report.rules, seen, is_contradictory=report.is_contradictory)}",
         f"_Source: {_source(seen)}_",
     ]
 
 
-def _place(rules: SymbolRules, seen: ProfileReport) -> str:
+def _place(rules: SymbolRules, seen: ProfileReport, *, is_contradictory: bool) -> str:
     away, place = seen.percent_from_poc, seen.place
+    if is_contradictory:
+        return f"not compared, {why('contradiction')}"
     if seen.reading is None or away is None or place is None:
         return "unknown"
     return f"{reading_words(rules, seen.reading)} ({percent(Decimal(repr(away)))} vs POC, {PLACES[place]})"
@@ -94,6 +110,22 @@ def _market(report: MicrostructureReport) -> list[str]:
         *_book(report.rules, part.book),
         *_paid(part),
         "",
+        *(_cold(report, part) if report.is_cold else _judged(report, part)),
+    ]
+
+
+def _cold(report: MicrostructureReport, part: MarketPart) -> list[str]:
+    """Return one line for everything that needs a live past, while nothing of it can be judged."""
+    waiting = not_judged_line(part.anomalies)
+    return [
+        "## Market Anomalies and Health",
+        f"_{waiting}; stress and health also need a live past_",
+        *_day(report, part),
+    ]
+
+
+def _judged(report: MicrostructureReport, part: MarketPart) -> list[str]:
+    return [
         *_anomalies(report, part),
         "",
         f"## Market Health: {health_title(part.health)}",
@@ -143,11 +175,15 @@ def _paid(part: MarketPart) -> list[str]:
 
 def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
     lines = [f"## Market Anomalies ({minutes_words(part.anomalies)})", *anomaly_rows(part.anomalies)]
-    if report.depth == "deep":
-        usual = part.day_volatility
-        day = "the day's bars are unavailable" if usual is None else f"{bps(10_000 * usual, 1)} bps (a day of 5m bars)"
-        lines += ["", f"_Usual move in a minute: {day}_"]
-    return lines
+    return [*lines, *_day(report, part)]
+
+
+def _day(report: MicrostructureReport, part: MarketPart) -> list[str]:
+    if report.depth != "deep":
+        return []
+    usual = part.day_volatility
+    day = "the day's bars are unavailable" if usual is None else f"{bps(10_000 * usual, 1)} bps (a day of 5m bars)"
+    return ["", f"_Usual move in a minute: {day}_"]
 
 
 def recommendation(part: MarketPart) -> str:

@@ -11,6 +11,11 @@ from mcp_binance_server.analytics.market.scan.screen import USUAL_COLUMNS, Board
 from mcp_binance_server.analytics.ranks import Quartiles, quartiles
 from mcp_binance_server.domain.board import BoardView
 
+# Interest part of every funding rate, 0.01 % in eight hours, in % a year. A contract whose price equals its index has
+# exactly this rate. https://www.binance.com/en/support/faq/360033525031
+USUAL_APR = 10.95
+ROUNDING = 0.005
+
 
 @dataclass(frozen=True, slots=True)
 class FundingRow:
@@ -24,9 +29,13 @@ class FundingRow:
 
 @dataclass(frozen=True, slots=True)
 class FundingSummary:
-    """Annual estimated funding rates of all contracts: quartiles, highest and lowest."""
+    """Annual estimated funding rates of all contracts: quartiles, and the highest and lowest beyond the usual rate.
+
+    `usual` counts the contracts at the usual rate.
+    """
 
     aprs: Quartiles
+    usual: int
     highest: tuple[FundingRow, ...]
     lowest: tuple[FundingRow, ...]
 
@@ -83,13 +92,15 @@ def _rows(numbers: BoardNumbers, places: Sequence[int]) -> tuple[ScanRow, ...]:
 
 def _funding(numbers: BoardNumbers, places: Sequence[int], count: int) -> FundingSummary:
     rates, aprs = numbers.values("funding_rate"), numbers.values("funding_apr")
-    known = [place for place in places if aprs[place] is not None]
-    ends = (
-        in_order(known, numbers.symbols, aprs)[:count],
-        in_order(known, numbers.symbols, aprs, largest_first=False)[:count],
+    known = {place: apr for place in places if (apr := aprs[place]) is not None}
+    above = [place for place, apr in known.items() if apr > USUAL_APR + ROUNDING]
+    below = [place for place, apr in known.items() if apr < USUAL_APR - ROUNDING]
+    return FundingSummary(
+        quartiles([*known.values()]),
+        len(known) - len(above) - len(below),
+        _funding_rows(numbers, in_order(above, numbers.symbols, aprs)[:count], rates, aprs),
+        _funding_rows(numbers, in_order(below, numbers.symbols, aprs, largest_first=False)[:count], rates, aprs),
     )
-    highest, lowest = (_funding_rows(numbers, each, rates, aprs) for each in ends)
-    return FundingSummary(quartiles([aprs[place] for place in known]), highest, lowest)
 
 
 def _funding_rows(numbers: BoardNumbers, places: Sequence[int], rates: Values, aprs: Values) -> tuple[FundingRow, ...]:

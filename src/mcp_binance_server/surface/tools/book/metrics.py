@@ -32,9 +32,7 @@ class OneSymbol(Arguments):
 
 async def get_orderbook_metrics(context: Context, arguments: OneSymbol) -> ToolAnswer:
     view, report = await context.order_books.metrics(arguments.symbol)
-    basis = book_basis(
-        view, truncated=any(side is not None and side.truncated for side in (report.near.bids, report.near.asks))
-    )
+    basis = book_basis(view, truncated=not report.reach.is_whole, coverage=report.reach.coverage)
     return measured(context, view.rules, basis, book_metrics(view, report), book_line(view, report))
 
 

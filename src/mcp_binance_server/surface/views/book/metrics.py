@@ -5,7 +5,15 @@ from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
-from mcp_binance_server.analytics.book.report import LARGEST_BPS, BookReport, BookView, CostReport, LargestLevel, NoFeed
+from mcp_binance_server.analytics.book.report import (
+    LARGEST_BPS,
+    BookReport,
+    BookView,
+    CostReport,
+    LargestLevel,
+    NoFeed,
+    Reach,
+)
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.metric import Basis, Confidence, Metric, Unit, Unknown, WhyNull, Window
 from mcp_binance_server.domain.market import PriceLevel
@@ -23,13 +31,16 @@ OPENING: dict[NoFeed | None, str] = {
 }
 
 
-def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
-    """Return the time, source and quality of the data for the measures of a book."""
+def book_basis(view: BookView, *, truncated: bool = False, coverage: float = 1.0) -> Basis:
+    """Return the time, source and quality of the data for the measures of a book.
+
+    `coverage` is the known share of the widest band that is printed, and `truncated` says that it is not whole.
+    """
     book = view.snapshot
     return Basis(
         window=Window(view.as_of_ms, view.as_of_ms),
         n={"snapshots": 1},
-        coverage=1.0,
+        coverage=coverage,
         source=("book",) if view.is_live else ("depth",),
         as_of_ms=view.as_of_ms,
         age_ms=view.age_ms,
@@ -73,7 +84,7 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
         ),
         "bid_volume_20": metric(written(report.bid_volume, rules.step), "base"),
         "ask_volume_20": metric(written(report.ask_volume, rules.step), "base"),
-        "largest_levels": Metric(value=_largest(report, rules), method=f"within {LARGEST_BPS} bps, unjudged"),
+        "largest_levels": Metric(value=_largest(report, rules), method=f"{reach_words(report.reach)}, unjudged"),
         "slippage": _slippage(report, rules, trust),
         "illiquidity": _illiquidity(report),
         "last_update_id": Metric(value=view.snapshot.last_update_id),
@@ -161,8 +172,17 @@ def book_line(view: BookView, report: BookReport) -> str:
         parts += [_priced(amount, walks) for amount, walks in list(report.walks.items())[-1:]]
     largest = [_largest_words(side, found[0], rules) for side, found in _by_side(report).items() if found]
     if largest:
-        parts.append(f"largest levels within {LARGEST_BPS} bps: {', '.join(largest)}")
+        parts.append(f"largest levels {reach_words(report.reach)}: {', '.join(largest)}")
     return f"{_heading(view)}: {'; '.join(parts)}."
+
+
+def reach_words(reach: Reach) -> str:
+    """Return the band of the largest levels, or the part of it that the known levels cover."""
+    if reach.is_whole:
+        return f"within {LARGEST_BPS} bps"
+    return (
+        f"within {bps(reach.bids, 1)} bps below and {bps(reach.asks, 1)} bps above the mid (as far as levels are known)"
+    )
 
 
 def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str:

@@ -21,6 +21,7 @@ NO_END_MS = 4_102_444_800_000
 NOTES = (
     "Rates, shares, changes and apr are in percent; if funding is positive, longs pay shorts at the settlement; apr "
     "is the annualised estimate, not a yield",
+    "The percentile of funding ranks the last settled rate; the running estimate has no published past",
     "n counts hourly rows, and neighbouring hours are not independent; below 30 rows there is no percentile",
     "Shares count accounts, not money; top accounts are the fifth with the highest margin balance; top_positions "
     "counts their positions",
@@ -98,6 +99,7 @@ def _funding(report: FundingReport) -> Members:
         "paid_7d": percent_of(report.paid_7d.rate),
         "paid_30d": percent_of(report.paid_30d.rate),
         "paid_30d_apr": rounded(report.paid_30d.apr, 2),
+        "settled": percent_of(report.settled),
         **_ranked(report.percentile),
     }
 

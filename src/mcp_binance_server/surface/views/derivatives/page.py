@@ -79,7 +79,8 @@ def _funding_lines(told: Mapping[str, Any], interval_hours: int) -> list[str]:
     limit = "" if told["at_limit"] is None else f", at limit: {told['at_limit']}"
     return [
         f"**Funding**: estimate for the settlement at {told['next_at'] or NOTHING}: {_rate(told['estimate'])} per "
-        f"{interval_hours} h, apr {_shown(told['apr'], '%')}, {_rank_words(told)}",
+        f"{interval_hours} h, apr {_shown(told['apr'], '%')}; last settled {_rate(told['settled'])}, "
+        f"{_rank_words(told)}",
         f"Funding cap {_rate(told['cap'])}, floor {_rate(told['floor'])}{limit}; paid 7d {_rate(told['paid_7d'])}, "
         f"paid 30d {_rate(told['paid_30d'])}, paid 30d apr {_shown(told['paid_30d_apr'], '%')}",
     ]

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from mcp_binance_server.analytics.portfolio.measures import AssetRisk
 from mcp_binance_server.analytics.portfolio.report import PortfolioReport
+from mcp_binance_server.analytics.portfolio.tail import ES_COVERAGE, VAR_COVERAGE
 from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Holding, Portfolio
 from mcp_binance_server.domain.account import AccountView, Balance, Commission, KeyRights, Venue
 from mcp_binance_server.domain.money import round_to_places
@@ -279,7 +280,17 @@ def _risk(report: PortfolioReport) -> list[str]:
         f"**ES**: {_total(risk.es_value)}, {share(tail.es)} of the total, in one day at level {level}",
         f"**ES Range**: {shares_between(between.es_low, between.es_high)}",
         f"**Days**: {tail.n}, worst days {tail.k}",
+        f"_{coverage_words()}_",
     ]
+
+
+def coverage_words() -> str:
+    """Return how often such ranges held the true value."""
+    (var_low, var_high), (es_low, es_high) = VAR_COVERAGE, ES_COVERAGE
+    return (
+        f"simulated ranges held the true VaR in {var_low * 100:.0f}-{share(var_high, 0)} and the true ES in "
+        f"{es_low * 100:.0f}-{share(es_high, 0)} of cases"
+    )
 
 
 def shares_between(low: float, high: float) -> str:

@@ -4,16 +4,17 @@ from decimal import Decimal
 
 from mcp_binance_server.analytics.market.volatility import CLASSES, AssetVolatility
 from mcp_binance_server.analytics.portfolio.measures import AssetRisk, PortfolioRisk
-from mcp_binance_server.analytics.portfolio.report import PortfolioReport, Shock
-from mcp_binance_server.analytics.portfolio.tail import BLOCK_DAYS, RESAMPLES
+from mcp_binance_server.analytics.portfolio.report import PortfolioReport, Shock, Spread, WhatIf
+from mcp_binance_server.analytics.portfolio.tail import BLOCK_DAYS, RESAMPLES, TailRisk
 from mcp_binance_server.analytics.portfolio.valuation import Holding
-from mcp_binance_server.analytics.portfolio.verdict import Advice, Advised, Assessment, TooManyUnpriced
+from mcp_binance_server.analytics.portfolio.verdict import Advice, Advised, Assessment, TooManyUnpriced, Trial
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp
 from mcp_binance_server.surface.views.measures import changed_lines, in_percent
-from mcp_binance_server.surface.views.portfolio.holdings import shares_between
+from mcp_binance_server.surface.views.portfolio.holdings import coverage_words, shares_between
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
+ONE_WALLET = "*It sees the spot wallet of one account on one venue: no other wallet, account or exchange.*"
 CENT = Decimal("0.01")
 TITLE = ["# Portfolio Risk Assessment", "", "## Current Holdings", ""]
 NO_HOLDINGS = [
@@ -56,6 +57,7 @@ def portfolio_page(report: PortfolioReport) -> str:
             *_scenarios(report),
             "",
             *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
+            ONE_WALLET,
             NOT_ADVICE,
             last_line,
         ]
@@ -121,14 +123,24 @@ def _assessment(assessment: Assessment | TooManyUnpriced | None, thresholds: Thr
     ]
 
 
-def _reason(advised: Advised) -> str:
+def _reason(advised: Advised, scenarios: WhatIf) -> str:
     measured, edge = advised.measured, in_percent(advised.edge)
-    if advised.advice == "increase_stablecoins":
-        return f"stablecoins are {share(measured)}, under {edge}"
     if advised.advice == "set_stops":
-        return f"the largest holding other than stablecoins is {share(measured)}, {edge} or more"
+        exposed = " and ".join(f"{share(part)} in {plain(asset)}" for asset, part in advised.exposed)
+        return f"no live stop order covers {exposed}, {edge} or more"
+    if advised.advice == "increase_stablecoins":
+        return f"stablecoins are {share(measured)}, under {edge}{_trial(f'with {edge}', advised.trial)}"
     counted = "by risk (assets that move together count as one)" if advised.by == "risk" else "by value"
-    return f"{measured:.1f} effective assets {counted}, under {advised.edge:g}"
+    moved = "" if scenarios.spread is None else _moved(scenarios.spread)
+    return f"{measured:.1f} effective assets {counted}, under {advised.edge:g}{_trial(moved, advised.trial)}"
+
+
+def _trial(change: str, trial: Trial | None) -> str:
+    return "" if trial is None else f": {change}, ES {share(trial.before)} → {share(trial.after)}"
+
+
+def _moved(spread: Spread) -> str:
+    return f"{spread.share * 100:.0f} points from {plain(spread.source)} to {', '.join(map(plain, spread.targets))}"
 
 
 def _advice(advice: Advice, thresholds: Thresholds) -> str:
@@ -147,14 +159,30 @@ def _concentration(report: PortfolioReport) -> list[str]:
         f"**HHI**: {spread.hhi:.3f} ({spread.level}; {spread.effective:.1f} effective assets of {spread.n})"
         f" · **Stablecoin share**: {_weight(stable)}",
         *_by_risk(report.risk),
-        *_reasons(report.assessment),
+        *_reasons(report),
     ]
 
 
-def _reasons(assessment: Assessment | TooManyUnpriced | None) -> list[str]:
-    if not isinstance(assessment, Assessment) or not assessment.advice:
+def _reasons(report: PortfolioReport) -> list[str]:
+    assessment, scenarios = report.assessment, report.scenarios
+    if not isinstance(assessment, Assessment):
         return []
-    return [f"**Why this advice**: {'; '.join(map(_reason, assessment.advice))}"]
+    given = "; ".join(_reason(each, scenarios) for each in assessment.advice)
+    withheld = "; ".join(f"{_reason(each, scenarios)}{_untried(each, report)}" for each in assessment.withheld)
+    return [
+        *([f"**Why this advice**: {given}"] if given else []),
+        *([f"**Not advised**: {withheld}"] if withheld else []),
+    ]
+
+
+def _untried(advised: Advised, report: PortfolioReport) -> str:
+    if advised.advice == "set_stops":
+        return ", but the open orders could not be read"
+    if advised.trial is not None:
+        return ", which is not lower"
+    if report.risk.tail.es is None:
+        return ", but the effect was not measured"
+    return ", but no other altcoin is held, so the effect was not measured"
 
 
 def _by_risk(risk: PortfolioRisk) -> list[str]:
@@ -216,7 +244,7 @@ def _tail(risk: PortfolioRisk) -> list[str]:
         f" ({tail.k} worst of {tail.n} days: a coarse estimate)",
         f"**Range**: VaR {shares_between(between.var_low, between.var_high)}, "
         f"ES {shares_between(between.es_low, between.es_high)} "
-        f"(95% of {RESAMPLES} resamples in blocks of {BLOCK_DAYS} days; too narrow if volatile days follow calm days)",
+        f"({RESAMPLES} resamples in blocks of {BLOCK_DAYS} days; {coverage_words()})",
     ]
 
 
@@ -228,12 +256,20 @@ def _scenarios(report: PortfolioReport) -> list[str]:
     if btc.shock is not None:
         assumed = f" ({', '.join(map(plain, btc.assumed))} assumed to move with it)" if btc.assumed else ""
         rows.append(_shock_row(f"BTC {in_percent(float(thresholds.btc_shock))}, others by beta{assumed}", btc.shock))
-    calmer = scenarios.stablecoins
-    if calmer is not None and calmer.tail.var is not None and risk.tail.var is not None:
-        rows.append(
-            f"| {_weight(calmer.share, 0)} stablecoins | VaR {share(calmer.tail.var)} | was {share(risk.tail.var)} |"
+    if scenarios.stablecoins is not None:
+        rows += _tail_row(
+            f"{_weight(scenarios.stablecoins.share, 0)} stablecoins", scenarios.stablecoins.tail, risk.tail
         )
+    if scenarios.spread is not None:
+        rows += _tail_row(_moved(scenarios.spread), scenarios.spread.tail, risk.tail)
     return ["## What If", "| Scenario | Value | Change |", "|-|-|-|", *rows]
+
+
+def _tail_row(name: str, after: TailRisk, before: TailRisk) -> list[str]:
+    if after.var is None or after.es is None or before.var is None or before.es is None:
+        return []
+    told = f"VaR {share(after.var)}, ES {share(after.es)} | was {share(before.var)}, {share(before.es)}"
+    return [f"| {name} | {told} |"]
 
 
 def _shock_row(name: str, shock: Shock) -> str:

@@ -95,9 +95,16 @@ def rule_lines(report: TradingReport) -> list[str]:
 
 
 def _rule_row(report: TradingReport, name: str, levels: TradeLevels | NoLevels) -> str:
-    view, funds = report.view, report.size.funds
+    view = report.view
     if isinstance(levels, NoLevels):
         return f"| {name} | none: {code_words(levels.why_null)} | n/a | n/a | n/a |"
     target = f"{level_price(view, levels.target)}{' (R1)' if levels.target_rule == 'R1' else ''}"
-    chances = odds(levels, report.outlook.noise, USUAL_FEE if funds is None else funds.taker)
-    return f"| {name} | {band(view, levels)} | {level_price(view, levels.stop)} | {target} | {chances} |"
+    return (
+        f"| {name} | {band(view, levels)} | {level_price(view, levels.stop)} | {target} | {odds_of(report, levels)} |"
+    )
+
+
+def odds_of(report: TradingReport, levels: TradeLevels) -> str:
+    """Return the odds of levels with the fee of the account, or the usual fee without one."""
+    funds = report.size.funds
+    return odds(levels, report.outlook.noise, USUAL_FEE if funds is None else funds.taker)

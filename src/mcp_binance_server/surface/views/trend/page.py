@@ -2,9 +2,11 @@
 
 from decimal import Decimal
 
+from mcp_binance_server.analytics.trend.levels import NoLevels
 from mcp_binance_server.analytics.trend.outlook import TooFewBars, TradingReport, Trend
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.surface.views.markdown import (
+    CONTRADICTION,
     amount,
     data_times,
     date_and_hour,
@@ -16,23 +18,30 @@ from mcp_binance_server.surface.views.markdown import (
     stale_doubts,
     stamp,
     time_of_day,
+    with_doubts,
 )
 from mcp_binance_server.surface.views.market import current_price, shown_average, shown_price
-from mcp_binance_server.surface.views.measures import changed_lines
-from mcp_binance_server.surface.views.trend import NOT_ADVICE
-from mcp_binance_server.surface.views.trend.levels import advice_lines, level_lines, rule_lines
+from mcp_binance_server.surface.views.measures import changed_lines, why
+from mcp_binance_server.surface.views.trend import NOT_ADVICE, ONE_BOOK
+from mcp_binance_server.surface.views.trend.levels import advice_lines, level_lines, odds_of, rule_lines
 from mcp_binance_server.surface.views.trend.size import size_lines
 from mcp_binance_server.surface.views.trend.words import bias_line, opening_sentence
 
+MORE = "_Indicators, levels and a second rule: get_analysis with detail_"
 
-def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetual: str | None = None) -> str:
-    """Render the analysis.
+
+def trading_page(
+    report: TradingReport, *, defaults: tuple[bool, bool], perpetual: str | None = None, detail: bool = False
+) -> str:
+    """Render the analysis: the fixed format with the main additions, or with `detail` all sections.
 
     `defaults` says whether strategy and risk tolerance are defaults. The line on the perpetual is an addition to the
     fixed format. It follows the market's own lines.
     """
     view, outlook = report.view, report.outlook
-    return "\n".join(
+    warned = [each for each in doubts(view, report.newest_close) if each not in stale_doubts(view)]
+    contradicted = any(each.startswith(CONTRADICTION) for each in warned)
+    page = "\n".join(
         [
             *_day(view),
             *([perpetual] if perpetual else []),
@@ -42,16 +51,17 @@ def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetua
             "",
             opening_sentence(view, outlook),
             "",
-            *advice_lines(view, outlook),
+            *([f"*- Not judged: {why('contradiction')}*"] if contradicted else advice_lines(view, outlook)),
             "",
-            *_added(report),
+            *_further(report, contradicted=contradicted, detail=detail),
             "",
             *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
+            ONE_BOOK,
             NOT_ADVICE,
-            *doubt_lines(each for each in doubts(view, report.newest_close) if each not in stale_doubts(view)),
             f"*Last updated: {stamp(view.ticker.close_time_ms)}*",
         ]
     )
+    return with_doubts(page, warned)
 
 
 def _day(view: MarketView) -> list[str]:
@@ -72,6 +82,25 @@ def _choice(word: str, *, is_default: bool) -> str:
     return f"{word.capitalize()} (default)" if is_default else word.capitalize()
 
 
+def _further(report: TradingReport, *, contradicted: bool, detail: bool) -> list[str]:
+    if not detail:
+        return _main(report, contradicted=contradicted)
+    return _trend_alone(report) if contradicted else _added(report)
+
+
+def _main(report: TradingReport, *, contradicted: bool) -> list[str]:
+    """Return the bias, the odds of the levels above, and the position size, one line each."""
+    outlook = report.outlook
+    trend = outlook.trend
+    lines = [bias_line(trend.bias, is_stale=outlook.is_stale)] if isinstance(trend, Trend) else []
+    if isinstance(trend, TooFewBars):
+        lines.append(f"_Collecting: {trend.bars} of {trend.needed} hourly bars_")
+    if not contradicted:
+        lines += [] if isinstance(outlook.by_range, NoLevels) else [f"**Odds**: {odds_of(report, outlook.by_range)}"]
+        lines += size_lines(report)[:1]
+    return ["## Trend and Volatility", *lines, *(f"_Unavailable: {plain(each)}_" for each in report.missing), MORE]
+
+
 def _added(report: TradingReport) -> list[str]:
     view, outlook = report.view, report.outlook
     trend = outlook.trend
@@ -85,6 +114,14 @@ def _added(report: TradingReport) -> list[str]:
         else []
     )
     return [*lines, *rule_lines(report), "", *size_lines(report), _data(report), *unavailable]
+
+
+def _trend_alone(report: TradingReport) -> list[str]:
+    """Return the trend of the candles, without the sections that compare them with the book."""
+    outlook = report.outlook
+    trend = outlook.trend
+    lines = [*_trend(report.view, trend, is_stale=outlook.is_stale), ""] if isinstance(trend, Trend) else []
+    return [*lines, "## Levels by Rule", f"_Not judged: {why('contradiction')}_", "", _data(report)]
 
 
 def _trend(view: MarketView, trend: Trend, *, is_stale: bool) -> list[str]:
