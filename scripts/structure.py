@@ -32,7 +32,7 @@ class Module:
 
 @dataclass(slots=True)
 class Structure:
-    """Measurements of a tree. Each list holds places that a reader can open."""
+    """Measurements of a source tree. Each list holds definitions as `file:line name`."""
 
     files: int = 0
     lines: int = 0

@@ -122,7 +122,7 @@ class Settings(BaseModel):
     orderbook_analytics: bool = Field(
         default=True,
         alias="MCP_BINANCE_ORDERBOOK_ANALYTICS",
-        description="Analyses of live order books and their streams, on or off",
+        description="Live order books: their streams and analyses, on or off",
     )
     feed_symbols: int = Field(
         20, ge=1, le=1000, alias="MCP_BINANCE_FEED_SYMBOLS", description="Number of symbols streamed at the same time"

@@ -78,7 +78,7 @@ def test_a_public_key_never_means_another_input_of_the_same_study() -> None:
 
 
 def test_every_key_of_a_body_has_its_place_in_the_order() -> None:
-    assert set(CATALOGUE.parameters) == set(CHART_KEYS) - {"compare"}
+    assert set(CATALOGUE.parameters) == set(CHART_KEYS) - {"compare", "myOrders"}
 
 
 def test_inputs_that_may_go_below_one_are_lengths_we_refuse_or_no_lengths() -> None:

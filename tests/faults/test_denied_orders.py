@@ -17,8 +17,9 @@ SMALL_BUY = {"side": "BUY", "quantity": "0.0002"}
 # The start refuses what these two would: another mode, and a key that the policy does not name.
 AT_THE_START = {"mode", "key"}
 # One of several of its kind, and one that is tried for itself.
-# `limits` has a name for each limit; slots for exits are in surface/trading/test_exit_attacks.py.
-ELSEWHERE = {"limits", "book", "open_exits"}
+# `limits` has a name for each limit; slots for exits are in surface/trading/test_exit_attacks.py, and sales of reserved
+# coins in test_reserved_coins.py there.
+ELSEWHERE = {"limits", "book", "open_exits", "released"}
 NARROW = """
 [limits]
 symbols = ["BTCUSDT"]

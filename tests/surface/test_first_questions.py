@@ -67,8 +67,8 @@ async def asking_early(
 @pytest.mark.parametrize(
     ("has_key", "sent"),
     [
-        (False, {LIST: 1, TICKER: 1, AVERAGE: 1, CANDLES: 2, DEPTH: 1}),
-        (True, {LIST: 1, TICKER: 1, AVERAGE: 1, CANDLES: 2, DEPTH: 1, ACCOUNT: 1, ORDERS: 1, PRICES: 1}),
+        (False, {LIST: 1, TICKER: 1, AVERAGE: 1, CANDLES: 3, DEPTH: 1}),
+        (True, {LIST: 1, TICKER: 1, AVERAGE: 1, CANDLES: 3, DEPTH: 1, ACCOUNT: 1, ORDERS: 1, PRICES: 1}),
     ],
 )
 async def test_a_first_analysis_reads_beside_the_list_and_sends_nothing_twice(
@@ -130,7 +130,7 @@ async def test_what_a_first_question_needs_is_under_way_before_the_server_is_bui
             await client.get_prompt("trading_analysis", {"symbol": "BTCUSDT"})
 
     assert early == {LIST: 1, TIME: MORE_CONNECTIONS}
-    assert asked(exchange) == {**early, TICKER: 1, AVERAGE: 1, CANDLES: 2, DEPTH: 1}
+    assert asked(exchange) == {**early, TICKER: 1, AVERAGE: 1, CANDLES: 3, DEPTH: 1}
 
 
 async def test_an_exchange_that_cannot_be_reached_does_not_stop_the_start(clock: FakeClock) -> None:
@@ -150,7 +150,7 @@ async def test_an_exchange_that_cannot_be_reached_does_not_stop_the_start(clock:
 async def test_an_unknown_symbol_is_refused_with_what_was_meant_even_before_the_list(
     clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
-    transport = LateList(exchange, others=5)
+    transport = LateList(exchange, others=6)
 
     async with asking_early(transport, clock) as client:
         with pytest.raises(MCPError) as early:
@@ -163,7 +163,7 @@ async def test_an_unknown_symbol_is_refused_with_what_was_meant_even_before_the_
     assert "BTCUSDT" in early.value.data["did_you_mean"]
     assert later.value.data == early.value.data
     # Once the list is here nothing is sent for a symbol that is not on it, and the list was not doubted.
-    assert (cost, len(exchange.requests)) == (6, 6)
+    assert (cost, len(exchange.requests)) == (7, 7)
 
 
 @requirement("ruling/10")

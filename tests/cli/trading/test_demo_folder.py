@@ -9,6 +9,7 @@ from cli.trading.trading_folder import TradingFolder
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.trading.journal.agreements import Agreements
+from mcp_binance_server.trading.journal.schema import NEWEST
 from support.terms import intent
 
 Output = pytest.CaptureFixture[str]
@@ -17,7 +18,7 @@ Output = pytest.CaptureFixture[str]
 @pytest.fixture
 def demo(folder: TradingFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TradingFolder:
     monkeypatch.setenv("MCP_BINANCE_STATE_DIR", str(tmp_path / "state"))
-    return TradingFolder(tmp_path / "state" / "demo", folder.policy)
+    return TradingFolder(tmp_path / "state" / f"demo-{NEWEST}", folder.policy)
 
 
 def test_stop_and_resume_act_on_the_demo_and_name_the_whole_command(

@@ -221,8 +221,9 @@ async def test_a_picture_of_the_service_has_a_legend_with_our_values(
     assert image.meta is not None
     assert image.meta[CHART_KEY]["renderer"] == "chart-img"
     *legend, time, note, answer = text_of(image).splitlines()
-    assert legend == [*(f"{row['name']}: {row['values']}" for row in told["legend"]), "Chop Zone"]
-    assert [each.partition(":")[0] for each in legend] == ["BTCUSDT 1h · BINANCE", "Vol", "RSI 14", "Chop Zone"]
+    shown = [f"{row['name']}: {row['values']}" for row in told["legend"]]
+    assert [each.replace("change ", "") for each in legend] == [*shown, "Chop Zone"]
+    assert [each.partition(":")[0] for each in legend] == ["BTCUSDT 1h · BINANCE", "RSI 14", "Chop Zone"]
     assert time.startswith("as of 2026-07-21T")
     assert note.endswith("values computed by this server from Binance's candles.")
     assert json.loads(answer)["metadata"]["renderer"] == "chart-img"

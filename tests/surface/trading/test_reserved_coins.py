@@ -76,6 +76,24 @@ async def test_a_part_of_what_a_bracket_holds_is_sold_in_one_preview(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("opened", WAYS)
+async def test_a_sale_is_refused_once_the_order_that_it_would_cancel_has_changed(
+    tmp_path: Path, opened: Opened
+) -> None:
+    async with opened(tmp_path, MANY) as trader:
+        await protected(trader)
+        later = await trader.previewed(**{**SALE, "quantity": "0.0005"})
+        await trader.placed(**SALE)
+        before = await open_sales(trader)
+        denied = await trader.call("place_order", preview_id=later)
+        after = await open_sales(trader)
+
+    assert denied.data["guard"] == "released"
+    assert "would be cancelled first has changed" in denied.text
+    assert before == after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opened", WAYS)
 async def test_everything_is_sold_although_a_bracket_reserves_it(tmp_path: Path, opened: Opened) -> None:
     async with opened(tmp_path, MANY) as trader:
         await protected(trader)

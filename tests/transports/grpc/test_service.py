@@ -133,7 +133,8 @@ async def test_the_list_of_capabilities_is_the_catalogue(provider: Provider) -> 
     assert [each.uri for each in listed.resources] == [spec.uri for spec in CATALOGUE.resources]
     assert [each.uri_template for each in listed.templates] == [spec.uri_template for spec in CATALOGUE.templates]
     assert [(each.name, [argument.name for argument in each.arguments]) for each in listed.prompts] == [
-        (spec.name, [*spec.arguments.model_fields]) for spec in CATALOGUE.prompts
+        (spec.name, [each for each in spec.arguments.model_fields if each not in spec.tool_only])
+        for spec in CATALOGUE.prompts
     ]
     assert [each.type for each in listed.events] == [
         f"provider.v1.{name}" for name in ("ticker", "book", "trade", "feed")

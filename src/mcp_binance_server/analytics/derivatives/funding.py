@@ -50,8 +50,8 @@ class FundingReport:
     """The estimated funding for the settlement at `next_ms`, past settlements, and the percentile of the last one.
 
     Rates are shares of the position per interval. `apr` is simple % a year. The percentile compares rates per hour,
-    because settlements can have different intervals. The estimate has no percentile: it is an average of a part of its
-    interval, which varies more than a settled rate, and past estimates are not published.
+    because settlements can have different intervals. The estimate has no percentile. It averages only the
+    elapsed part of an interval, so it varies more than settled rates, and earlier estimates are not published.
     """
 
     interval: FundingInterval

@@ -57,7 +57,10 @@ async def greeted(
     patience_secs: float | None = None,
     leave_secs: float = LEAVE_SECS,
 ) -> Greeting:
-    """Start the server of an entry and stop it. The wait for its answer is at most as long as the client's."""
+    """Start the server that a client's configuration names, wait for its greeting, and stop it.
+
+    The wait is as long as the client's own timeout.
+    """
     patience_secs = min(entry.start_secs, PATIENCE_SECS) if patience_secs is None else patience_secs
     clock = SystemClock()
     started_ms = clock.monotonic_ms()

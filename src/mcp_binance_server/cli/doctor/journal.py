@@ -89,7 +89,7 @@ def _where(folder: Path, kind: str | None, whole: IntegrityReport | None, took_m
             "warning",
             f"{folder} is in {PASSING[kind]} ({kind})",
             "If this folder is cleared, the journal and used limits are lost; open orders are found by their IDs",
-            f"Set {VARIABLE} to a folder on a disk, in a container to a volume",
+            f"Set {VARIABLE} to a folder on a disk. In a container, mount a volume there",
             export(VARIABLE, "/var/lib/mcp-binance-server"),
         )
     if took_ms is not None and took_ms > SLOW_MS:

@@ -91,7 +91,7 @@ def replacement_params(replacement: Replacement, cancel_id: str, self_trade: str
     """
     target = replacement.target
     if target.is_list or target.symbol != replacement.order.symbol:
-        raise ValueError("an order replaces one of its symbol")
+        raise ValueError("an order can replace only an order of the same symbol")
     params = order_params(replacement.order, self_trade)
     params |= {"cancelReplaceMode": "STOP_ON_FAILURE", "orderRateLimitExceededMode": "DO_NOTHING"}
     return params | named(target, "cancelOrderId", "cancelOrigClientOrderId") | {"cancelNewClientOrderId": cancel_id}

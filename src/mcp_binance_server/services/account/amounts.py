@@ -96,7 +96,7 @@ class RequestedOrder:
             return {"risk": "only for a BUY of type LIMIT, LIMIT_MAKER or MARKET"}
         if self.quantity is not None or self.quote_quantity is not None:
             return {"risk": "give either risk or a quantity"}
-        return {} if self.stop_loss is not None else {"risk": "needs stop_loss, the price at which it is lost"}
+        return {} if self.stop_loss is not None else {"risk": "needs stop_loss, the price that limits the loss"}
 
     @property
     def with_numbers(self) -> OrderIntent:

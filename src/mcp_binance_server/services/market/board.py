@@ -147,7 +147,7 @@ class BoardService:
                     # This takes ten milliseconds. It runs in a thread, so that other requests do not wait.
                     made = await anyio.to_thread.run_sync(perpetual_board, days, premiums, quotes, table, rules)
                     return made, days.origin
-            raise ExchangeUnavailable(reason=f"the parts of an answer are more than {APART_MS // 1000} s apart")
+            raise ExchangeUnavailable(reason=f"the exchange's lists were read more than {APART_MS // 1000} s apart")
 
         return make
 

@@ -111,7 +111,7 @@ class ScanService:
         return None if numbers is None else numbers.board
 
     async def _read_on(self, screen: Screen, question: ScanQuestion) -> None:
-        """Read missing data for eight seconds. If this party already runs an equal scan, wait for that one."""
+        """Fetch missing data for at most eight seconds, or wait for an identical scan of the same client."""
         now_ms, party = self.clock.monotonic_ms(), PARTY.get()
         key = f"{party} {replace(question, limit=0)!r}"
         under_way = self._under_way.get(key)

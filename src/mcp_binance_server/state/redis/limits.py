@@ -1,4 +1,4 @@
-"""Places and weight of all workers, counted by Lua scripts."""
+"""Lua scripts that count connections and request weight of all workers."""
 
 from collections.abc import Awaitable
 from math import ceil

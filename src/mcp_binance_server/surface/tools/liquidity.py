@@ -189,7 +189,7 @@ def _stop_metrics(report: ThinRangeReport) -> dict[str, Metric]:
             value={"long" if stop.side == "long" else "buy_back_reference": shown},
             unit="quote",
             method="usual move in the horizon, or the distance of chance; at least 3 ticks and 2 spreads; moved "
-            f"beyond an obstacle near that distance; noise_chance: {chance_rule(noise)}",
+            f"beyond an obstacle near that distance; noise chance: {chance_rule(noise)}",
         ),
         "usual_move": Metric(
             value=round(noise.over(stop.horizon_ms) * 100, 3),

@@ -291,7 +291,7 @@ def _rule(value: bool | int | str | Decimal | tuple[str, ...] | frozenset[str]) 
         return value or None
     if isinstance(value, frozenset):
         return sorted(value)
-    return [*value] if isinstance(value, tuple) else value
+    return [str(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _shown(value: Rule) -> str:

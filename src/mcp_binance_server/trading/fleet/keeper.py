@@ -231,7 +231,7 @@ class FleetKeeper:
         intent = shared.intent
         if intent.state == "PREPARED":
             # If the order's owner wakes up, it cannot send the order: the shared state has the order as final.
-            await self._tell(shared, "NOT_SENT", "its server stopped before sending it")
+            await self._tell(shared, "NOT_SENT", "the server stopped before it sent this order")
             return
         pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else self.pace.ask_ms
         now = self.clock.monotonic_ms()

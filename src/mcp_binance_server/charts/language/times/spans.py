@@ -148,7 +148,7 @@ def settle_range(reading: SentenceReader, mentions: Found) -> TimeSpan | None:
 def counted_span(
     reading: SentenceReader, counted: Counted, said: str, start: int, end: int
 ) -> Iterator[Mention[TimeSpan]]:
-    """Extract a counted time as the range. Refuse zero, and a range longer than any market's history."""
+    """Extract a range such as "last 3 weeks". Refuse zero, and more time than any market has existed."""
     span = range_text(counted)
     if span is None:
         reading.warn("unparsed_range", f"{quoted(said)} is not an available range; the range is left open")
@@ -167,7 +167,7 @@ def counted_span(
 def window(
     reading: SentenceReader, first: Stretch, last: Stretch | None, start: int, end: int
 ) -> Iterator[Mention[TimeSpan]]:
-    """Extract two dates, in chronological order, as the range. Without a last date it ends now."""
+    """Extract a range of two dates and sort them. A range with one date ends now."""
     said = reading.text[start:end]
     for warning in (first.warning, last.warning if last else None):
         if warning:

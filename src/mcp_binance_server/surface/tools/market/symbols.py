@@ -51,7 +51,7 @@ GET_EXCHANGE_INFO = ToolSpec(
     title="Trading rules",
     description=(
         "Trading rules of one pair: status, assets, price tick, quantity step, smallest and largest quantity and "
-        "value, order types. Use it before sizing an order. Not for prices, and not to find a pair: search_symbols."
+        "value, order types. Use it before sizing an order. Not for prices. To find a pair use search_symbols."
     ),
     arguments=GetExchangeInfo,
     answer=ExchangeInfoAnswer,

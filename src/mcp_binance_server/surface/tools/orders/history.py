@@ -45,7 +45,7 @@ MOST_PAIRS = 20
 LARGEST_ID = 2**63 - 1
 
 Limit = Annotated[int, Field(description="Maximum number of rows, the newest", ge=1, le=MOST_ROWS)]
-OrderId = Annotated[int, Field(description="The exchange's number of the order", ge=1, le=LARGEST_ID)]
+OrderId = Annotated[int, Field(description="Order ID of the exchange", ge=1, le=LARGEST_ID)]
 Moment = Annotated[str, Field(max_length=200)] | int | None
 
 

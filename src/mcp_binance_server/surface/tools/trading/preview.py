@@ -60,7 +60,7 @@ class PreviewTradableOrder(PreviewOrder):
     type: TermsKind = "LIMIT"  # type: ignore[assignment] # wider: a pair is not a single order
     quantity: SpentText | None = optional("Of the base asset; SELL: also 50%, half, all")
     quote_quantity: SpentText | None = optional("MARKET only: spend or receive this; BUY: also 50%, all")
-    price: PriceText | None = optional("Not of MARKET; +1%: of the best price; entry+1%: of the average cost")
+    price: PriceText | None = optional("Not for MARKET. Also +1% (of the best price) or entry+1% (of the average cost)")
     stop_price: PriceText | None = optional("Of stops and OCO, like price")
     time_in_force: TimeInForce | None = optional("Default GTC")
     take_profit: PriceText | None = optional("BUY: price, or +4% of the entry")

@@ -13,7 +13,7 @@ ALL = "All"
 FIFO_COLUMNS = ("Asset", "Quantity", "Lots", "Cost", "Realised", "Unrealised")
 AVERAGE_COLUMNS = ("Asset", "Average Price", "Break-Even", "Cost", "Realised", "Unrealised")
 UNEXPLAINED_COLUMNS = ("Asset", "Held", "Sold", "Proceeds", "Gone")
-STOP_COLUMNS = ("Pair", "Quantity", "Stop", "Limit", "Loss", "Loss From Now")
+STOP_COLUMNS = ("Symbol", "Quantity", "Stop", "Limit", "Loss", "Loss From Now")
 STOPS = (
     "Loss: from the average cost to a sale at the limit price, fees included.",
     "A negative loss is a gain.",

@@ -109,8 +109,8 @@ def result_lines(shown: TradablePreview) -> list[str]:
         return money(abs(value), rules.quote, rules.tick)
 
     cost = f"{averaged(found.cost, rules)} {plain(rules.quote)}"
-    source = {"entry": f"the entry at {cost}", "average cost": f"the average cost, {cost}"}
-    basis = source.get(found.source, f"the best bid, {cost}; no trade on {plain(rules.symbol)} says the cost")
+    source = {"entry": "the entry with its fee", "average cost": "the average cost with its fee"}
+    basis = source.get(found.source, f"the best bid; no trade on {plain(rules.symbol)} says the cost")
     lines: list[str] = []
     if found.loss is not None:
         worst = "" if found.worst_loss is None else f"; {worth(found.worst_loss)} if bought at the worst price"
@@ -122,7 +122,7 @@ def result_lines(shown: TradablePreview) -> list[str]:
         lines.append(f"**{name} at the target**: {worth(found.gain)}{ratio}")
     if found.break_even is not None:
         lines.append(f"**Break-even**: {priced(found.break_even, rules.tick)} {plain(rules.quote)}")
-    return [*lines, f"**Measured from**: {basis}, with the fees"]
+    return [*lines, f"**From price**: {cost}, {basis}"]
 
 
 def _counts(shown: TradablePreview) -> str:
