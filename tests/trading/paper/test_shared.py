@@ -11,7 +11,7 @@ import pytest
 
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Amendment, Target
+from mcp_binance_server.domain.order_requests import Amendment, Replacement, Target
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.errors import InsufficientBalance, JournalUnavailable
@@ -97,6 +97,51 @@ async def test_the_last_of_the_money_is_spent_once(pair: Pair, faulty: FaultyEng
         await one.accept("ann", everything, PAIR)
 
     assert await names(pair[0]) == await names(pair[1]) == ["b"]
+
+
+async def test_a_replacement_that_cannot_be_paid_for_is_placed_for_nobody(pair: Pair) -> None:
+    one, other = map(exchange_of, pair)
+    await one.accept("ann", order("old"), PAIR)
+
+    found = await one.replace("ann", Replacement(Target(SYMBOL, "old"), order("new", price=10**9)), PAIR)
+
+    assert found.new is None
+    assert found.refusal
+    assert await names(pair[0]) == await names(pair[1]) == ["old"]
+    assert (await other.account("ann")).free == START
+    later = await one.accept("ann", order("later"), PAIR)
+    assert await other.find("ann", SYMBOL, "later") == later
+    assert await agree([*pair])
+
+
+async def test_work_that_takes_a_part_back_is_repeated_without_it(pair: Pair, engine: MemoryEngine) -> None:
+    one, before = pair[0], pair[0].replica.mark
+
+    def see(rows: Rows, symbol: str) -> None:
+        rows.execute("INSERT OR REPLACE INTO paper_tape VALUES (?,1,1)", (symbol,))
+
+    def nothing(rows: Rows) -> None:
+        rows.execute("SAVEPOINT whole")
+        see(rows, "taken back")
+        rows.execute("ROLLBACK TO whole")
+
+    def some(rows: Rows) -> None:
+        see(rows, "before")
+        rows.execute("SAVEPOINT outer")
+        see(rows, "outer")
+        rows.execute("SAVEPOINT inner")
+        see(rows, "inner")
+        rows.execute("ROLLBACK TO inner")
+        see(rows, "after inner")
+        rows.execute("ROLLBACK TO outer")
+        see(rows, "after")
+
+    await one.write(nothing)
+    assert (await engine.read_log(NAME, after=before)).entries == ()
+    await one.write(some)
+
+    assert [row[0] for row in (await all_rows(pair[1]))["paper_tape"]] == ["after", "before"]
+    assert await agree([*pair])
 
 
 async def test_an_entry_whose_answer_was_lost_is_found_and_is_there_once(pair: Pair, faulty: FaultyEngine) -> None:

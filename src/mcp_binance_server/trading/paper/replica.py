@@ -28,6 +28,7 @@ LIFE = """CREATE TABLE paper_life (
 # A log entry may contain only these statements. Other statements would let a writer of the shared state open files of
 # this machine.
 WRITES = ("INSERT ", "UPDATE ", "DELETE ")
+SAVEPOINT, ROLLBACK_TO = "SAVEPOINT ", "ROLLBACK TO "
 BEGIN = LogMark()
 
 
@@ -41,32 +42,46 @@ class PaperLife:
 
 
 class _RecordedRows(sqlite3.Connection):
-    """SQLite connection that can record its writes."""
+    """SQLite connection that can record its writes. Writes that are rolled back to a savepoint leave the record."""
 
     told: list[Statement] | None = None
     _changes: int = 0
+    """Recorded changes of rows. Like `total_changes`, it includes those that were rolled back."""
+    _undone: int = 0
+    """Those of the recorded changes that were rolled back."""
     _before: int = 0
+    _savepoints: dict[str, tuple[int, int]]
+    """By name: the number of statements and of lasting changes when the savepoint was set."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - the signature of sqlite3
         done = super().execute(sql, parameters)
-        if self.told is not None and sql.startswith(WRITES):
+        if self.told is None:
+            return done
+        if sql.startswith(WRITES):
             self.told.append((sql, [*parameters]))
             self._changes += max(0, done.rowcount)
+        elif sql.startswith(SAVEPOINT):
+            self._savepoints[sql.removeprefix(SAVEPOINT)] = len(self.told), self._changes - self._undone
+        elif sql.startswith(ROLLBACK_TO):
+            length, lasting = self._savepoints[sql.removeprefix(ROLLBACK_TO)]
+            del self.told[length:]
+            self._undone = self._changes - lasting
         return done
 
     def take_down(self) -> None:
         """Start recording."""
-        self.told, self._changes, self._before = [], 0, self.total_changes
+        self.told, self._changes, self._undone, self._before = [], 0, 0, self.total_changes
+        self._savepoints = {}
 
     def has_changed(self) -> bool:
-        """Return True if rows were written since the recording started.
+        """Return True if rows were written since the recording started, and not rolled back.
 
         Raises:
             RuntimeError: a write was not recorded, so other workers could not repeat it.
         """
         if self.total_changes - self._before != self._changes:
             raise RuntimeError("paper rows were written without execute")
-        return bool(self._changes)
+        return self._changes > self._undone
 
 
 @dataclass(eq=False)
