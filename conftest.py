@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
+    from binance_simulator.exchange import SimulatedExchange
     from mcp_binance_server.app import App
     from mcp_binance_server.settings import Settings
-    from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -186,7 +186,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def exchange(clock: FakeClock) -> "SimulatedExchange":
-    from mcp_binance_server.simulator.exchange import SimulatedExchange
+    from binance_simulator.exchange import SimulatedExchange
 
     return SimulatedExchange(clock)
 

@@ -10,8 +10,8 @@ import base64
 import sys
 from pathlib import Path
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 WINDOW, STEP = 9, 4
 LEAST_EVIDENCE = 1_000_000

@@ -9,30 +9,50 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "mcp_binance_server"
+PACKAGES = ("mcp_binance_server", "binance_simulator")
 PURE = "Domain, analytics, views and judgement are pure"
 SENDER = "from mcp_binance_server.exchange.spot.orders import OrderClient"
 # (contract, file, import statement)
 PLANTED = (
-    ("Dependencies point down", "services/market/service.py", "from mcp_binance_server.transports import stdio"),
-    ("Dependencies point down", "feeds/tape.py", "from mcp_binance_server.guide.document import Document"),
-    ("Dependencies point down", "surface/catalogue.py", "from mcp_binance_server.settings import Settings"),
-    (PURE, "surface/views/market.py", "import socket"),
-    (PURE, "trading/judgement/guards.py", "import sqlite3"),
-    ("The journal alone knows SQLite", "services/trading/counting.py", "import sqlite3"),
-    ("Orders leave through one door", "services/trading/counting.py", SENDER),
-    ("Orders leave through one door", "trading/desk.py", SENDER),
-    ("The surface cannot send", "surface/answers.py", "from mcp_binance_server.trading.desk import Desk"),
-    ("The surface cannot send", "surface/confirm.py", "from mcp_binance_server.trading.spot import SpotBroker"),
-    ("The surface cannot send", "transports/http/app.py", SENDER),
+    (
+        "Dependencies point down",
+        "mcp_binance_server/services/market/service.py",
+        "from mcp_binance_server.transports import stdio",
+    ),
+    (
+        "Dependencies point down",
+        "mcp_binance_server/feeds/tape.py",
+        "from mcp_binance_server.guide.document import Document",
+    ),
+    (
+        "Dependencies point down",
+        "mcp_binance_server/surface/catalogue.py",
+        "from mcp_binance_server.settings import Settings",
+    ),
+    (PURE, "mcp_binance_server/surface/views/market.py", "import socket"),
+    (PURE, "mcp_binance_server/trading/judgement/guards.py", "import sqlite3"),
+    ("The journal alone knows SQLite", "mcp_binance_server/services/trading/counting.py", "import sqlite3"),
+    ("Orders leave through one door", "mcp_binance_server/services/trading/counting.py", SENDER),
+    ("Orders leave through one door", "mcp_binance_server/trading/desk.py", SENDER),
+    (
+        "The surface cannot send",
+        "mcp_binance_server/surface/answers.py",
+        "from mcp_binance_server.trading.desk import Desk",
+    ),
+    (
+        "The surface cannot send",
+        "mcp_binance_server/surface/confirm.py",
+        "from mcp_binance_server.trading.spot import SpotBroker",
+    ),
+    ("The surface cannot send", "mcp_binance_server/transports/http/app.py", SENDER),
     (
         "gRPC does not trade",
-        "transports/grpc/errors.py",
+        "mcp_binance_server/transports/grpc/errors.py",
         "from mcp_binance_server.services.trading.service import TradingService",
     ),
     (
-        "The simulator does not import the client it tests",
-        "simulator/orders/counts.py",
+        "The simulator does not import the product that it tests",
+        "binance_simulator/orders/counts.py",
         "from mcp_binance_server.trading.journal.records import FINAL_STATUS",
     ),
 )
@@ -40,11 +60,12 @@ PLANTED = (
 
 def main() -> int:
     with TemporaryDirectory() as folder:
-        copy = shutil.copytree(
-            PACKAGE, Path(folder) / "mcp_binance_server", ignore=shutil.ignore_patterns("__pycache__")
-        )
+        for package in PACKAGES:
+            shutil.copytree(
+                ROOT / "src" / package, Path(folder) / package, ignore=shutil.ignore_patterns("__pycache__")
+            )
         for _, place, line in PLANTED:
-            with (copy / place).open("a", encoding="utf-8") as file:
+            with Path(folder, place).open("a", encoding="utf-8") as file:
                 file.write(f"\n{line}\n")
         found = subprocess.run(  # noqa: S603 - our own tool
             ["lint-imports", "--no-cache", "--config", str(ROOT / "pyproject.toml")],  # noqa: S607 - of this environment
@@ -57,7 +78,7 @@ def main() -> int:
     report = " ".join(found.stdout.split())
     missed: list[str] = []
     for contract, place, line in PLANTED:
-        importer = "mcp_binance_server." + place.removesuffix(".py").replace("/", ".")
+        importer = place.removesuffix(".py").replace("/", ".")
         if f"{contract} BROKEN" not in report or f"{importer} -> {line.split()[1]}" not in report:
             missed.append(f"{contract}: {importer}")
     for each in missed:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure the structure of a Python tree: size, single-use functions, small records, modules with one importer.
 
-scripts/structure.py                     the product, without the simulator
+scripts/structure.py                     the product
 scripts/structure.py PATH...             other packages
 scripts/structure.py --list NAME         the members of one row: functions, records, modules
 """
@@ -94,9 +94,9 @@ def imported(module: Module, names: frozenset[str]) -> frozenset[str]:
     return frozenset(found & names) - {module.name}
 
 
-def measure(root: Path, left_out: str = "") -> Structure:
+def measure(root: Path) -> Structure:
     found = Structure()
-    tree = [each for each in modules(root) if not left_out or f".{left_out}" not in each.name]
+    tree = list(modules(root))
     names = frozenset(each.name for each in tree)
     importers: defaultdict[str, list[Module]] = defaultdict(list)
     for module in tree:
@@ -142,7 +142,7 @@ def rows(found: Structure) -> Iterator[tuple[str, str]]:
 
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--list"]:
-        found = measure(PRODUCT, "simulator")
+        found = measure(PRODUCT)
         lists = {
             "functions": found.single_use,
             "records": found.small_records,
@@ -152,7 +152,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for root in [Path(each) for each in arguments] or [PRODUCT]:
         print(f"\n{root.name}")
-        for name, value in rows(measure(root, "" if arguments else "simulator")):
+        for name, value in rows(measure(root)):
             print(f"  {name:<46} {value}")
     return 0
 

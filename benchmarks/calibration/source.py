@@ -3,12 +3,12 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from binance_simulator.market.book import Top
+from binance_simulator.market.candles import Trade
+from binance_simulator.market.listing import Symbol
+from binance_simulator.market.source import Changes, Depth, Event, Span, Stream
 from calibration.records import Delta, Levels, Print
 from calibration.zero_intelligence import START_MS, Market
-from mcp_binance_server.simulator.market.book import Top
-from mcp_binance_server.simulator.market.candles import Trade
-from mcp_binance_server.simulator.market.listing import Symbol
-from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span, Stream
 
 KEPT_MINUTES = 12
 BUCKET_MS = 100

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import validate
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
 from charts.configs import CATALOGUE, NOW, SAMPLE, study_off_default
 from charts.language.own_words import OWN
 from charts.language.talk import knowledge, said
@@ -17,7 +18,6 @@ from mcp_binance_server.charts.render.chart import render
 from mcp_binance_server.charts.render.spec import ChartSpec, StudySpec
 from mcp_binance_server.charts.validate import Conditions, validate_chart
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE as SURFACE
 from support.charts import with_a_key
 from support.requirement import requirement

@@ -14,11 +14,11 @@ from time import thread_time
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.futures.quirks import REGION
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.futures.quirks import REGION
 from support.desk import raw
 from support.whole_market import WITH_FUTURES, raw_futures
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from peers.bench import fill
 from peers.day import DayCall
 from support.desk import Loop

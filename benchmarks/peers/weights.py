@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
-from mcp_binance_server.simulator.rest.gateway import ENDPOINTS
-from mcp_binance_server.simulator.rest.signing import Params
+from binance_simulator.rest.gateway import ENDPOINTS
+from binance_simulator.rest.signing import Params
 
 ROOT = "/api/v3/"
 # Calls of other roots are counted apart by Binance; the least they can weigh.

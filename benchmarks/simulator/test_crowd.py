@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from time import process_time
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.rest.futures_board import day_row, premium_row
-from mcp_binance_server.simulator.rest.tickers import day_body
-from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.rest.futures_board import day_row, premium_row
+from binance_simulator.rest.tickers import day_body
+from binance_simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 

@@ -11,13 +11,13 @@ import httpx2
 import msgspec
 from anyio.lowlevel import checkpoint
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.board import BoardMarket
 from mcp_binance_server.exchange.spot.wire import DayRowWire
 from mcp_binance_server.services.market.board import BoardService
 from mcp_binance_server.services.market.board_parts import pack, unpack
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import Loop
 from support.measured_loop import MeasuringSelector, Seen

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.faults import Fault
 from support.exchange_socket import ServedExchange, cold_client, served_exchange
 from support.requirement import requirement
 

@@ -11,10 +11,10 @@ import pytest
 from mcp import Client, types
 from playwright.async_api import Browser, Playwright
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.apps.page import is_built
 from mcp_binance_server.surface.uris import CHART_VIEW
 from support.clock import FakeClock

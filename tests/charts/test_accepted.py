@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from charts.configs import CATALOGUE, CHART, SAMPLE, body_of, drawing_in_full, study_off_default
 from mcp_binance_server.charts.wire import from_wire
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.charts import chart_desk
 from support.clock import FakeClock
 

@@ -7,6 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.charts.chartimg.client import fitting_size
 from mcp_binance_server.charts.errors import (
     ChartKeyRefused,
@@ -18,8 +20,6 @@ from mcp_binance_server.charts.errors import (
 )
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.charts import chart_desk, paths
 from support.clock import FakeClock
 from support.desk import Loop

@@ -9,10 +9,10 @@ import anyio
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.charts.catalogue import bundled_catalogue
 from mcp_binance_server.charts.chartimg.docs import BUNDLED_AT_MS, BUNDLED_EXAMPLES
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.charts import chart_desk, paths
 from support.clock import FakeClock
 from support.requirement import requirement

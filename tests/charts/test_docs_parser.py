@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from binance_simulator.chartimg.facts import documentation, read_facts
 from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
 from mcp_binance_server.charts.chartimg.docs import merged_catalogue
 from mcp_binance_server.charts.chartimg.docs_markup import (
@@ -15,7 +16,6 @@ from mcp_binance_server.charts.chartimg.docs_markup import (
     read_blocks,
 )
 from mcp_binance_server.charts.chartimg.docs_parser import parse_documentation
-from mcp_binance_server.simulator.chartimg.facts import documentation, read_facts
 from support.fixtures import DATA
 
 INDICATORS = "TradingView Chart Indicators</h1>"

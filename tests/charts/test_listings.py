@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.charts.errors import ChartRefused, ChartUnavailable
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.charts import chart_desk, paths
 from support.clock import FakeClock
 from support.requirement import requirement

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.chartimg.facts import read_facts
+from binance_simulator.chartimg.rules import problems_of
 from charts.configs import CATALOGUE, CHART, NOW, body_of, drawing_in_full
 from mcp_binance_server.charts.catalogue import Drawing
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.charts.wire import from_wire, to_wire
-from mcp_binance_server.simulator.chartimg.facts import read_facts
-from mcp_binance_server.simulator.chartimg.rules import problems_of
 
 T1, T2 = "2026-10-01T00:00:00.000Z", "2026-10-20T00:00:00.000Z"
 POINTS = {"startDatetime": T1, "startPrice": 1, "endDatetime": T2, "endPrice": 2}

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from binance_simulator.chartimg.facts import read_facts
+from binance_simulator.chartimg.rules import problems_of
 from charts.configs import CATALOGUE, CHART, NOW, bodies, body_of
 from mcp_binance_server.charts.config import CHART_KEYS, is_list, is_object
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.charts.validate import Conditions, validate_chart
 from mcp_binance_server.charts.wire import from_wire, read_chart
-from mcp_binance_server.simulator.chartimg.facts import read_facts
-from mcp_binance_server.simulator.chartimg.rules import problems_of
 
 pytestmark = pytest.mark.flood  # hundreds of cases each
 

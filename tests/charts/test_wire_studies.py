@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.chartimg.facts import read_facts
+from binance_simulator.chartimg.rules import problems_of
 from charts.configs import CATALOGUE, CHART, NOW, body_of, off_default, study_off_default
 from mcp_binance_server.charts.catalogue import CatalogueStudy
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.charts.wire import from_wire, to_wire
-from mcp_binance_server.simulator.chartimg.facts import read_facts
-from mcp_binance_server.simulator.chartimg.rules import problems_of
 
 every_study = pytest.mark.parametrize("indicator", CATALOGUE.indicators, ids=lambda each: each.api_name)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from binance_simulator.faults import Fault
+from binance_simulator.market.portfolio import Fill
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.cli.spreadsheet import AnswerTable
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import Fill
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.ask_command import Asker
 from support.exchange_socket import ServedExchange, served_exchange

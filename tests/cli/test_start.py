@@ -23,7 +23,7 @@ NEVER = (
     "jwt",
     "mcp_binance_server.guide.config_file",
     "mcp_binance_server.sessions",
-    "mcp_binance_server.simulator",
+    "binance_simulator",
     "mcp_binance_server.transports.grpc",
     "mcp_binance_server.transports.http",
     "prometheus_client",

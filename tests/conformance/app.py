@@ -4,11 +4,11 @@ import sys
 
 import anyio
 
+from binance_simulator.exchange import SimulatedExchange
 from conformance.server import build_server
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble

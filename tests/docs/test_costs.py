@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from reference_pages.costs import COSTS
 from support.clock import FakeClock

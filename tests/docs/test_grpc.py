@@ -9,13 +9,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.transports.grpc.answers import EVENTS, MOST_STREAMS, MOST_SYMBOLS
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
 from mcp_binance_server.transports.grpc.serving import MOST_CALLS, OPTIONS, PORT, ListeningAddress, running_service

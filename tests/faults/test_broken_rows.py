@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.breaking import MARK
 from support.broken_rows import CONTRACTS, ROWS, RowBreaker
 from support.clock import FakeClock

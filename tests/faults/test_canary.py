@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.canaries import hits, pieces
 from support.process import Process
 from support.requirement import requirement

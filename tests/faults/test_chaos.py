@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.rest.tickers import day_figures
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.rest.tickers import day_figures
 from mcp_binance_server.surface.views.markdown import instant
 from support.chaos.clients import WHOLE_MARKET
 from support.chaos.futures_past import WholeMarketPast

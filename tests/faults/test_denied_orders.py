@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.faults import Fault, StreamFault
+from binance_simulator.faults import Fault, StreamFault
 from mcp_binance_server.trading.judgement.guards import GUARDS
 from support.exchange_socket import ServedExchange, served_exchange
 from support.orders.sockets import CLOCK, LOOK_MS, LOOKS, SocketTrader, socket_trader

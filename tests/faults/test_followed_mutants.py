@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from binance_simulator.streams.user_events import execution_report
 from mcp_binance_server.exchange.spot.user_wire import ExecutionReportWire
-from mcp_binance_server.simulator.streams.user_events import execution_report
 from support.orders.followed_storm import ReportBreaker, marked_files, storm_of_followed_orders
 from support.storm import Outcome
 from trading.streamed import streamed_desk

@@ -9,13 +9,13 @@ import anyio
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import running_app
 from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.clock import FakeClock
 from support.desk import Loop
 from support.served import text_of

@@ -12,10 +12,10 @@ from urllib.parse import quote, unquote
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.symbols import SymbolTable, fold
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 pytestmark = pytest.mark.flood
 

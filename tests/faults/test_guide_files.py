@@ -12,13 +12,13 @@ from urllib.parse import quote
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.guide.config import CONTENT
 from mcp_binance_server.guide.errors import GuideError
 from mcp_binance_server.guide.safe_files import UnreadableFile, read_beneath
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.guides import GuideFolder

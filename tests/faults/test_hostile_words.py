@@ -8,11 +8,11 @@ from typing import NoReturn
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import running_app
 from mcp_binance_server.charts.config import is_list, is_object
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.words import shown
 from support.calls import arguments_of, prompt_arguments

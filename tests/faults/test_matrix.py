@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault, Faults
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault, Faults
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.calls import arguments_of, prompt_arguments
 from support.clock import FakeClock

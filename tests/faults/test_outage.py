@@ -9,12 +9,12 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult
 
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.channel import MOST_CONNECTIONS
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.endpoints import network_at
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.faults import Fault
 from support.exchange_socket import ServedExchange, served_exchange
 from support.served import text_of
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault, StreamFault, StreamKind
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault, StreamFault, StreamKind
 from support.attacked import Assistant, FormUser, assistant
 from support.desk import raw
 from support.paper_market import NOW_MS, rows

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
 from support.stepped import SteppedClock
 from support.whole_market import whole_market
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
@@ -15,8 +17,6 @@ from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace
 from support.desk import NETWORK, Loop

@@ -4,11 +4,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from binance_simulator.faults import StreamFault
 from feeds.test_fleet_interest import BTC, Pair, pair
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import JournalLine, JournalPage, SharedBook, encode
-from mcp_binance_server.simulator.faults import StreamFault
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -5,10 +5,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.memory import MemoryEngine
 from support.desk import Loop
 from support.fleet_member import Member, member

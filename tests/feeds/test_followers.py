@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from binance_simulator.faults import StreamFault
 from feeds.conftest import OpenFloor
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.tape import Tape
-from mcp_binance_server.simulator.faults import StreamFault
 
 BTC, ETH = Symbol("BTCUSDT"), Symbol("ETHUSDT")
 

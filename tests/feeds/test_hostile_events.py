@@ -7,6 +7,7 @@ import anyio
 import msgspec
 import pytest
 
+from binance_simulator.faults import StreamFault
 from feeds.conftest import OpenFloor
 from feeds.test_hub import BTC, DEPTH, ETH, true_top
 from mcp_binance_server.domain.market import BookSnapshot, Ticker
@@ -15,7 +16,6 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.feed import FeedMemoryLimit, SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import SharedBook
 from mcp_binance_server.feeds.snapshots import Snapshots, Troubles
-from mcp_binance_server.simulator.faults import StreamFault
 from support.stepped import SteppedClock
 
 pytestmark = pytest.mark.anyio

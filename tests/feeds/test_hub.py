@@ -8,12 +8,12 @@ import anyio
 import msgspec
 import pytest
 
+from binance_simulator.faults import StreamFault
 from feeds.conftest import Floor, OpenFloor
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.exchange.spot.streams import MarketSocket
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.simulator.faults import StreamFault
 from support.requirement import requirement
 from support.stepped import settled
 

@@ -6,16 +6,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import StreamFault
+from binance_simulator.futures.quirks import Quirk
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.analytics.derivatives.liquidation_minutes import LiquidationTally
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.exchange.dialing import Dialer, StreamConnection
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.liquidations import LEASE_MS, LiquidationsHeard, LiquidationWatch, Listens
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.simulator.futures.quirks import Quirk
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.engine import Lease
 from mcp_binance_server.state.memory import MemoryEngine
 from support.stepped import SteppedClock, settled

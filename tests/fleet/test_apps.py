@@ -7,12 +7,12 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.desk import NETWORK, Loop
 from support.state_server import StateServer
 

@@ -14,12 +14,12 @@ import httpx2
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.services.market.board import ROUNDS
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.board_member import FEWEST_BOARDS, MARKETS
 from support.desk import Loop
 from support.futures import LIQUIDATED as NETWORK

@@ -12,12 +12,12 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import StreamFault
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import OLDEST_MS
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 from support.engine_calls import is_answered
 from support.fleet_member import Member, member

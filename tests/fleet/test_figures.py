@@ -2,10 +2,10 @@
 
 import re
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.desk import NETWORK, Loop
 from support.state_server import StateServer
 from support.webapp import assembled, http_client

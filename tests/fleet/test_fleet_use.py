@@ -6,11 +6,11 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.fair_turns import FairTurns
 from support.desk import NETWORK, Loop
 from support.state_server import StateServer

@@ -6,13 +6,13 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable, RateLimited
 from mcp_binance_server.exchange.spot.endpoints import ALL_DAYS, CANCEL_ORDER, KLINES, PLACE_ORDER, SNAPSHOT
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.redis import RedisEngine
 from mcp_binance_server.state.redis.local_budget import AHEAD_MINUTES
 from mcp_binance_server.state.weight import most_for_one

@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import Vault, Visitor
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.caller import Caller
 from support.desk import Loop
 from support.paper import AT_ONCE, RESTING, SYMBOL, policy_file, round_key_file

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.symbols import Symbol
@@ -13,8 +15,6 @@ from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.past_keeper import EVERY_MS, ScorePersistence
 from mcp_binance_server.feeds.score_store import EngineScoreStore
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 from support.state_server import Connect, StateServer
 from support.stepped import STREAMED, SteppedClock

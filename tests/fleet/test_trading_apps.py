@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 from support.paper import round_key_file
 from support.state_server import StateServer

@@ -9,9 +9,9 @@ import httpx2
 import msgspec
 import pytest
 
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.futures.listing import FUTURES_HOST
 from support.clock import FakeClock
 from support.fixtures import DATA
 

@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from support.clock import FakeClock
 
 CHART = "/v2/tradingview/advanced-chart"

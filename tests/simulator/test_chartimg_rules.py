@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.chartimg.facts import DrawingFact, Fact, Facts, StudyFact, is_known, read_facts
-from mcp_binance_server.simulator.chartimg.rules import problems_of
-from mcp_binance_server.simulator.market.listing import Listing
+from binance_simulator.chartimg.facts import DrawingFact, Fact, Facts, StudyFact, is_known, read_facts
+from binance_simulator.chartimg.rules import problems_of
+from binance_simulator.market.listing import Listing
 
 FACTS: Facts = read_facts()
 HORIZONTAL = {"name": "Horizontal Line", "input": {"price": 70_000}}

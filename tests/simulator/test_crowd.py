@@ -9,11 +9,11 @@ import httpx2
 import msgspec
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.crowd import HALF, STEPS, build_loop
-from mcp_binance_server.simulator.market.source import Span, parse_stream
-from mcp_binance_server.simulator.streams.events import events_of
-from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.market.crowd import HALF, STEPS, build_loop
+from binance_simulator.market.source import Span, parse_stream
+from binance_simulator.streams.events import events_of
+from binance_simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited"), pytest.mark.flood]

@@ -6,8 +6,8 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

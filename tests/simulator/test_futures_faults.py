@@ -7,10 +7,10 @@ from itertools import islice
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
-from mcp_binance_server.simulator.futures.quirks import Quirk
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.futures.listing import FUTURES_HOST
+from binance_simulator.futures.quirks import Quirk
 from support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

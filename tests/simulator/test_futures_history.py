@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.futures.listing import Contract
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.futures.listing import Contract
 from support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

@@ -9,11 +9,11 @@ import httpx2
 import msgspec
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
-from mcp_binance_server.simulator.futures.quirks import Quirk
-from mcp_binance_server.simulator.streams.futures import FuturesSession, futures_session
-from mcp_binance_server.simulator.streams.loopback import Loopback
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.futures.listing import FUTURES_HOST
+from binance_simulator.futures.quirks import Quirk
+from binance_simulator.streams.futures import FuturesSession, futures_session
+from binance_simulator.streams.loopback import Loopback
 from support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

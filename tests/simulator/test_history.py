@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from mcp_binance_server.simulator.market.candles import Candle, fold, merge
-from mcp_binance_server.simulator.market.history import LISTED_MS, History
-from mcp_binance_server.simulator.market.listing import Listing
-from mcp_binance_server.simulator.market.noise import Lru
-from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS, Prices
-from mcp_binance_server.simulator.market.synthetic import REFERENCE_DAY
+from binance_simulator.market.candles import Candle, fold, merge
+from binance_simulator.market.history import LISTED_MS, History
+from binance_simulator.market.listing import Listing
+from binance_simulator.market.noise import Lru
+from binance_simulator.market.prices import DAY_MS, HOUR_MS, Prices
+from binance_simulator.market.synthetic import REFERENCE_DAY
 
 SYMBOLS = ["BTCUSDT", "ETHBTC", "PEPEUSDT", "USDCUSDT", "TESTBUSDT", "BTCTRY", "币安人生USDT"]
 NOW_MS = 1_784_592_123_456

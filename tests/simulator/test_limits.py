@@ -6,10 +6,10 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.account import WeightMeter
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.listing import Listing
-from mcp_binance_server.simulator.refusals import Refusal
+from binance_simulator.account import WeightMeter
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.market.listing import Listing
+from binance_simulator.refusals import Refusal
 from support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,10 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault, StreamFault, StreamKind
-from mcp_binance_server.simulator.streams.loopback import Loopback, LoopbackConnection
-from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault, StreamFault, StreamKind
+from binance_simulator.streams.loopback import Loopback, LoopbackConnection
+from binance_simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

@@ -11,9 +11,9 @@ import httpx2
 import msgspec
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import StreamFault
+from binance_simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 from support.fixtures import RECORDED_MARKET, UNPUBLISHED, needs
 

@@ -9,7 +9,7 @@ from math import log, sqrt
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import REMEMBERED_REQUESTS, ReceivedRequest, SimulatedExchange
+from binance_simulator.exchange import REMEMBERED_REQUESTS, ReceivedRequest, SimulatedExchange
 from support.clock import FakeClock
 from support.desk import raw
 

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.rest.signing import hmac_valid, key_pair_valid
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.rest.signing import hmac_valid, key_pair_valid
 from support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -153,8 +153,8 @@ async def test_a_signature_that_is_wrong_misplaced_or_made_otherwise_is_refused(
 
 
 async def test_characters_must_be_percent_encoded_before_signing(exchange: SimulatedExchange) -> None:
-    from mcp_binance_server.simulator.refusals import Refusal
-    from mcp_binance_server.simulator.rest.signing import split_signature
+    from binance_simulator.refusals import Refusal
+    from binance_simulator.rest.signing import split_signature
 
     payload = f"symbol=币安人生USDT&timestamp={exchange.now_ms()}"
 

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 import uvicorn
 
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import StreamFault, StreamKind
-from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import StreamFault, StreamKind
+from binance_simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

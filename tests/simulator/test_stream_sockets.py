@@ -18,12 +18,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Response
 
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault, StreamFault
-from mcp_binance_server.simulator.rest.delivery import framed
-from mcp_binance_server.simulator.streams.sockets import serve
-from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault, StreamFault
+from binance_simulator.rest.delivery import framed
+from binance_simulator.streams.sockets import serve
+from binance_simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.rest.tickers import percent
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.rest.tickers import percent
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

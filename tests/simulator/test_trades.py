@@ -7,7 +7,7 @@ from itertools import groupby
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.market.listing import Listing
+from binance_simulator.market.listing import Listing
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

@@ -6,15 +6,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
-from mcp_binance_server.simulator.orders.execution import Execution, Holding, Prevention
-from mcp_binance_server.simulator.streams.loopback import Loopback
-from mcp_binance_server.simulator.streams.user_events import account_position, execution_report
-from mcp_binance_server.simulator.streams.ws_api import WsApiSession
+from binance_simulator.account import DemoAccount
+from binance_simulator.control import build_app
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.faults import StreamFault
+from binance_simulator.market.portfolio import Balance, Portfolio
+from binance_simulator.orders.execution import Execution, Holding, Prevention
+from binance_simulator.streams.loopback import Loopback
+from binance_simulator.streams.user_events import account_position, execution_report
+from binance_simulator.streams.ws_api import WsApiSession
 from support.clock import FakeClock
 from support.executions import PLACED_MS, execution, order_state
 from support.ws_api import subscription

@@ -8,8 +8,8 @@ from statistics import correlation, fmean, stdev
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.flood]  # years of candles

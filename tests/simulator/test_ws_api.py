@@ -11,8 +11,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.ws_api import WsApiSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.ws_api import WsApiSession
 from support.clock import FakeClock
 
 SUBSCRIBE = "userDataStream.subscribe.signature"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import pytest
 from anyio.lowlevel import checkpoint
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.pace import MOST_WOKEN, LoopPace
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

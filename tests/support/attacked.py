@@ -13,8 +13,8 @@ import httpx2
 import msgspec
 from mcp import Client, MCPError, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from support.desk import Loop
 from support.guides import GuideFolder
 from support.obedient import Attack, ObedientModel

@@ -10,6 +10,7 @@ import httpx2
 from jsonschema import validate
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.charts.chartimg.caller import ChartImgCaller
 from mcp_binance_server.charts.chartimg.client import ChartImgClient
@@ -18,7 +19,6 @@ from mcp_binance_server.charts.chartimg.limiter import Limiter, plan_pace
 from mcp_binance_server.charts.chartimg.listings import Listings
 from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock

@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx2
 
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import Credentials
@@ -20,8 +22,6 @@ from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.upstream import FuturesSide

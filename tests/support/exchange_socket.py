@@ -11,12 +11,12 @@ import uvicorn
 from mcp import Client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from binance_simulator.account import KeyRights
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mcp_binance_server.simulator.market.portfolio import ZERO, Order
-from mcp_binance_server.simulator.orders.execution import Execution
+from binance_simulator.market.portfolio import ZERO, Order
+from binance_simulator.orders.execution import Execution
 
 PLACED_MS = 1_784_592_123_456
 

@@ -3,11 +3,11 @@
 from copy import copy
 from dataclasses import dataclass
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.book import Top
-from mcp_binance_server.simulator.market.listing import Symbol
-from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span, Stream, Tape
-from mcp_binance_server.simulator.market.synthetic import BUCKET_MS, Market
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.market.book import Top
+from binance_simulator.market.listing import Symbol
+from binance_simulator.market.source import Changes, Depth, Event, Span, Stream, Tape
+from binance_simulator.market.synthetic import BUCKET_MS, Market
 
 
 @dataclass(frozen=True, slots=True)

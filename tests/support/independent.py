@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.desk import raw
 
 

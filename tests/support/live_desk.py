@@ -8,10 +8,10 @@ from typing import Any
 
 from mcp import Client, types
 
+from binance_simulator.account import KeyRights
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.trading.approvals import APPROVER_FILE, new_approver, sign
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import all_events

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import anyio
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.exchange.dialing import Dialer
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 from support.stepped import STREAMED, SteppedClock, settled
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import httpx2
 import msgspec
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.charts.config import is_list, is_object
 from mcp_binance_server.exchange.dialing import StreamConnection
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 
 # Bidi, zero-width, controls, line breaks of four kinds, soft hyphen, a filler, a tag, a variation selector.

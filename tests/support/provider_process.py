@@ -17,10 +17,10 @@ from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.cli.serve import prepare_logging
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.streams.loopback import Loopback
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.transports.grpc.serving import serve_grpc
 
 async def main():

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from binance_simulator.account import DemoAccount, KeyRights
 from mcp_binance_server.exchange.endpoints import Network
-from mcp_binance_server.simulator.account import DemoAccount, KeyRights
 from support.asking import Connect, User
 from support.paper import SYMBOL, PaperTrader, policy_file
 from support.stepped import live_market

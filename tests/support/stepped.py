@@ -13,13 +13,13 @@ import anyio.lowlevel
 from anyio._backends import _asyncio as anyio_threads
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.exchange.dialing import Dialer
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import NETWORK, Loop
 
 STREAMED = Network(NETWORK.name, NETWORK.rest_url, NETWORK.help_url, stream_url="ws://exchange.test")

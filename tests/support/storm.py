@@ -18,12 +18,12 @@ import anyio
 import httpx2
 import msgspec
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.breaking import MARK, Breaker
 from support.broken_rows import ROWS, RowBreaker

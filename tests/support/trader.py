@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import httpx2
 
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import SimulatedExchange
 
 CENT = Decimal("0.01")
 

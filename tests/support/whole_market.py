@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx2
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.services.market.board import BoardService
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.desk import NETWORK, Loop
 
 WITH_FUTURES = replace(NETWORK, futures_rest_url="http://futures.simulator.invalid")

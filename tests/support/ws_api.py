@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import json
 
-from mcp_binance_server.simulator.account import DemoAccount
+from binance_simulator.account import DemoAccount
 
 
 def subscription(account: DemoAccount, now_ms: int) -> str:

@@ -7,11 +7,11 @@ from jsonschema import validate
 from mcp import Client, types
 from pydantic import Field
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Vault, Visitor
 from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.answers import EXAMPLES, FAILURES
 from support.channels import Structure, Text

@@ -3,9 +3,9 @@
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.errors import InvalidCredentials
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.errors import to_mcp
 from support.clock import FakeClock
 from support.requirement import requirement

@@ -9,11 +9,11 @@ import pytest
 from mcp import Client, MCPError, types
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Scope, Vault, Visitor
 from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.greeting import ESSENTIAL, instructions, read_lists

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import app_on, running_app
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.upstream import MORE_CONNECTIONS, opened_upstream
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

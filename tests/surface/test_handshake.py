@@ -3,10 +3,10 @@
 import pytest
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server import __version__
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.raw import ask_in_memory
 from support.requirement import requirement
 

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.surface.server import build_server

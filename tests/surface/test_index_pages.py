@@ -5,7 +5,7 @@ import re
 import pytest
 from mcp import Client, MCPError, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.desk import raw
 from support.requirement import requirement
 

@@ -7,9 +7,9 @@ import anyio
 import pytest
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
 from mcp_binance_server.surface.context import Context

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.requirement import requirement
 from support.served import text_of

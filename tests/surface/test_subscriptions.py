@@ -8,9 +8,9 @@ import anyio
 import pytest
 from mcp import Client, MCPError, types
 
+from binance_simulator.faults import Fault, StreamFault
 from mcp_binance_server.app import App
 from mcp_binance_server.services.live.updates import shown
-from mcp_binance_server.simulator.faults import Fault, StreamFault
 from mcp_binance_server.surface.subscriptions import MOST_PAGES
 from mcp_binance_server.surface.views.market import market_page
 from support.raw import ask_in_memory

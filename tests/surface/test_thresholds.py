@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.analytics.tuning import TUNABLE, plain_number
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import ANALYTICS_PREFIX as PREFIX
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.served import Place, text_of
 from support.stepped import live_market

@@ -9,9 +9,9 @@ from jsonschema import Draft202012Validator, validate
 from mcp import Client, MCPError, types
 from pydantic import Field
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher

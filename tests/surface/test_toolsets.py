@@ -3,9 +3,9 @@
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

@@ -3,14 +3,14 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.spot import SpotBroker, horizon_of
 from support.clock import FakeClock

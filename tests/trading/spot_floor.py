@@ -11,6 +11,9 @@ import anyio
 import anyio.lowlevel
 import httpx2
 
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.account import Venue
@@ -19,9 +22,6 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.desk import Desk, Placed

@@ -11,6 +11,10 @@ from random import Random
 import anyio
 import anyio.lowlevel
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.market.portfolio import Order as OrderState
+from binance_simulator.orders.execution import Execution, ExecutionKind
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.account import Venue
@@ -22,10 +26,6 @@ from mcp_binance_server.errors import ExchangeUnavailable
 from mcp_binance_server.exchange.dialing import Pacer, StreamConnection
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.user_stream import UserStream
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Order as OrderState
-from mcp_binance_server.simulator.orders.execution import Execution, ExecutionKind
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.desk import Desk

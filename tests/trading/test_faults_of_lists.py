@@ -10,9 +10,9 @@ from decimal import Decimal
 import pytest
 from msgspec import structs
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.order_requests import Amendment, Fate, ListShape, Outcome, Replacement
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.trading.spot import SpotBroker
 from support.clock import FakeClock
 from support.orders.lists import LISTS, NEW_ID, OLD_ID, trailing_list

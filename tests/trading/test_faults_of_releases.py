@@ -11,8 +11,8 @@ import anyio
 import pytest
 from msgspec import structs
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.trading.journal.at_risk import at_risk
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import NewIntent

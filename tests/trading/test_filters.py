@@ -21,7 +21,7 @@ from mcp_binance_server.trading.judgement.filters import Broken, FilterVerdict, 
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, NEEDS, OrderIntent, Touch
 
 LISTING = msgspec.json.decode(
-    (files("mcp_binance_server.simulator") / "data" / "exchange_info.json").read_bytes(), type=ExchangeInfoWire
+    (files("binance_simulator") / "data" / "exchange_info.json").read_bytes(), type=ExchangeInfoWire
 ).to_domain(otherwise=6000)
 BTC = LISTING.rules[Symbol("BTCUSDT")]
 TESTB = LISTING.rules[Symbol("TESTBUSDT")]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from binance_simulator.faults import StreamFault
 from mcp_binance_server.domain.orders import Report
-from mcp_binance_server.simulator.faults import StreamFault
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.following import AWAY_MS, LINGER_MS, LOOK_MS, MOST_WAITING, POLL_MS

@@ -9,13 +9,13 @@ from itertools import product
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.domain.account import KeyRights
 from mcp_binance_server.errors import AppError, SettingsError
 from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.trading.judgement.key_rights import judge_rights
 from mcp_binance_server.trading_assembly.rights import require_rights
 from mcp_binance_server.upstream import opened_upstream

@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.exchange.endpoints import NETWORKS, REST_TWINS
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.calls import arguments_of
 from support.desk import Loop
 from support.process import Process

@@ -8,9 +8,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.domain.order_requests import Target
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from support.clock import FakeClock

@@ -6,6 +6,7 @@ from decimal import Decimal
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import (
     Amendment,
@@ -17,7 +18,6 @@ from mcp_binance_server.domain.order_requests import (
     WrittenList,
     WrittenOrder,
 )
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.trading.spot import SpotBroker
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

@@ -9,8 +9,8 @@ import httpx2
 import msgspec
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.domain.order_requests import Fate, Target, Written
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.trading.spot import SpotBroker
 from support.clock import FakeClock
 from support.desk import Loop

@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from mcp_binance_server.simulator.faults import StreamFault, StreamKind
-from mcp_binance_server.simulator.orders.execution import ExecutionKind
+from binance_simulator.faults import StreamFault, StreamKind
+from binance_simulator.orders.execution import ExecutionKind
 from trading.streamed import StreamedDesk, streamed_desk
 
 LOG = logging.getLogger(__name__)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from mcp import types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.apps import page
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.uris import CHART_VIEW

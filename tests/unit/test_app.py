@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.startup_checks import check, credentials_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.domain.symbols import Symbol
@@ -15,9 +18,6 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.live.following import Wish, following
 from mcp_binance_server.services.live.learning import LEASE_MS, LOOK_MS, LearningService
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.engine import Lease
 from mcp_binance_server.state.memory import MemoryEngine
 from support.desk import Loop

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.exchange.endpoints import Network
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace

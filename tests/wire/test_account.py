@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected, InvalidCredentials
 from mcp_binance_server.exchange.spot.account import AccountClient
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import Desk
 from support.requirement import requirement

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.exchange.spot.account import BalanceWire, FillWire, OrderWire
@@ -12,7 +13,6 @@ from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventW
 from mcp_binance_server.exchange.spot.wire import AggregateTradeWire, DepthWire, ExchangeListWire, TickerWire
 from mcp_binance_server.exchange.wire import KlineWire
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.breaking import Breaker
 from support.clock import FakeClock
 from support.desk import NETWORK, raw

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.domain.board import Board
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.answering import Answering
 from support.desk import Desk, OpenDesk, raw
 

@@ -9,11 +9,11 @@ import anyio
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.channel import MOST_CONNECTIONS, Channel
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, ExchangeUnavailable
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from support.desk import NETWORK, Desk, Loop

@@ -6,11 +6,11 @@ from typing import Literal
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.exchange.budget import BOOTSTRAP_LIMIT
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import Desk
 from support.requirement import requirement

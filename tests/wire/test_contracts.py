@@ -3,9 +3,9 @@
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.upstream import FuturesSide
 from support.answering import Answering
 from support.clock import FakeClock

@@ -5,9 +5,9 @@ from decimal import Decimal
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import Desk
 from support.requirement import requirement

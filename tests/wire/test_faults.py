@@ -4,6 +4,8 @@ import anyio
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.channel import HttpAnswer
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import (
@@ -18,8 +20,6 @@ from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.exchange.spot.endpoints import TICKER_24H
 from mcp_binance_server.exchange.spot.wire import TickerWire
 from mcp_binance_server.exchange.wire import read_refusal
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.desk import NETWORK, Desk, Loop, OpenDesk
 from support.requirement import requirement
 

@@ -8,6 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.derivatives import (
     BasisPoint,
@@ -23,8 +25,6 @@ from mcp_binance_server.exchange.futures.endpoints import DATA, FUNDING, FUTURES
 from mcp_binance_server.exchange.futures.rest import FuturesClient
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.wire import TimeWire, quantity
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.upstream import FuturesSide
 from support.answering import Answering
 from support.clock import FakeClock

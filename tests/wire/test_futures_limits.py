@@ -6,6 +6,9 @@ from itertools import count
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable, RateLimited, RegionRestricted
@@ -13,9 +16,6 @@ from mcp_binance_server.exchange.allowance import Allowance
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.exchange.futures.endpoints import DATA, REQUESTS_PER_MINUTE
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.upstream import FuturesSide, Upstream, opened_upstream
 from support.answering import Answering

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 import uvicorn
 
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault, StreamFault
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.dialing import ATTEMPTS_MS, MOST_ATTEMPTS, NetworkDialer, Pacer
 from mcp_binance_server.exchange.spot.streams import NAMES_A_MESSAGE, MarketSocket
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault, StreamFault
 from support.scripted import ScriptedDialer
 from support.stepped import SteppedClock, settled
 

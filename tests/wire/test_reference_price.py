@@ -6,14 +6,14 @@ import anyio
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.orders.references import PriceRange
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.reference_price import ANY_RANGE, PriceRangeRule, ReferencePrice, TakerRange
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected, ExchangeUnavailable
 from mcp_binance_server.exchange.spot import rest
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.orders.references import PriceRange
 from support.clock import FakeClock
 from support.desk import Desk, OpenDesk
 

@@ -5,10 +5,10 @@ from itertools import count
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import RateLimited
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import Desk
 

@@ -12,6 +12,8 @@ import anyio
 import msgspec
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.ws_api import WsApiSession
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.orders import Report
@@ -20,8 +22,6 @@ from mcp_binance_server.exchange.dialing import Pacer
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.streams import HOUR_MS
 from mcp_binance_server.exchange.spot.user_stream import METHOD, UserStream
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.ws_api import WsApiSession
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from support.desk import NETWORK, Desk, Loop

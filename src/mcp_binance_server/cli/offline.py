@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 import httpx2
 from pydantic import SecretStr
 
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.upstream import Upstream, opened_upstream
 
 # Seed of the market of `demo`, unless another is named there.

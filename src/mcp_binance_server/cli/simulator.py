@@ -9,12 +9,12 @@ from types import FrameType
 
 import uvicorn
 
+from binance_simulator.account import KeyRights
+from binance_simulator.control import ByPort
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.cli.interruption import ExitWatchdog
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.control import ByPort
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 HOST = "127.0.0.1"
 

@@ -11,10 +11,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from binance_simulator.control import build_futures_app
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
 from mcp_binance_server.cli.doctor import futures as futures_rung
-from mcp_binance_server.simulator.control import build_futures_app
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
 from support.exchange_socket import ServedExchange
 from support.patient import Patient, rung
 

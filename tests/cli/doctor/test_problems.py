@@ -16,9 +16,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from binance_simulator.account import KeyRights
+from binance_simulator.faults import Fault, StreamFault
 from mcp_binance_server.exchange.endpoints import Network
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.faults import Fault, StreamFault
 from support.exchange_socket import ServedExchange, served_exchange
 from support.patient import Patient, rung, statuses
 

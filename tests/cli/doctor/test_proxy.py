@@ -7,9 +7,9 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.control import build_app, build_futures_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.account import KeyRights
+from binance_simulator.control import build_app, build_futures_app
+from binance_simulator.exchange import SimulatedExchange
 from support.certificates import certificate
 from support.exchange_socket import ServedExchange, served_exchange
 from support.loopback_proxy import proxy_beside

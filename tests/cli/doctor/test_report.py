@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.account import KeyRights
+from binance_simulator.faults import Fault
 from mcp_binance_server.cli.doctor.bench import CheckResult, DoctorCheck, export, forget, good, knock, set_clock
 from mcp_binance_server.cli.doctor.examination import LADDER, ReportRedactor
 from mcp_binance_server.cli.doctor.local import packages
 from mcp_binance_server.cli.doctor.report import lines
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.cli.terminal import Terminal
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.faults import Fault
 from support.exchange_socket import ServedExchange
 from support.golden import Golden
 from support.patient import Patient, rung, statuses

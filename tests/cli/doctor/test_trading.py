@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from binance_simulator.account import KeyRights
+from binance_simulator.faults import Fault
 from cli.trading.trading_folder import TradingFolder
 from mcp_binance_server.cli.doctor.examination import LADDER, TRADING
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import key_id
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.trading.approvals import APPROVER_FILE, fingerprint, new_approver
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.store import Store

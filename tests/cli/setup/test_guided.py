@@ -11,13 +11,13 @@ from pathlib import Path
 import anyio
 import pytest
 
+from binance_simulator.account import KeyRights
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.cli.setup.clients import CLIENTS, Machine
 from mcp_binance_server.cli.setup.command import client_name
 from mcp_binance_server.cli.setup.run import Course, KeyTrial, try_key
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.key_file import written
-from mcp_binance_server.simulator.account import KeyRights
 from support.clock import FakeClock
 from support.exchange_socket import ServedExchange, served_exchange
 from support.process import COMMAND, clean_environment

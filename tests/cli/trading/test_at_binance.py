@@ -6,12 +6,12 @@ from typing import Any
 import anyio
 import pytest
 
+from binance_simulator.account import KeyRights
 from cli.trading.trading_folder import TradingFolder
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import KeyRights
 from support.exchange_socket import ServedExchange, served_exchange
 from support.paper import RESTING
 

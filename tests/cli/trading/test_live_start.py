@@ -9,13 +9,13 @@ from typing import Any
 import anyio
 import pytest
 
+from binance_simulator.account import KeyRights
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.trading_assembly.spot import opened_spot
 from mcp_binance_server.upstream import Upstream, opened_upstream
 from support.exchange_socket import ServedExchange, served_exchange

@@ -10,12 +10,12 @@ import httpx2
 import pytest
 from mcp import Client
 
+from binance_simulator.account import KeyRights
 from cli.trading.trading_folder import PASSPHRASE, TradingFolder
 from cli.trading.typist import Typist
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.trading.journal.last_written import read_last
 from mcp_binance_server.trading.journal.schema import NEWEST
 from support.desk import Loop

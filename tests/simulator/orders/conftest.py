@@ -3,9 +3,9 @@
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.account import DemoAccount, KeyRights
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
+from binance_simulator.account import DemoAccount, KeyRights
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
 from support.trader import Trader
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.ws_api import WsApiSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.ws_api import WsApiSession
 from support.order_lists import oco, oto
 from support.trader import Trader
 from support.ws_api import subscription

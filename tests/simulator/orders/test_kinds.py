@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.trader import CENT, Trader
 

@@ -6,10 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.orders.execution import Execution
+from binance_simulator.account import KeyRights
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.orders.execution import Execution
 from support.clock import FakeClock
 from support.trader import CENT, Trader
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from mcp_binance_server.simulator.orders.crowd_view import Print
+from binance_simulator.orders.crowd_view import Print
 from support.orders.desk_flow import Flow, Parameters, order, quiet_exchange, rich_flow, statuses, written
 from support.orders.reference_desk import UNIT, Leg
 

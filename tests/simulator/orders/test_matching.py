@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mcp_binance_server.simulator.orders.matching import MatchingBook, Resting, Taker
+from binance_simulator.orders.matching import MatchingBook, Resting, Taker
 
 FLOWS = 300  # in one run of all tests; --scale 34 makes it ten thousand
 EVENTS = 40

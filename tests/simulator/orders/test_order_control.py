@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.trader import Trader
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

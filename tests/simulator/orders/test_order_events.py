@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.ws_api import WsApiSession
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.ws_api import WsApiSession
 from support.clock import FakeClock
 from support.trader import CENT, Trader
 from support.ws_api import subscription

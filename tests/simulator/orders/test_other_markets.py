@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Portfolio
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import ZERO, Balance, Portfolio
 from support.clock import FakeClock
 from support.trader import Trader
 

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
 from support.trader import Trader
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.source import Span, parse_stream
-from mcp_binance_server.simulator.streams.events import events_of
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.market.source import Span, parse_stream
+from binance_simulator.streams.events import events_of
 from support.clock import FakeClock
 from support.trader import CENT, Trader
 

@@ -5,10 +5,10 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.account import DemoAccount, KeyRights
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
-from mcp_binance_server.simulator.orders.references import PriceRange
+from binance_simulator.account import DemoAccount, KeyRights
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
+from binance_simulator.orders.references import PriceRange
 from support.clock import FakeClock
 from support.trader import Trader
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.trader import CENT, Trader
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

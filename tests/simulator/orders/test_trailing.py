@@ -13,15 +13,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.market.listing import Symbol
+from binance_simulator.orders.crowd_view import Print
+from binance_simulator.orders.matching import Level, Taker
+from binance_simulator.orders.order import LiveOrder
+from binance_simulator.streams.user_events import execution_report
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Side
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.listing import Symbol
-from mcp_binance_server.simulator.orders.crowd_view import Print
-from mcp_binance_server.simulator.orders.matching import Level, Taker
-from mcp_binance_server.simulator.orders.order import LiveOrder
-from mcp_binance_server.simulator.streams.user_events import execution_report
 from mcp_binance_server.trading.paper.market import PaperMarket
 from mcp_binance_server.trading.paper.order import PaperOrder
 from support.order_lists import around, oco, otoco

@@ -6,8 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.exchange_socket import served_exchange
 from support.order_lists import oco, otoco

@@ -6,11 +6,11 @@ import sys
 
 import uvicorn
 
+from binance_simulator.account import DemoAccount
+from binance_simulator.control import ByPort
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.control import ByPort
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 
 GUESTS = 4
 PROGRAM = "from support.chaos.exchange import main; main()"

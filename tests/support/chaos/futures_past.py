@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from mcp_binance_server.simulator.futures.listing import Contract
+from binance_simulator.futures.listing import Contract
 from support.chaos.past import TOLERANCE_MS, GivenAnswer, OlderThanSaid, Past, WrongAnswer, moment
 
 PERPETUAL = "SOLUSDT"

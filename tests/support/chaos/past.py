@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.rest.endpoints import Call
+from binance_simulator.rest.history import klines
+from binance_simulator.rest.signing import Params
+from binance_simulator.rest.tickers import day_figures
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.rest.endpoints import Call
-from mcp_binance_server.simulator.rest.history import klines
-from mcp_binance_server.simulator.rest.signing import Params
-from mcp_binance_server.simulator.rest.tickers import day_figures
 from support.chaos.exchange import GUESTS, watermark
 
 Side = Sequence[tuple[Decimal, Decimal]]

@@ -1,4 +1,4 @@
-"""Load the package with its marks; installed before all else in a process to which MCP_TEST_LINES tells the folder.
+"""Load the packages with their marks; installed before all else in a process to which MCP_TEST_LINES tells the folder.
 
 All processes store into one file that is mapped: what one has seen is there even if it was killed.
 """
@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 
 VARIABLE, UNMEASURED = "MCP_TEST_LINES", "MCP_TEST_UNMEASURED"
-PACKAGE = "mcp_binance_server"
+PACKAGES = ("mcp_binance_server", "binance_simulator")
 
 
 class MarkedLoader(SourceFileLoader):
@@ -28,13 +28,13 @@ class MarkedLoader(SourceFileLoader):
 
 
 class MarkedFinder:
-    """Find the modules of the package, and leave all others to others."""
+    """Find the modules of the packages, and leave all others to other finders."""
 
     @classmethod
     def find_spec(
         cls, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname.partition(".")[0] != PACKAGE:
+        if fullname.partition(".")[0] not in PACKAGES:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         left_out = os.environ.get(UNMEASURED)  # noqa: TID251 - before any settings
@@ -47,7 +47,7 @@ class MarkedFinder:
 
 
 def install() -> None:
-    """Have the package loaded with its marks from now on."""
+    """Load the packages with their marks from now on."""
     MarkedLoader.folder = os.environ[VARIABLE]  # noqa: TID251 - before any settings
     with open(f"{MarkedLoader.folder}/seen", "r+b") as file:  # noqa: PTH123 - likewise
         store_into(mmap.mmap(file.fileno(), 0))

@@ -17,7 +17,7 @@ from shutil import copyfile
 from coverage import CoverageData
 from coverage.parser import PythonParser
 
-from support.lines.loader import PACKAGE
+from support.lines.loader import PACKAGES
 from support.lines.probes import Mark, marked
 
 Arc = tuple[int, int]
@@ -26,15 +26,16 @@ HOOK = "import os; os.environ.get('MCP_TEST_LINES') and __import__('count_lines'
 
 
 def sources() -> Iterator[tuple[str, Path]]:
-    """Return the modules of the installed package, by name."""
-    spec = find_spec(PACKAGE)
-    assert spec is not None
-    assert spec.origin is not None
-    root = Path(spec.origin).parent
-    for path in sorted(root.rglob("*.py")):
-        if not path.name.endswith("_pb2.py"):
-            parts = path.relative_to(root.parent).with_suffix("").parts
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+    """Yield the modules of the installed packages, by name."""
+    for package in PACKAGES:
+        spec = find_spec(package)
+        assert spec is not None
+        assert spec.origin is not None
+        root = Path(spec.origin).parent
+        for path in sorted(root.rglob("*.py")):
+            if not path.name.endswith("_pb2.py"):
+                parts = path.relative_to(root.parent).with_suffix("").parts
+                yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
 def prepare(folder: Path) -> None:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.orders.accounts import units
-from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.orders.accounts import units
+from binance_simulator.orders.order import LiveOrder, Wanted
 from support.attacked import (
     BEFORE_MS,
     HOSTILE_PAIR,

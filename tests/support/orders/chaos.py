@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import httpx2
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import StreamFault, StreamKind
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import StreamFault, StreamKind
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from support.attacked import Assistant, FormUser
 from support.desk import Loop, raw

@@ -5,16 +5,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.listing import Symbol, decimal_string
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
-from mcp_binance_server.simulator.orders.crowd_view import CrowdView, Print
-from mcp_binance_server.simulator.orders.matching import Level, Taker
-from mcp_binance_server.simulator.refusals import Refusal
-from mcp_binance_server.simulator.rest.endpoints import Call
-from mcp_binance_server.simulator.rest.gateway import WRITTEN
-from mcp_binance_server.simulator.rest.signing import Params
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.listing import Symbol, decimal_string
+from binance_simulator.market.portfolio import Balance, Portfolio
+from binance_simulator.orders.crowd_view import CrowdView, Print
+from binance_simulator.orders.matching import Level, Taker
+from binance_simulator.refusals import Refusal
+from binance_simulator.rest.endpoints import Call
+from binance_simulator.rest.gateway import WRITTEN
+from binance_simulator.rest.signing import Params
 from support.clock import FakeClock
 from support.orders.reference_desk import UNIT, Bunch, Leg, ReferenceDesk
 

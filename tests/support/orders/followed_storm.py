@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from binance_simulator.faults import StreamFault
+from binance_simulator.orders.execution import Holding
 from mcp_binance_server.charts.config import is_object
 from mcp_binance_server.exchange.dialing import StreamConnection
-from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.simulator.orders.execution import Holding
 from support.breaking import MARK, Breaker, Shape
 from support.mutating import mutant
 from support.storm import Outcome

@@ -9,10 +9,10 @@ from typing import Any
 
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.attacked import error_of
 from support.byte_line import ByteLine, byte_line
 from support.exchange_socket import ServedExchange

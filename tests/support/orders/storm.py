@@ -10,6 +10,7 @@ from random import Random
 
 import httpx2
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.money import Price, Quantity
@@ -19,7 +20,6 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
 from support.clock import FakeClock
 from support.desk import NETWORK, Desk, Loop

@@ -13,13 +13,13 @@ from random import Random
 import anyio
 import msgspec
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.orders import Report
 from mcp_binance_server.exchange.dialing import Pacer
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.user_stream import METHOD, UserStream
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from support.breaking import BAD_TEXTS, BAD_VALUES, BAD_WHOLES, spoilt

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.visits import ReceivedRequest
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.exchange.endpoints import Network
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.visits import ReceivedRequest
 from support.paper_market import PaperMarket, World, paper_market
 
 WireMode = Literal["practice", "live"]

@@ -8,9 +8,9 @@ import pytest
 from jsonschema import validate
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.simulator.orders.references import PriceRange
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import StreamFault
+from binance_simulator.orders.references import PriceRange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.desk import raw
 from support.golden import Golden

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, types
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Vault, Visitor
 from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.apps import page
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import CATALOGUE

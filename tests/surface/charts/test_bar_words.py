@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App
 from mcp_binance_server.charts.render.legend import MOST_ROWS
 from mcp_binance_server.charts.render.spec import MOST_BARS, LegendRow
 from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.services.charts.remote import ChartImage
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.tools.charts.image import CHART_KEY, MOST_META, chart_meta
 from support.charts import ENVIRONMENT, answer_of, with_a_key
 from support.clock import FakeClock

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.services.charts.candle_cache import (
@@ -20,7 +21,6 @@ from mcp_binance_server.services.charts.candle_cache import (
     load_series,
 )
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.fair_turns import MOST_WAITING
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.charts import answer_of
 from support.requirement import requirement
 

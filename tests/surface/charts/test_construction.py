@@ -10,10 +10,10 @@ from jsonschema import validate
 from mcp import Client, types
 from pydantic import SecretStr
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock
 from support.contracts import read_contract

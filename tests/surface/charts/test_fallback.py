@@ -9,10 +9,10 @@ import httpx2
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.charts import ENVIRONMENT, answer_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

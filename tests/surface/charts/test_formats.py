@@ -11,10 +11,10 @@ import pytest
 from mcp import Client, types
 from PIL import Image
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.server import build_server
 from support.charts import ENVIRONMENT, answer_of, with_a_key
 from support.clock import FakeClock

@@ -10,13 +10,13 @@ import httpx2
 import pytest
 from mcp import Client, MCPError, types
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.chartimg.client import ImageFile, read_image
 from mcp_binance_server.charts.pictures import Pictures
 from mcp_binance_server.charts.render import chart as apart
 from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.dispatch import Dispatcher

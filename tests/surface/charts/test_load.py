@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.charts import ENVIRONMENT
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

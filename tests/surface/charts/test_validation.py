@@ -8,10 +8,10 @@ import pytest
 from jsonschema import validate
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App
 from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server

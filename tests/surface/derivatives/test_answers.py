@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from mcp import types
 
-from mcp_binance_server.simulator.futures.quirks import Quirk
+from binance_simulator.futures.quirks import Quirk
 from support.channels import Structure, Text
 from support.futures import PLAIN, FuturesPlace, futures_place
 from support.golden import Golden

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
 from support.channels import Structure, Text
 from support.futures import PLAIN, FuturesPlace, warmed
 from support.requirement import requirement

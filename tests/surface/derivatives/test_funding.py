@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import Loop
 from support.futures import FUTURES, PLAIN, FuturesPlace, raw_futures

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.faults import Fault
 from support.channels import Structure, Text
 from support.futures import PLAIN, FuturesPlace, raw_futures, warmed
 from support.served import text_of

@@ -5,11 +5,11 @@ import httpx2
 import pytest
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
 from support.clock import FakeClock
 from support.desk import Loop
 from support.futures import FUTURES, FuturesPlace, futures_place

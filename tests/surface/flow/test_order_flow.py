@@ -11,9 +11,9 @@ import pytest
 from jsonschema import validate
 from mcp import Client, MCPError
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.streams.loopback import Loopback
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.tools.flow import GET_ORDER_FLOW
 from support.clock import FakeClock
 from support.desk import raw

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import validate
 from mcp import Client
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.tools.liquidity import GET_VOLUME_PROFILE
 from support.clock import FakeClock
 from support.desk import raw

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.guides import GuideFolder
 from support.served import Place, text_of

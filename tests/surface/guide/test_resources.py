@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from mcp import Client, MCPError, types
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.resources import SOURCE_KEY
 from support.clock import FakeClock
 from support.guides import GuideFolder

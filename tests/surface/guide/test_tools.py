@@ -8,7 +8,7 @@ import pytest
 from jsonschema import validate
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock
 from support.golden import Golden

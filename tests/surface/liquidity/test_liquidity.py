@@ -9,8 +9,8 @@ import pytest
 from jsonschema import validate
 from mcp import Client, MCPError, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.surface.tools.liquidity import GET_LIQUIDITY_VACUUMS
 from support.clock import FakeClock
 from support.desk import raw

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
 from mcp_binance_server.domain.board import Board, BoardField
 from mcp_binance_server.errors import ExchangeUnavailable, RateLimited
 from mcp_binance_server.exchange.futures.side import FuturesNotOffered
 from mcp_binance_server.services.market.board import BoardService
 from mcp_binance_server.services.market.board_parts import OpenBoard, pack, unpack
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
 from support.clock import FakeClock
 from support.desk import raw
 from support.whole_market import WholeMarket, raw_futures, whole_market

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.desk import raw
 from support.requirement import requirement
 

@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import raw
 from support.score_history import live_through

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.faults import StreamFault
+from binance_simulator.faults import StreamFault
 from support.served import text_of
 from support.stepped import LiveMarket, live_market
 

@@ -10,11 +10,11 @@ import pytest
 from jsonschema import validate
 from mcp import Client, MCPError, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.analytics.score_history import ScoreHistory
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.channels import Structure, Text
 from support.golden import Golden

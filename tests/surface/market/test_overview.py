@@ -7,9 +7,9 @@ from decimal import Decimal
 import pytest
 from mcp import Client, MCPError, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.futures.quirks import Quirk
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.futures.quirks import Quirk
 from support.clock import FakeClock
 from support.desk import raw
 from support.requirement import requirement

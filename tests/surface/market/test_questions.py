@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import raw
 from support.served import text_of

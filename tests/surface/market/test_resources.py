@@ -3,8 +3,8 @@
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from support.clock import FakeClock
 from support.golden import Golden
 from support.requirement import requirement

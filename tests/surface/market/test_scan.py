@@ -13,6 +13,8 @@ import anyio
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.analytics.market.scan.column_table import COLUMNS, INTERVAL_MS, SCAN_INTERVALS, ScanInterval
 from mcp_binance_server.analytics.market.scan.columns import day_columns, interest_columns, series_columns
 from mcp_binance_server.analytics.market.scan.conditions import read_conditions, read_sort
@@ -24,8 +26,6 @@ from mcp_binance_server.domain.derivatives import InterestPoint
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.services.market.scan import MOST_MOVERS
 from mcp_binance_server.services.market.scan_columns import open_columns, pack_columns
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.views.scan import scan_page
 from support.clock import FakeClock
 from support.desk import raw

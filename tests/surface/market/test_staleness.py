@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.surface.views.markdown import instant
 from support.clock import FakeClock
 from support.desk import raw

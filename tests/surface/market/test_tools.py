@@ -9,6 +9,8 @@ import pytest
 from jsonschema import validate
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.market import BookSnapshot, CandleSeries, Observation, PriceLevel, Trade
@@ -16,8 +18,6 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle, Period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.services.market.service import matching
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.tools.market.candles import klines_answer
 from mcp_binance_server.surface.tools.market.symbols import SearchSymbols, more_symbols

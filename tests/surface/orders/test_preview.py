@@ -7,12 +7,12 @@ import pytest
 from jsonschema import validate
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.orders.references import PriceRange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.orders.references import PriceRange
 from mcp_binance_server.surface.tools.orders.preview import PREVIEW_ORDER
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

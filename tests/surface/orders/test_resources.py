@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.market.portfolio import ZERO, Balance, Order
 from mcp_binance_server.exchange.endpoints import NETWORKS
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order
 from support.clock import FakeClock
 from support.golden import Golden
 from support.requirement import requirement

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import Order
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.market.portfolio import Order
 from support.clock import FakeClock
 from support.served import Place, text_of
 

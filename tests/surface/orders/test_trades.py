@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import Fill
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.market.portfolio import Fill
 from mcp_binance_server.surface.spec import NEXT_PAGE
 from support.channels import Structure, Text
 from support.served import text_of

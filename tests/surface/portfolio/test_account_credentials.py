@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.exchange.endpoints import NETWORKS, Network
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import NETWORK
 from support.requirement import requirement

@@ -7,9 +7,9 @@ import pytest
 from jsonschema import validate
 from mcp import Client
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Fill
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.market.portfolio import ZERO, Balance, Fill
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock
 from support.golden import Golden

@@ -8,15 +8,15 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.exchange.key_probe import MOST_A_MINUTE, REMEMBERED_MS
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.requirement import requirement
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from binance_simulator.account import KeyRights
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import running_app
 from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.account import KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.process import Process

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.access import LOCAL, Credentials, Vault, Visitor
 from mcp_binance_server.domain.account import Account
@@ -18,9 +21,6 @@ from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.context import Context

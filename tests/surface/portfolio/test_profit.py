@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.market.listing import decimal_string
+from binance_simulator.market.portfolio import ZERO, Balance, Fill, Portfolio
 from mcp_binance_server.services.account import profit as profit_service
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.listing import decimal_string
-from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Fill, Portfolio
 from support.account_histories import PAIRS, AccountHistory, HistoryTrade, Reckoning, history, reckon
 from support.channels import Structure, Text
 from support.clock import FakeClock

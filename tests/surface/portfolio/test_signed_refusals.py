@@ -4,8 +4,8 @@ import pytest
 from mcp import Client, MCPError
 from msgspec.structs import replace
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from support.clock import FakeClock
 from support.requirement import requirement
 from support.served import Place

@@ -10,9 +10,9 @@ from statistics import stdev
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.market.portfolio import ZERO, Balance, Order, Portfolio
 from support.clock import FakeClock
 from support.desk import raw
 from support.requirement import requirement

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.faults import Fault
 from support.paper import SYMBOL, PaperTrader, paper_trader
 from surface.trading.test_exits import ENTRY, PAIR, SALE, STOP, USED_UP, refused, used_up
 from surface.trading.test_modes import Answering, placed, trader_in

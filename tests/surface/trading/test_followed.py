@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.simulator.orders.crowd_view import Print
+from binance_simulator.faults import StreamFault
+from binance_simulator.orders.crowd_view import Print
 from support.paper import RESTING, PaperTrader
 from support.spot import spot_trader
 

@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import Guest
+from binance_simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.domain.access import Credentials, Vault, Visitor
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.services.trading.trader import OpenAccount
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import Guest
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.trading.errors import KeyDoesNotTrade
 from mcp_binance_server.trading.fleet.keeper import KeeperPace

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from mcp import types
 
+from binance_simulator.account import DemoAccount, KeyRights
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.exchange.dialing import Dialer
-from mcp_binance_server.simulator.account import DemoAccount, KeyRights
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.confirm import Able, Decision, PageLink, Question
 from support.attacked import STOP
 from support.calls import arguments_of

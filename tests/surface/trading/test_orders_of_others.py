@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.trading.journal.integrity import examine
 from mcp_binance_server.trading.journal.store import read_store
 from support.paper import SMALL, SYMBOL

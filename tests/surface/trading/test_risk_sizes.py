@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import SimulatedExchange
 from support.desk import raw
 from support.paper import SYMBOL, PaperTrader
 from support.spot import SEED, spot_trader

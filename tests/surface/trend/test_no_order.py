@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
+from binance_simulator.market.portfolio import Balance, Portfolio
 from support.clock import FakeClock
 from support.desk import raw
 from support.served import Place

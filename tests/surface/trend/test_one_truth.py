@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.charts import ENVIRONMENT
 from support.clock import FakeClock
 from support.requirement import requirement

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 from mcp import Client, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.market.listing import Symbol
+from binance_simulator.market.portfolio import Balance, Order, Portfolio
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.app import App
 from mcp_binance_server.domain import account as domain
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.exchange.spot.account import OrderWire
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.listing import Symbol
-from mcp_binance_server.simulator.market.portfolio import Balance, Order, Portfolio
 from mcp_binance_server.surface.views.orders.preview import CHECKED
 from mcp_binance_server.surface.views.trend.size import size_lines
 from mcp_binance_server.trading.judgement.filters import check

@@ -9,10 +9,10 @@ from statistics import stdev
 import pytest
 from mcp import Client, MCPError, types
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop, raw
 from support.golden import Golden

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.exchange import SimulatedExchange
+from binance_simulator.exchange import SimulatedExchange
 from support.desk import raw
 
 BANDS = {"aggressive": 0.25, "balanced": 0.5, "conservative": 0.25}

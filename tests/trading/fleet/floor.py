@@ -7,8 +7,8 @@ from pathlib import Path
 
 import anyio.lowlevel
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.desk import Placed

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from binance_simulator.account import DemoAccount, KeyRights
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import key_id
-from mcp_binance_server.simulator.account import DemoAccount, KeyRights
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from support.chaos.exchange import serve
 
 CALLERS = 20

@@ -17,10 +17,10 @@ import uvicorn
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from binance_simulator.account import KeyRights, WeightMeter
+from binance_simulator.control import build_app
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.account import KeyRights, WeightMeter
-from mcp_binance_server.simulator.control import build_app
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 Reply = Literal[
     "accepted", "rejected", "reset executed", "reset not executed", "503 executed", "503 not executed",

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import anyio
 import httpx2
 
+from binance_simulator.account import DemoAccount
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.domain.account import Venue
@@ -22,7 +23,6 @@ from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.fleet.agreements import FleetAgreements
 from mcp_binance_server.trading.fleet.keeper import AGREED, FleetKeeper, KeeperPace

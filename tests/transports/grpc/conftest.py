@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.charts import ENVIRONMENT
 from support.clock import FakeClock
 from support.desk import Loop

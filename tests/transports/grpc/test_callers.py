@@ -8,13 +8,13 @@ import httpx2
 import pytest
 from grpc import StatusCode
 
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Credentials, Visitor
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.grpc.callers import Callers
 from mcp_binance_server.transports.grpc.errors import TokenRefused

@@ -10,13 +10,13 @@ import pytest
 from grpc import StatusCode
 from mcp import Client, MCPError
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server import errors
 from mcp_binance_server.app import App
 from mcp_binance_server.charts import errors as chart_errors
 from mcp_binance_server.feeds import errors as feed_errors
 from mcp_binance_server.guide import errors as guide_errors
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher

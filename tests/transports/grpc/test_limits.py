@@ -12,9 +12,9 @@ import pytest
 from grpc import StatusCode
 from grpc.aio import AioRpcError, insecure_channel
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.transports.grpc.serving import MOST_CALLS, ListeningAddress, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from support.clock import FakeClock

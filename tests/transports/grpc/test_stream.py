@@ -10,7 +10,7 @@ import pytest
 from grpc import StatusCode
 from grpc.aio import AioRpcError, insecure_channel
 
-from mcp_binance_server.simulator.faults import StreamFault
+from binance_simulator.faults import StreamFault
 from mcp_binance_server.transports.grpc.answers import ProviderService
 from mcp_binance_server.transports.grpc.errors import ServerStopping
 from mcp_binance_server.transports.grpc.serving import ListeningAddress, running_service

@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.cli.demo import GREETING
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
+from binance_simulator.faults import Fault
 from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
 from support.clock import FakeClock

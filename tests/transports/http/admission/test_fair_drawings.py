@@ -8,9 +8,9 @@ import anyio.lowlevel
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.fair_turns import MOST_WAITING
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.charts import with_a_key
 from support.clock import FakeClock
 from support.holders import Holders

@@ -8,8 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.holders import Holders
 from support.webapp import HttpClient, OpenHttp

@@ -5,10 +5,10 @@ import logging
 import httpx2
 import pytest
 
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.app import App
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from support.requirement import requirement
 from support.webapp import HttpClient, assembled, request
 

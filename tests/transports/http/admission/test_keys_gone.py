@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.exchange.signing import HmacSigner
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from support.webapp import ENVELOPE, MODERN, initialize, request, served_http
 
 pytestmark = pytest.mark.slow

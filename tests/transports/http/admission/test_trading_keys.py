@@ -8,13 +8,13 @@ from typing import Any
 import httpx2
 import pytest
 
+from binance_simulator.account import DemoAccount, KeyRights
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Portfolio
+from binance_simulator.streams.loopback import Loopback
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import DemoAccount, KeyRights
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
-from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 from support.paper import RESTING
 from support.spot import PRACTICE

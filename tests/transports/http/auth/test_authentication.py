@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import Assembled
 from mcp_binance_server.transports.http.auth.authenticator import Open

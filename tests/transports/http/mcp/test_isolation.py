@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from binance_simulator.account import DemoAccount
+from binance_simulator.exchange import Guest, SimulatedExchange
+from binance_simulator.market.portfolio import Balance, Order, Portfolio
 from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.access import SCOPES, Visitor
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.market.portfolio import Balance, Order, Portfolio
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import Assembled
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated

@@ -7,10 +7,10 @@ import anyio
 import httpx2
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.requirement import requirement
 from support.webapp import BareAnswer, HttpClient, assembled, bare, http_client, initialize

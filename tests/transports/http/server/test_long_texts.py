@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from binance_simulator.exchange import SimulatedExchange
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.surface.answers import LONG, place_for_long_texts, put_aside, restored, without_long_texts
 from support.clock import FakeClock
