@@ -64,6 +64,7 @@ async def test_a_part_of_what_a_bracket_holds_is_sold_in_one_preview(tmp_path: P
     assert rest.startswith("place again SELL ")
     assert "placed once more for what is still held" in fallback
     assert all(each in shown.text for each in shown.data["steps"])
+    assert " free after the cancel -> " in shown.text
     assert shown.data["counts"].startswith("exit: ")
     assert (placed.data["status"], placed.data["executed"]) == ("FILLED", "0.001")
     assert "have their exits again" in placed.data["summary"]

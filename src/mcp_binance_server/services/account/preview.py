@@ -104,6 +104,7 @@ class PreviewService:
             reference=look.reference,
             commission=(account.commission if account else None) or USUAL,
             amounts=amounts,
+            freed=frozenset(released),
         )
 
     async def touch(self, symbol: Symbol) -> Touch:

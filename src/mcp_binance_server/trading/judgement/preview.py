@@ -161,6 +161,8 @@ class PreviewedOrder:
     commission: Commission = USUAL
     amounts: tuple[ReadAmount, ...] = ()
     """Amounts of the request that were not plain numbers."""
+    freed: frozenset[str] = frozenset()
+    """Assets that orders cancelled or replaced by this one free for it."""
 
 
 @dataclass(frozen=True, slots=True)

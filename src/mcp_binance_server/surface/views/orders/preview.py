@@ -163,11 +163,15 @@ def _fee(shown: Preview) -> str:
     return f"{short(shown.fee.amount)} {plain(shown.fee.asset)} ({percent}, {source})"
 
 
+AFTER_CANCEL = " after the cancel"
+
+
 def _balances(tried: PreviewedOrder) -> list[str]:
     if not tried.balances_checked:
         return [f"**Balances**: {NO_KEY}"]
     lines = [
-        f"**{plain(each.asset)}**: {grouped(each.free)} free -> {grouped(each.after)} once filled"
+        f"**{plain(each.asset)}**: {grouped(each.free)} free{AFTER_CANCEL if each.asset in tried.freed else ''} -> "
+        f"{grouped(each.after)} once filled"
         for each in tried.preview.holdings
     ]
     return [
