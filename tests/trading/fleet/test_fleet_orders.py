@@ -249,7 +249,7 @@ async def test_what_a_dead_worker_had_not_sent_never_leaves_and_is_given_back(tm
 
         assert await used(two) == 0
         told = await two.place(new)
-        assert (told.intent.state, told.reason) == ("NOT_SENT", "its server stopped before sending it")
+        assert (told.intent.state, told.reason) == ("NOT_SENT", "the server stopped before it sent this order")
         with pytest.raises(TradingNotReady):  # should it wake
             await one.ledger.mark_sent(new.preview_id, fleet.clock.now_ms())
         assert writes(fleet.exchange) == []

@@ -169,7 +169,7 @@ async def test_a_replacement_leaves_with_exactly_these_parameters(order_id: int 
 @pytest.mark.parametrize("target", [Target(Symbol("ETHUSDT"), OLD_ID), LIST_TARGET])
 async def test_an_order_replaces_neither_one_of_another_symbol_nor_a_list(target: Target) -> None:
     async with serving(scripted(ok)) as seen, ordering(seen.url) as client:
-        with pytest.raises(ValueError, match="one of its symbol"):
+        with pytest.raises(ValueError, match="an order of the same symbol"):
             await client.replace(replace(REPLACEMENT, target=target), open_gate, cancel_id="c")
 
     assert seen.connections == 0
