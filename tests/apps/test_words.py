@@ -1,5 +1,6 @@
 """What a view says: the server's numbers, character by character, to eyes, to a screen reader and to the model."""
 
+import re
 from typing import Any
 
 import pytest
@@ -16,6 +17,11 @@ def written(row: dict[str, str]) -> str:
 
 def told(row: dict[str, str]) -> str:
     return f"{row['name']}: {row['values']}"
+
+
+def figures(name: str, values: str) -> tuple[str, list[str]]:
+    """Return a row without the names of its values, which only the text has, in an order of their own."""
+    return name, sorted(re.findall(r"[\u2212+-]?\d[\d,.]*%?", values))
 
 
 def grouped(text: str) -> str:
@@ -38,7 +44,9 @@ async def test_the_legend_is_the_same_in_the_text_the_tool_and_the_view(stage: S
     answered = view.answer["legend"]
     lines = drawn["content"][0]["text"].split("\n")
     assert shown == [written(row) for row in answered]
-    assert lines[: len(answered)] == [told(row) for row in answered]
+    said = [figures(*line.split(": ", 1)) for line in lines[: len(answered)]]
+    assert said == [figures(row["name"], row["values"]) for row in answered]
+    assert all(found for _, found in said)
     assert len(shown) == 4
 
 

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import binance_simulator
 import mcp_binance_server
 from support.pages import ROOT
 
 PACKAGE = Path(mcp_binance_server.__file__).parent
+SIMULATOR = Path(binance_simulator.__file__).parent
 
 
 def rows(page: str, head: str) -> list[list[str]]:
@@ -23,11 +25,11 @@ def test_the_table_of_packages_names_every_one_and_where_each_begins() -> None:
     table = rows("docs/design/architecture.md", "## Where things are")
     packages = {name for row in table for name in named(row[0])}
 
-    below = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    below = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()} | {SIMULATOR.name}
     assert {name for name in packages if not name.endswith(".py")} == below
     for row in table:
         folder = PACKAGE / named(row[0])[0] if not named(row[0])[0].endswith(".py") else PACKAGE
-        folder = PACKAGE if named(row[0])[0] == "telemetry" else folder
+        folder = {"telemetry": PACKAGE, SIMULATOR.name: SIMULATOR}.get(named(row[0])[0], folder)
         for name in named(row[3]):
             assert (folder / name).is_file(), f"{row[0]}: {name}"
 

@@ -12,7 +12,8 @@ from mcp_binance_server import __version__
 from support.built import built_wheel
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "mcp_binance_server"
+SOURCES = ROOT / "src"
+PACKAGES = ("mcp_binance_server", "binance_simulator")
 INFO = f"mcp_binance_server-{__version__}.dist-info"
 MOST_BYTES, MOST_BYTES_OF_THE_PAGE = 5_000_000, 220_000
 PAGE = "mcp_binance_server/surface/apps/chart.html"
@@ -36,14 +37,15 @@ def test_the_wheel_is_small() -> None:
 
 
 def test_the_wheel_holds_the_package_and_its_description_and_nothing_else(wheel: set[str]) -> None:
-    assert {name.split("/")[0] for name in wheel} == {"mcp_binance_server", INFO}
+    assert {name.split("/")[0] for name in wheel} == {*PACKAGES, INFO}
     assert not any("test" in PurePosixPath(name).name.split("_")[0] for name in wheel)
     assert not any("__pycache__" in name for name in wheel)
 
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: set[str]) -> None:
-    files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    expected = {f"mcp_binance_server/{path.relative_to(PACKAGE).as_posix()}" for path in files}
+    found = (path for package in PACKAGES for path in (SOURCES / package).rglob("*"))
+    files = (path for path in found if path.is_file() and "__pycache__" not in path.parts)
+    expected = {path.relative_to(SOURCES).as_posix() for path in files}
     kinds = {PurePosixPath(name).suffix for name in expected}
 
     assert kinds >= {".py", ".typed", ".md", ".json", ".lua", ".ttf", ".proto"}
