@@ -17,7 +17,7 @@ pytestmark = [
 ]
 
 RUNS, RUNS_OF_A_COMMIT, WRONG_RUNS = 150, 40, 40
-RUNS_OF_SALES, SALES_OF_A_COMMIT = 400, 60
+RUNS_OF_SALES, SALES_OF_A_COMMIT = 400, 110
 
 
 def killed(folder: Path, desk: str, runs: int, group: str = "") -> dict[str, Any]:
